@@ -1,18 +1,18 @@
 import Glibc
 
-/// Fields that are put into logs which are encoded already. SLS does not say what becomes of a log with two
-/// fields of one name, so these replace the log's own: a device cannot hide what its request says of it.
+/// Fields that are put into encoded logs. SLS does not define what becomes of a log with two fields of
+/// one name, so these replace the log's own: a device cannot hide what its request says of it.
 struct AddedFields: Sendable {
-    /// As they stand in a log.
+    /// The fields as they stand in a log.
     private(set) var bytes: [UInt8] = []
-    /// In order, to search.
+    /// Sorted, to search.
     private let names: [[UInt8]]
-    /// A bit for each length that one of the names has, those of 63 and more together.
+    /// A bit for each length that a name has; lengths of 63 and more share one.
     private var lengths: UInt64 = 0
-    /// How many fields of the logs' own were left out.
+    /// How many fields of the logs were left out.
     private(set) var replacedCount = 0
 
-    /// `others` are names that are left out as those of the fields are.
+    /// `others` are more names whose fields are left out.
     init(_ fields: [(key: String, value: String)], replacing others: [String] = []) {
         for (key, value) in fields {
             bytes.append(pairTagged: LogTag.contents, key: key, value: value)
@@ -30,7 +30,7 @@ struct AddedFields: Sendable {
         to start: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
         guard let source = log.baseAddress else { return start }
-        // The time: a tag, and bytes of which the last is below 0x80.
+        // The time: a tag, and bytes up to the first one below 0x80.
         var timeSize = 2
         while source[timeSize - 1] >= 0x80 { timeSize += 1 }
         let own = UnsafeBufferPointer(rebasing: log[timeSize...])
@@ -55,7 +55,7 @@ struct AddedFields: Sendable {
         return place
     }
 
-    /// Where the log's own fields of these names stand; nearly no log has any.
+    /// The log's own fields with these names; nearly no log has any.
     private func replaced(in own: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         var found: [Range<Int>] = []
         guard let start = own.baseAddress, !names.isEmpty else { return found }
@@ -96,5 +96,117 @@ struct AddedFields: Sendable {
             return memcmp(first, second, min(left.count, right.count))
         }
         return result == 0 ? left.count - right.count : Int(result)
+    }
+}
+
+extension EncodedLogs {
+    /// Copies the logs with these fields in each of them, or in the first ones, before their own. A
+    /// log's own field of such a name is replaced. Nil when the result could exceed `bytesMax`, since a
+    /// few bytes of log can bring kilobytes of tags.
+    ///
+    /// For entries that begin with their time, as this room writes them.
+    package func adding(
+        _ fields: [(key: String, value: String)],
+        toFirst logsMax: Int = .max,
+        atMost bytesMax: Int
+    ) -> EncodedLogs? {
+        var extra = AddedFields(fields)
+        return adding(&extra, toFirst: logsMax, atMost: bytesMax)
+    }
+
+    func adding(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        atMost bytesMax: Int
+    ) -> EncodedLogs? {
+        // A length takes four bytes more at most when it grows.
+        let (added, overflow) = min(count, logsMax)
+            .multipliedReportingOverflow(by: extra.bytes.count + 4)
+        guard !overflow, bytes.count + added <= bytesMax else { return nil }
+        let written = [UInt8](unsafeUninitializedCapacity: bytes.count + added) { buffer, filled in
+            guard let start = buffer.baseAddress else { return }
+            filled = write(&extra, toFirst: logsMax, to: start)
+        }
+        return EncodedLogs(bytes: written, count: count)
+    }
+
+    private func write(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        to start: UnsafeMutablePointer<UInt8>
+    ) -> Int {
+        bytes.withUnsafeBufferPointer { bytes in
+            guard var source = bytes.baseAddress else { return 0 }
+            let end = source + bytes.count
+            var place = start
+            var logs = 0
+            while source < end, logs < logsMax {
+                source += 1
+                let size = Varint.read(&source)
+                let log = UnsafeBufferPointer(start: source, count: size)
+                place = extra.write(into: log, to: place)
+                source += size
+                logs += 1
+            }
+            place.update(from: source, count: end - source)
+            return place - start + (end - source)
+        }
+    }
+}
+
+extension DecodedLogs {
+    /// `EncodedLogs.adding` for all logs that are kept; `bytesMax` bounds all of them together.
+    package func adding(
+        _ fields: [(key: String, value: String)],
+        toFirst logsMax: Int = .max,
+        atMost bytesMax: Int
+    ) -> DecodedLogs? {
+        var extra = AddedFields(fields)
+        return adding(&extra, toFirst: logsMax, atMost: bytesMax)
+    }
+
+    func adding(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        atMost bytesMax: Int
+    ) -> DecodedLogs? {
+        var result = self
+        var (room, logsMax) = (bytesMax, logsMax)
+        func added(_ logs: EncodedLogs) -> EncodedLogs? {
+            let added = logs.adding(&extra, toFirst: logsMax, atMost: room)
+            room -= added?.bytes.count ?? 0
+            logsMax -= min(logs.count, logsMax)
+            return added
+        }
+        guard let sound = added(sound) else { return nil }
+        result.sound = sound
+        for index in faulty.indices {
+            guard let logs = added(faulty[index].logs) else { return nil }
+            result.faulty[index].logs = logs
+        }
+        return result
+    }
+}
+
+/// Fields for encoded logs, and names that the logs may not have. They are encoded once and copied into
+/// each log.
+package struct LogStamp: Sendable {
+    private let fields: AddedFields
+
+    /// Logs' own fields with the names of these, or with other names that are withheld, are removed.
+    package init(_ fields: [(key: String, value: String)], withholding names: [String]) {
+        self.fields = AddedFields(fields, replacing: names)
+    }
+
+    /// The stamped logs, and how many fields of their own were removed; nil when they could exceed `bytesMax`.
+    package func applied(
+        to logs: DecodedLogs,
+        atMost bytesMax: Int
+    ) -> (logs: DecodedLogs, removed: Int)? {
+        var fields = fields
+        guard let stamped = logs.adding(&fields, toFirst: .max, atMost: bytesMax) else {
+            return nil
+        }
+        return (stamped, fields.replacedCount)
     }
 }

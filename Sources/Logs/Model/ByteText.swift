@@ -8,7 +8,7 @@ extension UnsafeBufferPointer<UInt8> {
         return memcmp(first, second, count) == 0
     }
 
-    /// Whether it comes first by its bytes.
+    /// True when this text comes first by its bytes.
     @inline(__always)
     func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = baseAddress, let second = other.baseAddress else {
@@ -20,14 +20,14 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Whether the bytes are the same. `==` compares canonical forms: it costs a client's text that is not ASCII a hundred times as
-    /// much, and takes different texts for the same.
+    /// True when the bytes are the same. `==` compares canonical forms, which costs a hundred times as
+    /// much for text that is not ASCII, and takes different texts for the same.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }
 
-/// A text in a set or a dictionary that is told from others by its bytes, as `hasSameBytes` does.
+/// A text in a set or a dictionary, compared by its bytes, as `hasSameBytes` does.
 package struct ByteText: Hashable, Sendable {
     package let text: String
 

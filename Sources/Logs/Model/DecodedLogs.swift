@@ -1,14 +1,14 @@
-/// What the logs of one request became.
+/// The logs of one request, decoded.
 package struct DecodedLogs: Sendable, Equatable {
-    /// Those that can be sent.
+    /// Logs that can be sent.
     package var sound: EncodedLogs
-    /// Those that cannot, and are kept.
+    /// Logs that cannot be sent, and are kept.
     package var faulty: [FaultyLogs]
-    /// Those that are gone because the rules say so.
+    /// Logs that the rules dropped.
     package var dropped: Int
     /// Logs whose time was corrected by the skew of the device's clock, wherever they are now.
     package var corrected: Int
-    /// Logs that had bytes which are not UTF-8, wherever they are now.
+    /// Logs that had bytes that are not UTF-8, wherever they are now.
     package var repaired = 0
 
     package init(
@@ -23,21 +23,35 @@ package struct DecodedLogs: Sendable, Equatable {
         self.corrected = corrected
     }
 
-    /// Those that could not be read, and are kept as text.
+    /// Logs that could not be read, and are kept as text.
     package var unreadable: Int {
         faulty.reduce(0) { count, faulty in
             if case .unreadable = faulty.fault { count + faulty.logs.count } else { count }
         }
     }
 
-    /// All that the request brought.
+    /// All logs of the request.
     package var count: Int {
         faulty.reduce(sound.count + dropped) { $0 + $1.logs.count }
     }
 
-    /// The size of all that is kept.
+    /// The size of all kept logs.
     package var bytes: Int {
         faulty.reduce(sound.bytes.count) { $0 + $1.logs.bytes.count }
+    }
+
+    /// Adds the logs of another part of the same stream.
+    package mutating func append(_ more: DecodedLogs) {
+        sound.bytes += more.sound.bytes
+        sound.count += more.sound.count
+        for faulty in more.faulty {
+            faulty.logs.bytes.withUnsafeBufferPointer {
+                setAside($0, count: faulty.logs.count, for: faulty.fault)
+            }
+        }
+        dropped += more.dropped
+        corrected += more.corrected
+        repaired += more.repaired
     }
 
     /// Puts entries among those of the same fault. Faults are few in one request, whatever a device
@@ -52,7 +66,7 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
-    /// Replaces the places of texts that could not be read. `places` gets them in ascending order.
+    /// Replaces the places of texts that could not be read. `places` maps them, in ascending order.
     mutating func changePlaces(_ places: ([Int]) -> [Int]) {
         let found = faulty.compactMap { faulty in
             if case .unreadable(let place, _) = faulty.fault { place } else { nil }
@@ -67,7 +81,7 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
-    /// Sets aside what is larger than any packet. Costs a comparison where nothing can be.
+    /// Sets aside logs that are larger than any packet. It costs one comparison when no log can be.
     package mutating func setAside(largerThan bytesMax: Int) throws(ProtobufError) {
         guard sound.bytes.count > bytesMax else { return }
         let all = sound
@@ -89,5 +103,28 @@ package struct DecodedLogs: Sendable, Equatable {
         }
         try result.get()
         sound = kept
+    }
+}
+
+/// Logs with topic, source and tags: those of a web tracking request, or a group of another format.
+package struct TrackedLogs: Sendable {
+    package var logs: DecodedLogs
+    package var topic: String?
+    package var source: String?
+    /// In the order of the request; of each name the last one.
+    package var tags: [(key: String, value: String)]
+    /// False when a log has no time in a protocol where each log should have one.
+    package var areTimed = true
+
+    package init(
+        logs: DecodedLogs = DecodedLogs(),
+        topic: String? = nil,
+        source: String? = nil,
+        tags: [(key: String, value: String)] = []
+    ) {
+        self.logs = logs
+        self.topic = topic
+        self.source = source
+        self.tags = tags
     }
 }

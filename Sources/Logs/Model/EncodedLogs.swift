@@ -35,4 +35,87 @@ package struct EncodedLogs: Sendable, Equatable {
         bytes.append(contentsOf: log)
         count += 1
     }
+
+    /// Adds an encoded entry, tag and length included.
+    package mutating func append(entry: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: entry)
+        count += 1
+    }
+
+    /// Adds an encoded entry with another time. Its former seconds become the field
+    /// `__original_time__`, unless it has one: the first time that was replaced is the device's own.
+    package mutating func append(
+        entry: UnsafeRawBufferPointer,
+        rewrittenTo time: LogTime
+    ) throws(ProtobufError) {
+        var outer = ProtobufReader(entry)
+        guard case (1, .bytes(let range))? = try outer.next() else {
+            throw outer.fault(0, "no log entry starts here")
+        }
+        var fields: [UInt8] = []
+        fields.reserveCapacity(range.count + 32)
+        var original: UInt64?
+        var hasOriginal = false
+        var log = ProtobufReader(entry, in: range)
+        var start = log.position
+        while let field = try log.next() {
+            defer { start = log.position }
+            switch field {
+            case (1, .number(let seconds)):
+                original = seconds
+                continue
+            // The part below the second belongs to the time that is replaced.
+            case (4, _): continue
+            case (2, .bytes(let pair)):
+                let name = try log.pair(in: pair).key
+                hasOriginal = hasOriginal || name == ReservedKey.originalTimeName
+            default: break
+            }
+            fields.append(contentsOf: entry[start..<log.position])
+        }
+        if let original, !hasOriginal {
+            fields.append(
+                pairTagged: LogTag.contents,
+                key: ReservedKey.originalTimeName,
+                value: "\(original)"
+            )
+        }
+        bytes.append(GroupTag.logs)
+        bytes.append(varint: UInt64(1 + Varint.timeSize + fields.count))
+        bytes.append(LogTag.time)
+        bytes.append(paddedVarint: time.seconds)
+        bytes.append(contentsOf: fields)
+        count += 1
+    }
+
+    /// Cuts between entries into pieces of at most so many bytes and logs, in order. A larger entry
+    /// stands alone: it cannot be cut.
+    package func pieces(
+        atMost maxBytes: Int,
+        logs maxLogs: Int = .max
+    ) throws(ProtobufError) -> [EncodedLogs] {
+        if bytes.count <= maxBytes && count <= maxLogs { return count == 0 ? [] : [self] }
+        let result: Result<[EncodedLogs], ProtobufError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ProtobufError) in
+                var pieces: [EncodedLogs] = []
+                var entries = LogEntries(bytes)
+                var start = 0
+                var end = 0
+                var logs = 0
+                while let entry = try entries.next() {
+                    if logs > 0 && (entry.upperBound - start > maxBytes || logs >= maxLogs) {
+                        pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+                        (start, logs) = (entry.lowerBound, 0)
+                    }
+                    end = entry.upperBound
+                    logs += 1
+                }
+                if logs > 0 {
+                    pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+                }
+                return pieces
+            }
+        }
+        return try result.get()
+    }
 }

@@ -1,5 +1,4 @@
-/// What the logs of one LogGroup have in common besides their destination: topic, source and tags,
-/// kept as the bytes that end the LogGroup.
+/// Topic, source and tags, which the logs of one LogGroup share, as the bytes that end the LogGroup.
 package struct GroupTrailer: Hashable, Sendable {
     /// Encoded Topic (3), Source (4) and LogTags (6), in that order; empty when there are none.
     package let bytes: [UInt8]
@@ -9,7 +8,7 @@ package struct GroupTrailer: Hashable, Sendable {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// For bytes that an earlier trailer had, as they come back from storage.
+    /// For the bytes of an earlier trailer, as they come back from storage.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -30,8 +29,8 @@ package struct GroupTrailer: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// The same with these tags in place of its own that have one of the names, and how many those were. Names are
-    /// compared as bytes: comparing text takes long where a device writes it so.
+    /// A copy without its own tags of these names, and with these tags at the end; also how many were
+    /// removed. Names are compared as bytes: comparing text may take long, and a device chooses it.
     package func replacingTags(
         named names: [[UInt8]],
         with tags: [(key: String, value: String)]
@@ -67,8 +66,8 @@ package struct GroupTrailer: Hashable, Sendable {
     }
 }
 
-// What a person reads in status pages and dead letters. Bytes that do not parse, which only a damaged
-// store has, end the reading: what came before is still shown.
+// For status pages and dead letters. Bytes that do not parse, which only a damaged store has, end the
+// reading: the part before them is still shown.
 extension GroupTrailer {
     package var topic: String { text(ofField: 3) }
     package var source: String { text(ofField: 4) }

@@ -1,14 +1,14 @@
 /// Why a body cannot be read as logs, for the developer who sent it.
 package struct LogDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Clients go by the status and the code of an answer, and those by this.
+    /// Decides the status and the code of the answer, which clients go by.
     package enum Kind: Sendable {
-        /// It is not what it should be.
+        /// The body is malformed.
         case unreadable
-        /// It, or what it becomes, is more than is taken.
+        /// The body, or its logs, exceed a limit.
         case tooLarge
-        /// What is compressed in it is damaged, or of another size.
+        /// A compressed part is damaged, or has another size than declared.
         case notInflatable
-        /// Nothing is wrong with it; the gateway has no memory for it now.
+        /// Nothing is wrong with the body; the gateway has no memory for it now.
         case noMemory
     }
 

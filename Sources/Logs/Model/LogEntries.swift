@@ -10,7 +10,7 @@ package struct LogEntries {
         self.bytes = bytes
     }
 
-    /// Where the next entry lies, its tag and length included; nil at the end.
+    /// The range of the next entry, its tag and length included; nil at the end.
     package mutating func next() throws(ProtobufError) -> Range<Int>? {
         guard position < bytes.count else { return nil }
         let start = position
@@ -45,39 +45,6 @@ package struct LogEntries {
                 var count = 0
                 while try entries.next() != nil { count += 1 }
                 return count
-            }
-        }
-        return try result.get()
-    }
-}
-
-extension EncodedLogs {
-    /// Cuts between entries into pieces of at most so many bytes and logs, in order. An entry that is
-    /// larger than a piece may be stands alone: it cannot be cut.
-    package func pieces(
-        atMost maxBytes: Int,
-        logs maxLogs: Int = .max
-    ) throws(ProtobufError) -> [EncodedLogs] {
-        if bytes.count <= maxBytes && count <= maxLogs { return count == 0 ? [] : [self] }
-        let result: Result<[EncodedLogs], ProtobufError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(ProtobufError) in
-                var pieces: [EncodedLogs] = []
-                var entries = LogEntries(bytes)
-                var start = 0
-                var end = 0
-                var logs = 0
-                while let entry = try entries.next() {
-                    if logs > 0 && (entry.upperBound - start > maxBytes || logs >= maxLogs) {
-                        pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
-                        (start, logs) = (entry.lowerBound, 0)
-                    }
-                    end = entry.upperBound
-                    logs += 1
-                }
-                if logs > 0 {
-                    pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
-                }
-                return pieces
             }
         }
         return try result.get()

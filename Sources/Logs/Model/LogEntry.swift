@@ -28,3 +28,20 @@ package struct LogEntry: Sendable {
         self.fields = fields
     }
 }
+
+extension LogTime {
+    /// The time of an encoded entry, tag and length included, without reading its fields; nil when the
+    /// entry has none.
+    package init?(ofEntry entry: UnsafeRawBufferPointer) {
+        var outer = ProtobufReader(entry)
+        guard case (1, .bytes(let range))? = try? outer.next() else { return nil }
+        var log = ProtobufReader(entry, in: range)
+        while let field = try? log.next() {
+            guard case (1, .number(let seconds)) = field else { continue }
+            guard let seconds = UInt32(exactly: seconds) else { return nil }
+            self.init(seconds: seconds)
+            return
+        }
+        return nil
+    }
+}

@@ -4,13 +4,13 @@ package enum LogFault: Sendable, Equatable {
     case tooOld(Duration)
     /// Its time lies further after its arrival than this.
     case tooNew(Duration)
-    /// Its time is none that SLS can store; it has its arrival instead, and its own as a field.
+    /// SLS cannot store its time: it has its arrival instead, and its own time as a field.
     case timeOutOfRange
     case valueTooLong(field: String, bytesMax: Int)
     case nameTooLong(bytesMax: Int)
-    /// It is text that cannot be read as a log: where, from the start of its body, and why.
+    /// It is text that cannot be read as a log, for this reason, at this byte of its body.
     case unreadable(at: Int, reason: String)
-    /// It alone is more than a packet may be.
+    /// It alone exceeds a packet.
     case logTooLarge(bytesMax: Int)
 
     package var code: String {

@@ -1,7 +1,7 @@
-/// What is done with logs that SLS would refuse, and a whole packet with each of them. It differs from
-/// destination to destination, so it comes with each body.
+/// The treatment of logs that SLS would refuse, each with its whole packet. It differs from destination
+/// to destination, so it comes with each body.
 package struct LogRules: Sendable, Equatable {
-    /// What becomes of a log whose own time lies outside the window.
+    /// The treatment of a log whose own time lies outside the window.
     package enum Late: Sendable {
         /// It gets its arrival as time, and keeps its own as the field `__original_time__`.
         case rewrite
@@ -10,7 +10,7 @@ package struct LogRules: Sendable, Equatable {
         case setAside
     }
 
-    /// What becomes of a log with a name or a value that is too long.
+    /// The treatment of a log with a name or a value that is too long.
     package enum Oversize: Sendable {
         /// The name or value is cut, and the field `__truncated__` says so.
         case cut
@@ -18,11 +18,12 @@ package struct LogRules: Sendable, Equatable {
         case setAside
     }
 
-    /// What becomes of JSON that is damaged: bytes that are not UTF-8, raw control characters, logs that are not JSON.
+    /// The treatment of damaged JSON: bytes that are not UTF-8, raw control characters, logs that are not
+    /// JSON.
     package enum Damage: Sendable {
-        /// Nothing of the body is taken.
+        /// The whole body is refused.
         case refuse
-        /// Bytes are replaced, and logs that cannot be read even so are kept as text, apart from the others.
+        /// Bytes are replaced. Logs that are still unreadable are kept as text, apart from the others.
         case setAside
     }
 

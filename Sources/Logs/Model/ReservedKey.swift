@@ -6,11 +6,11 @@ enum ReservedKey {
     /// All others.
     case other
 
-    /// Where a time that is not taken for the log's own is kept.
+    /// The field for a time that is not taken for the log's own.
     static let originalTimeField: StaticString = "__original_time__"
     static let originalTimeName = "\(originalTimeField)"
     private static let originalTime = Array(originalTimeName.utf8)
-    /// What makes any other reserved name an ordinary one.
+    /// The prefix that makes any other reserved name an ordinary one.
     private static let prefix = Array("field".utf8)
 
     /// `__time__` as one word, because in web tracking every log has it.
@@ -46,7 +46,7 @@ enum ReservedKey {
         }
     }
 
-    /// The name itself, or what it is stored as when it is reserved.
+    /// The name itself, or its stored form when it is reserved.
     static func storable(_ key: String) -> String {
         var key = key
         let stored = key.withUTF8 { name in ReservedKey(name)?.stored(name) }

@@ -1,12 +1,12 @@
 package import System
 
-/// When a batch came, and how far its device's clock can be believed.
+/// When a batch came, and by how much its device's clock is wrong.
 package struct BatchTiming: Sendable, Equatable {
-    /// The time of logs that bring none, and with the offset what others are measured by.
+    /// The time of logs that bring none. With the offset, it is the time that others are measured by.
     package var arrival: WallTime
     package var skew: ClockSkew
-    /// SLS's clock minus the host's, where the host's is known to be wrong: whether a log is late is told
-    /// by SLS's.
+    /// SLS's clock minus the host's, where the host's is known to be wrong: SLS's clock decides if a log
+    /// is late.
     package var offset: Duration
 
     package init(arrival: WallTime, skew: ClockSkew = .none, offset: Duration = .zero) {
@@ -18,15 +18,15 @@ package struct BatchTiming: Sendable, Equatable {
 
 /// By how much a device's clock is wrong, from what it showed when a request was sent.
 package struct ClockSkew: Sendable, Equatable {
-    /// What has to be added to the device's times. Whole seconds: the way of a request takes parts of
-    /// one, so less than that is nothing that could be known.
+    /// The seconds to add to the device's times. They are whole, because a request is on its way for
+    /// parts of a second, so a smaller skew cannot be known.
     package let seconds: Int64
 
     package static let none = ClockSkew(seconds: 0)
 
     /// Smaller ones are mostly the time that the request was on its way.
     private static let leastSeconds: Int64 = 2
-    /// A device that is further off has no clock, but something else that counts.
+    /// A device that is further off has no clock, but some other counter.
     private static let mostSeconds: Int64 = 3653 * 86_400
 
     package init(seconds: Int64) {

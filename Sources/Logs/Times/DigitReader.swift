@@ -1,4 +1,4 @@
-/// Takes a text apart from its start.
+/// Parses a text of digits from its start.
 struct DigitReader {
     private let text: UnsafeBufferPointer<UInt8>
     private var place = 0

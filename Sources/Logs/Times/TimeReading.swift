@@ -5,13 +5,13 @@ enum TimeReading: Equatable {
     /// Readable, but before 1970 or after 2106, where SLS's 32 bits end.
     case outOfRange
 
-    /// `short`: also what else Elasticsearch reads (strict_date_optional_time): no zone, which is UTC, zones such as
-    /// `+0800` and `+08`, and no seconds, minutes or time of day.
+    /// `short` allows the other forms that Elasticsearch reads (strict_date_optional_time): no zone, which
+    /// is UTC, zones such as `+0800` and `+08`, and no seconds, minutes or time of day.
     init(_ text: UnsafeBufferPointer<UInt8>, short: Bool = false) {
         self = Self.wholeNumber(text) ?? Self.number(text) ?? Self.date(text, short)
     }
 
-    /// What nearly all clients send: digits and nothing else, as many as fit 64 bits.
+    /// Nearly all clients send this: digits and nothing else, as many as fit 64 bits.
     private static func wholeNumber(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading? {
         guard 10...18 ~= text.count, text[0] != UInt8(ascii: "0") else { return nil }
         var number: UInt64 = 0

@@ -1,9 +1,9 @@
 /// The names of the log that is being written, to notice one that comes twice.
 ///
 /// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names are
-/// compared by their sums; beyond that a table, whose hash function nobody outside can predict, keeps the
-/// cost of a hostile body that of a long one. The table has a bound: a log with more names is crowded, and further ones are
-/// not looked for.
+/// compared by their sums. Beyond that a table, whose hash function an attacker cannot predict, makes a
+/// hostile body cost no more than a long one. The table has a bound: a log with more names is crowded,
+/// and its further names are not checked.
 struct FieldNames: ~Copyable {
     private static let listed = 64
 
@@ -12,7 +12,7 @@ struct FieldNames: ~Copyable {
     private let namesMax: Int
     /// How many names the log may have now.
     private var limit: Int
-    /// Makes the sums of names unknown outside.
+    /// Makes the sums of names unpredictable for clients.
     private let seed = UInt64.random(in: .min ... .max) | 1
     private var filter: UInt64 = 0
     private var count = 0
@@ -21,9 +21,9 @@ struct FieldNames: ~Copyable {
     private let contents: UnsafeMutablePointer<Int>
     /// All names of a log that has more.
     private var many = NameTable()
-    /// Whether a field was replaced by a later one.
+    /// True when a field was replaced by a later one.
     private(set) var hasReplaced = false
-    /// Whether the log has more different names than it may.
+    /// True when the log has more different names than it may.
     private(set) var isCrowded = false
 
     init(atMost namesMax: Int) {
@@ -50,14 +50,14 @@ struct FieldNames: ~Copyable {
         count = 0
     }
 
-    /// What is written from now on are marks of the gateway, which have room beyond what a log may bring.
+    /// Begins the gateway's own marks, which have room beyond the names that a log may bring.
     mutating func startMarks() {
         guard count == Self.listed else { return }
         limit = namesMax + Self.marks
     }
 
-    /// Takes the name of a field just written. An earlier field of that name is marked as replaced: its
-    /// tag becomes zero. It may have stood at the same place, and is gone then.
+    /// Adds the name of a field just written. An earlier field of that name is marked as replaced: its
+    /// tag becomes zero. If it stood at the same place, it is gone already.
     @inline(__always)
     mutating func add(
         _ key: UnsafeMutablePointer<UInt8>,
@@ -119,7 +119,7 @@ struct FieldNames: ~Copyable {
         hasReplaced = true
     }
 
-    /// A name as it stands in its field: behind the field's tag and length, and its own.
+    /// A name as it stands in its field: behind the tags and lengths of the field and of itself.
     static func key(
         of content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
@@ -149,7 +149,7 @@ struct FieldNames: ~Copyable {
         return (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
     }
 
-    /// What stands between the first and the last eight bytes of a long name.
+    /// The sum of the bytes between the first and the last eight of a long name.
     @inline(never)
     private func inner(_ raw: UnsafeRawPointer, _ count: Int) -> UInt64 {
         var sum: UInt64 = 0

@@ -1,12 +1,11 @@
-/// The tags of one request as they are gathered: in the order of the request, of those with the same
-/// name the last one.
+/// The tags of one request, in its order. The last one of a name counts.
 ///
-/// Nothing about tags is a reason to refuse logs. Their names become what those of fields become, values
-/// that are too long are cut, and beyond `LogLimits.tagsGathered` tags are left out; the tag
-/// `__truncated__` names those then.
+/// Nothing about tags is a reason to refuse logs. Their names are treated as those of fields, values
+/// that are too long are cut, and tags beyond `LogLimits.tagsGathered` are left out. The tag
+/// `__truncated__` names tags that were cut or left out.
 ///
-/// A client chooses how many there are, so they are bytes in one memory, compared and hashed as bytes. They become texts
-/// once, when they are complete.
+/// A client chooses how many there are, so they are bytes in one memory, compared and hashed as bytes.
+/// They become texts once, when they are complete.
 struct GatheredTags {
     private struct Tag {
         let key: Range<Int>
@@ -16,17 +15,17 @@ struct GatheredTags {
         let order: UInt64
     }
 
-    /// Up to so many are looked through.
+    /// Up to so many are searched one by one.
     private static let few = 16
 
     /// Keys and values.
     private var bytes: [UInt8] = []
     private var gathered: [Tag] = []
-    /// Where they are by their keys, once there are more than a few.
+    /// Their places by their keys, once there are more than a few.
     private var places = ByteIndex()
     private var leftOut = TruncatedNames()
 
-    /// How many are kept.
+    /// The number of kept tags.
     var count: Int { gathered.count }
 
     /// Forgets all tags, and keeps the memory for the next ones.
@@ -44,7 +43,7 @@ struct GatheredTags {
         }
     }
 
-    /// Adds texts that nobody has looked at. Bytes that are no text become U+FFFD.
+    /// Adds texts that may not be UTF-8. Other bytes become U+FFFD.
     mutating func addUnchecked(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,
@@ -144,7 +143,7 @@ struct GatheredTags {
         gathered[place].key.count == key.count && withKey(of: place) { $0.hasSameBytes(as: key) }
     }
 
-    /// Eight bytes as a number that orders as they do; missing ones are zero, which no earlier text has more of.
+    /// The first eight bytes as a number that orders as they do; missing bytes are zero.
     private static func order(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
         var order: UInt64 = 0
         for byte in key.prefix(8) { order = order << 8 | UInt64(byte) }
@@ -164,7 +163,8 @@ struct GatheredTags {
         }
     }
 
-    /// Puts the tag at the end that names what is not whole; it replaces what a device calls by that name.
+    /// Adds the tag that names tags that are not whole, at the end. It replaces a device's tag of that
+    /// name.
     private mutating func mark() {
         var names = leftOut
         for tag in gathered where tag.isCut {
@@ -185,7 +185,7 @@ struct GatheredTags {
         for place in gathered.indices { gathered[place].isCut = false }
     }
 
-    /// The tags as the end of a LogGroup has them, in the order of `sort`.
+    /// The tags as the end of a LogGroup, in the order of `sort`.
     var trailer: GroupTrailer {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(bytes.count + 8 * gathered.count)

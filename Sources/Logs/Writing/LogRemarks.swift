@@ -1,25 +1,25 @@
-/// What is special about one log, noted while it is read and acted on when it is complete. Nearly all
-/// logs have none.
+/// The special things about one log, noted while it is read and acted on when it is complete. Nearly
+/// all logs have none.
 struct LogRemarks {
     enum Oversized {
         case name, value
     }
 
-    /// Asked twice with every log, so kept apart from what it stands for.
+    /// A stored flag, since every log asks for it twice.
     private(set) var isEmpty = true
     /// Why the log cannot be sent, when its time is the reason.
     private(set) var lateness: LogFault?
     /// Why it cannot be sent, when a field is.
     private(set) var fieldFault: LogFault?
     private(set) var isCorrected = false
-    /// What completes the log's own time.
+    /// The part of the log's own time below the second.
     private(set) var nanoseconds: UInt32?
     /// Where fields start whose name or value is too long.
     private(set) var oversized: [(what: Oversized, content: Int)] = []
-    /// Where fields start that had bytes which were no text.
+    /// Where fields start that had bytes that are no text.
     private(set) var invalid: [Int] = []
 
-    /// Of several times the last one counts, so nil takes an earlier word back.
+    /// The last of several times counts, so nil takes an earlier fault back.
     mutating func setLateness(_ fault: LogFault?) {
         guard fault != lateness else { return }
         lateness = fault
@@ -59,7 +59,8 @@ struct LogRemarks {
 
     mutating func clear() {
         guard !isEmpty else { return }
-        // The memory is kept: a body may have half a million logs with remarks. One log may have as many, so not all of it.
+        // Memory is kept, since a body may have half a million logs with remarks; but not all of it,
+        // since one log may have as many.
         let (oversized, invalid) = (emptied(oversized), emptied(invalid))
         self = LogRemarks()
         (self.oversized, self.invalid) = (oversized, invalid)

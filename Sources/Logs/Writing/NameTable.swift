@@ -1,14 +1,15 @@
-/// Finds names of a log that has very many of them: where their fields start in the writer's memory, by
-/// open addressing, since a log may have a million names of three bytes. A place takes eight bytes, and at
-/// most half of the places and a bit more are taken.
+/// Finds names of a log that has very many of them: where their fields start in the writer's memory.
+/// It uses open addressing, since a log may have a million names of three bytes. A place takes eight
+/// bytes, and at most three quarters of the places are taken.
 ///
-/// Swift's own hash function has a seed of the process, so nobody outside knows which names meet.
+/// Swift's own hash function is seeded for each process, so an attacker cannot choose names that
+/// collide.
 struct NameTable: ~Copyable {
-    /// What stays allocated between logs.
+    /// The places that stay allocated between logs.
     private static let keptPlaces = 1 << 12
     private static let firstPlaces = 1 << 8
-    /// Of a place: the start of a field and one, which leaves zero for an empty place; above it, a part of
-    /// the name's hash.
+    /// The low bits of a place: the start of a field plus one, so that zero is an empty place. The other
+    /// bits are a part of the name's hash.
     private static let contentBits: UInt64 = 40
     private static let contentMask: UInt64 = 1 << contentBits - 1
 

@@ -82,7 +82,7 @@ struct BulkReading {
 
     /// Takes the written log as the action's document.
     mutating func take(from writer: inout LogWriter, at place: Int) {
-        if !writer.hasOwnTime, action.id.isEmpty { items.areDistinct = false }
+        if !writer.log.hasOwnTime, action.id.isEmpty { items.areDistinct = false }
         parted.take(from: &writer, at: place)
         append(.taken, at: place)
     }
@@ -99,7 +99,7 @@ struct BulkReading {
     }
 
     func tooManyLogs(_ line: BulkLine) -> LogDecodingError {
-        fault(line, JSONFault.Reason.tooManyLogs(logsMax).sentence, .tooLarge)
+        fault(line, LogLimits.tooManyLogs(logsMax), .tooLarge)
     }
 
     private func fault(

@@ -88,9 +88,8 @@ extension JSONFault.Reason {
         case .badEscape: "this is not a JSON escape"
         case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
         case .logExpected: "a log must be an object with its fields"
-        case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
-        case .tooManyFields(let limit):
-            "a log has more than \(limit) different fields (limits.log_fields)"
+        case .tooManyLogs(let limit): LogLimits.tooManyLogs(limit)
+        case .tooManyFields(let limit): LogLimits.tooManyFields(limit)
         case .timeUnreadable:
             "a log's time must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
         case .timeOutOfRange: "a log's time must lie between 1970 and 2106"
@@ -106,8 +105,7 @@ extension JSONFault.Reason {
 }
 
 extension JSONFault {
-    /// Finds a mistake of which simdjson says only that it exists. This walk is slow, and only
-    /// refused bodies take it.
+    /// Finds the mistake in a text that simdjson refused. It is slow, and only refused bodies need it.
     static func first(in text: UnsafeBufferPointer<UInt8>) -> JSONFault {
         var position = 0
         var stringStart: Int?

@@ -35,8 +35,7 @@ struct UnreadableTexts {
 extension JSONLogReader {
     /// True when the body has a log that could be read, or nothing that could not.
     var hasReadable: Bool {
-        unreadable.count == 0
-            || limits.logs - writer.logsMax + writer.logCount > unreadable.count
+        unreadable.count == 0 || writer.requestLogCount > unreadable.count
     }
 
     /// Writes a text that is no log, for the dead letters. `offset` is where the reader's text
@@ -57,7 +56,7 @@ extension JSONLogReader {
     /// An element of an array of logs, or else its text, which may be anything that has brackets in
     /// pairs.
     mutating func elementOrText(depth: Int) throws(JSONFault) {
-        let (first, kept) = (cursor.next, writer.length)
+        let (first, kept) = (cursor.next, writer.output.length)
         do throws(JSONFault) {
             try element(depth: depth)
         } catch {

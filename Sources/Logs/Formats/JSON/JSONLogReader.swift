@@ -98,7 +98,7 @@ struct JSONLogReader: ~Copyable {
         // Before the log counts: a log that is refused here may be set aside while the others stay.
         try checkFields(of: start)
         writer.endLog()
-        complete = (cursor.next, writer.length)
+        complete = (cursor.next, writer.output.length)
     }
 
     /// Refuses the body when the next log is one too many.
@@ -166,7 +166,7 @@ struct JSONLogReader: ~Copyable {
             valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_"),
             keyCount != options.timeField.count
         else { return try fieldInParts(keyStart, keyCount, depth: depth) }
-        let content = writer.memory.start + writer.length
+        let content = writer.output.end
         content[0] = LogTag.contents
         let key = Varint.write(size, to: content + 1) + 2
         key[-2] = PairTag.key
@@ -176,8 +176,7 @@ struct JSONLogReader: ~Copyable {
         let place = Varint.write(valueCount, to: key + keyCount + 1)
         escapes |= copyWords(text + value, valueCount, to: place)
         guard escapes == 0 else { return try fieldInParts(keyStart, keyCount, depth: depth) }
-        writer.names.add(key, keyCount, content: writer.length, in: writer.memory.start)
-        writer.length = place - writer.memory.start + valueCount
+        writer.closeField(key, keyCount, end: place + valueCount)
         cursor.skip(3)
     }
 
@@ -187,17 +186,17 @@ struct JSONLogReader: ~Copyable {
         _ keyCount: Int,
         depth: Int
     ) throws(JSONFault) {
-        let written = writer.memory.start + writer.nameOffset
+        let written = writer.output.start + writer.nameOffset
         let count = try cursor.unescape(keyStart, keyCount, to: written)
         let field = writer.openField(nameBytes: options.timeField.renaming(written, count))
         cursor.skip(2)
         let position = cursor.place
         let (valueCount, kind) = try cursor.value(
-            to: writer.memory.start + field.value,
+            to: writer.output.start + field.value,
             depth: depth
         )
         if field.reserved == .time, options.takesTimes {
-            let text = writer.text(at: field.value, valueCount)
+            let text = writer.output.text(at: field.value, valueCount)
             if try takeTime(text, kind, at: position) { return }
         } else if options.takesTimeParts, takeTimePart(of: field, valueCount) {
             return
@@ -209,10 +208,10 @@ struct JSONLogReader: ~Copyable {
     @discardableResult
     mutating func field(_ name: StaticString, depth: Int) throws(JSONFault) -> Int {
         makeRoom(from: cursor.place)
-        (writer.memory.start + writer.nameOffset)
+        (writer.output.start + writer.nameOffset)
             .update(from: name.utf8Start, count: name.utf8CodeUnitCount)
         let field = writer.openField(nameBytes: name.utf8CodeUnitCount)
-        let (count, _) = try cursor.value(to: writer.memory.start + field.value, depth: depth)
+        let (count, _) = try cursor.value(to: writer.output.start + field.value, depth: depth)
         writer.close(field, valueBytes: count)
         return count
     }
@@ -230,7 +229,7 @@ struct JSONLogReader: ~Copyable {
             ? TimeReading(text, short: options.takesShortTimes) : .unreadable
         switch reading {
         case .time(let time): return writer.take(time)
-        case .outOfRange where writer.believedTimes != nil: return writer.takeImpossibleTime()
+        case .outOfRange where writer.times.believed != nil: return writer.takeImpossibleTime()
         case .unreadable, .outOfRange:
             if options.keepsUnreadableTimes { return false }
             throw JSONFault(
@@ -246,7 +245,7 @@ struct JSONLogReader: ~Copyable {
     /// field, or its value cannot be that.
     private mutating func takeTimePart(of field: borrowing OpenField, _ valueCount: Int) -> Bool {
         guard writer.name(of: field).elementsEqual(Self.timePart) else { return false }
-        var digits = DigitReader(writer.text(at: field.value, valueCount))
+        var digits = DigitReader(writer.output.text(at: field.value, valueCount))
         guard 1...9 ~= valueCount, let part = digits.number(valueCount) else { return false }
         writer.take(nanoseconds: UInt32(part))
         return true
@@ -275,9 +274,9 @@ struct JSONLogReader: ~Copyable {
             return UnsafeBufferPointer(start: start, count: range.count)
         }
         makeRoom(from: range.lowerBound)
-        let place = writer.memory.start + writer.length
+        let place = writer.output.end
         let count = try cursor.unescape(range.lowerBound, range.count, to: place)
-        return writer.text(at: writer.length, count)
+        return writer.output.text(at: writer.output.length, count)
     }
 
     /// Copies the next value behind the written logs, valid until something is written. A `gap`
@@ -287,9 +286,9 @@ struct JSONLogReader: ~Copyable {
         behind gap: Int = 0
     ) throws(JSONFault) -> (text: UnsafeBufferPointer<UInt8>, kind: JSONKind) {
         makeRoom(from: cursor.place - gap)
-        let offset = writer.length + gap
-        let (count, kind) = try cursor.value(to: writer.memory.start + offset, depth: depth)
-        return (writer.text(at: offset, count), kind)
+        let offset = writer.output.length + gap
+        let (count, kind) = try cursor.value(to: writer.output.start + offset, depth: depth)
+        return (writer.output.text(at: offset, count), kind)
     }
 
     /// Reads a value that means nothing.
@@ -297,8 +296,8 @@ struct JSONLogReader: ~Copyable {
         _ = try value(depth: 1)
     }
 
-    /// Reads a member of which both texts are wanted, valid until something is written. `depth` is
-    /// the value's.
+    /// Reads a member as name and value, both valid until something is written. `depth` is the
+    /// value's.
     mutating func member(depth: Int) throws(JSONFault) -> JSONMember {
         try cursor.expectToken()
         makeRoom(from: cursor.place)
@@ -312,7 +311,7 @@ struct JSONLogReader: ~Copyable {
     /// Makes room for what is left of the text.
     @inline(__always)
     private mutating func makeRoom(from position: Int) {
-        writer.makeRoom(forBytes: cursor.textCount - position)
+        writer.output.makeRoom(forBytes: cursor.textCount - position)
     }
 }
 

@@ -5,7 +5,7 @@ import Glibc
 /// A line ends with a line feed, which may have a carriage return in front of it, or with the body. Lines with
 /// nothing in them are no logs, and bytes that are no text are repaired with a mark.
 package final class LineLogDecoder {
-    /// What stays allocated between bodies.
+    /// The memory that stays allocated between bodies.
     private static let keptBytes = 256 << 10
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -48,7 +48,7 @@ package final class LineLogDecoder {
         guard !writer.isFull else {
             throw LogDecodingError(
                 position: start,
-                reason: "the body has more than \(writer.limits.logs) logs; send smaller batches"
+                reason: LogLimits.tooManyLogs(writer.limits.logs)
             )
         }
         writer.startLog()

@@ -1,21 +1,22 @@
-/// Reads pushes of Loki as protobuf: a `PushRequest`, uncompressed. One for each thread: it keeps its scratch memory.
-/// `JSONLogDecoder.decodeLoki` reads the same as JSON.
+/// Reads pushes of Loki as protobuf: a `PushRequest`, uncompressed. There is one for each thread: it
+/// keeps its scratch memory. `JSONLogDecoder.decodeLoki` reads the same as JSON.
 ///
-/// What cannot be a push is refused with its place; unknown fields are skipped. What a log may be is the writer's to
-/// say.
+/// Bytes that cannot be a push are refused with their place; unknown fields are skipped. The writer
+/// decides what a log may be.
 ///
-/// - A stream's labels are tags, so each set of labels is a group of its own; the logs of a set are together.
-/// - An entry's line is the field `content`, and its structured metadata are fields beside it. Metadata called
-///   `content` is `content_extracted`.
-/// - Times are kept to the nanosecond. In protobuf an entry may have none; then it happened when it arrived.
+/// - A stream's labels are tags, so each set of labels is a group of its own; the logs of a set are
+///   together.
+/// - An entry's line is the field `content`, and its structured metadata are fields beside it. Metadata
+///   called `content` is `content_extracted`.
+/// - Times are kept to the nanosecond. In protobuf an entry may have none; it gets its arrival then.
 package final class LokiDecoder {
-    /// What stays allocated between bodies.
+    /// The memory that stays allocated between bodies.
     private static let keptBytes = 256 << 10
 
-    private var walk: LokiWalk
+    private var reader: LokiProtobufReader
 
     package init(limits: LogLimits = LogLimits()) {
-        walk = LokiWalk(limits: limits)
+        reader = LokiProtobufReader(limits: limits)
     }
 
     package func decode(
@@ -23,10 +24,10 @@ package final class LokiDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        defer { walk.writer.shrink(to: Self.keptBytes) }
+        defer { reader.writer.shrink(to: Self.keptBytes) }
         do throws(ProtobufError) {
-            walk.writer.start(timing, rules)
-            return try walk.push(body)
+            reader.writer.start(timing, rules)
+            return try reader.push(body)
         } catch {
             throw LogDecodingError(position: error.position, reason: error.reason)
         }

@@ -1,7 +1,8 @@
 import System
 
-/// Takes a stream's labels apart as Loki writes them in protobuf: `{app="shop", env="prod"}`. Names are identifiers, or
-/// quoted; values are quoted with `"` or `'` and have Go's escapes, or stand between backquotes as they are.
+/// Parses a stream's labels as Loki writes them in protobuf: `{app="shop", env="prod"}`. Names are
+/// identifiers, or quoted; values are quoted with `"` or `'` and have Go's escapes, or stand between
+/// backquotes as they are.
 struct LokiLabelText {
     private let text: UnsafeBufferPointer<UInt8>
     private(set) var position = 0

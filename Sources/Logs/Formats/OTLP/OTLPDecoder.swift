@@ -1,20 +1,21 @@
-/// Reads logs of the OpenTelemetry Protocol as protobuf: one `ExportLogsServiceRequest`. One for each
-/// thread: it keeps its scratch memory. `JSONLogDecoder.decodeOTLP` reads the same as JSON.
+/// Reads logs of the OpenTelemetry Protocol as protobuf: one `ExportLogsServiceRequest`. There is one
+/// for each thread: it keeps its scratch memory. `JSONLogDecoder.decodeOTLP` reads the same as JSON.
 ///
-/// What cannot be protobuf of this schema is refused with its place. Unknown fields are skipped. What a
-/// log may be is the writer's to say: one bad log costs neither its request nor its neighbours.
+/// Bytes that cannot be protobuf of this schema are refused with their place. Unknown fields are
+/// skipped. The writer decides what a log may be: one bad log costs neither its request nor its
+/// neighbours.
 ///
 /// - A log's time is `time_unix_nano`, else `observed_time_unix_nano`, else its arrival.
 /// - Text that is not UTF-8 is repaired, and the log says so.
-/// - Of a message that may be there once, the last one counts.
+/// - If a message that may occur once occurs again, the last one counts.
 package final class OTLPDecoder {
-    /// What stays allocated between bodies.
-    static let keptBytes = 256 << 10
+    /// The memory that stays allocated between bodies.
+    private static let keptBytes = 256 << 10
 
-    private var walk: OTLPWalk
+    private var reader: OTLPProtobufReader
 
     package init(limits: LogLimits = LogLimits()) {
-        walk = OTLPWalk(limits: limits)
+        reader = OTLPProtobufReader(limits: limits)
     }
 
     /// `bytesMax` bounds what all logs together become, each with what its resource says. A request that
@@ -25,10 +26,7 @@ package final class OTLPDecoder {
         _ rules: LogRules = LogRules(),
         atMost bytesMax: Int = .max
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        defer {
-            walk.writer.shrink(to: Self.keptBytes)
-            walk.texts.shrink(to: Self.keptBytes)
-        }
+        defer { reader.shrink(to: Self.keptBytes) }
         return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
             try read(body, timing, rules, form, bytesMax)
         }
@@ -42,14 +40,13 @@ package final class OTLPDecoder {
         _ bytesMax: Int
     ) throws(LogDecodingError) -> [TrackedLogs] {
         do throws(ProtobufError) {
-            walk.texts.startRequest(form, atMost: bytesMax)
-            walk.writer.start(timing, rules)
-            return try walk.request(body)
+            reader.start(timing, rules, form, atMost: bytesMax)
+            return try reader.request(body)
         } catch {
             throw LogDecodingError(
                 position: error.position,
                 reason: error.reason,
-                kind: walk.texts.isTooLarge ? .tooLarge : .unreadable
+                kind: reader.texts.isTooLarge ? .tooLarge : .unreadable
             )
         }
     }

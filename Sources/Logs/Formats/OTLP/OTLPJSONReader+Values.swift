@@ -59,7 +59,7 @@ extension OTLPJSONReader {
                 let name = try json.string()
                 let kind = OTLPAttribute(name, ofResource: ofResource)
                 attribute = kind
-                if kind == .member { texts.memory.append(member: name, behind: separator) }
+                if kind == .member { append(separator, name) }
             case "value":
                 guard !hasValue else { throw json.cursor.fault(.memberRepeated) }
                 hasValue = true
@@ -73,7 +73,7 @@ extension OTLPJSONReader {
             hasMember = try json.cursor.nextMember()
         }
         let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-        if attribute == nil { texts.memory.append(member: none, behind: separator) }
+        if attribute == nil { append(separator, none) }
         if let passed {
             let end = json.cursor.next
             json.cursor.move(to: passed)
@@ -82,6 +82,14 @@ extension OTLPJSONReader {
         } else if !hasValue, attribute ?? .member == .member {
             texts.memory.append("null")
         }
+    }
+
+    private mutating func append(
+        _ separator: StaticString,
+        _ name: UnsafeBufferPointer<UInt8>
+    ) {
+        texts.memory.append(separator)
+        texts.memory.append(name: name)
     }
 
     private mutating func value(
@@ -197,17 +205,6 @@ extension OTLPJSONReader {
             hasElement = try json.cursor.nextElement()
             if hasElement { texts.memory.append(",") }
         }
-    }
-}
-
-extension TextMemory {
-    fileprivate mutating func append(
-        member name: UnsafeBufferPointer<UInt8>,
-        behind separator: StaticString
-    ) {
-        append(separator)
-        append(quoted: name)
-        append(":")
     }
 }
 

@@ -17,7 +17,7 @@ extension JSONLogDecoder {
     }
 }
 
-/// Reads the body of OTLP's JSON, which `OTLPWalk` reads as protobuf.
+/// Reads the body of OTLP's JSON, which `OTLPProtobufReader` reads as protobuf.
 ///
 /// Members come in any order, and logs need their resource first: logs in front of it are passed, and
 /// read afterwards. Unknown members are ignored, as the protocol wants. It also wants names in

@@ -1,38 +1,39 @@
-/// The texts that the fields of one record will have: those of its resource and its scope, which it
-/// shares with its neighbours, and behind them its own.
+/// Puts the texts of a request's records together, and writes the records: first the texts of their
+/// resource and their scope, which they share, and behind them each record's own.
 ///
-/// Texts that are no UTF-8 are repaired here, those of a resource once and not with each record.
+/// Names and values are those of the SLS exporter of the OpenTelemetry Collector, so that logs look
+/// alike whichever way they took. Fields that it leaves out (`otlp.attribute`, `eventName`,
+/// `observedTimeUnixNano`, `droppedAttributesCount`) are there when a record has them.
+///
+/// A request becomes one group of logs. In the lean form the records of a scope may become a group of
+/// their own, with the shared texts as its tags.
 struct OTLPTexts: ~Copyable {
-    var memory = TextMemory()
+    /// Below that, repeating is cheaper than a stream of its own.
+    private static let cheapBytes = 16 << 10
+    /// The most groups with tags; records beyond them repeat.
+    private static let apartMax = 1024
 
+    var memory = TextMemory()
     private(set) var form = OTLPForm.whole
-    private(set) var host = OTLPSharedText("host")
-    private(set) var service = OTLPSharedText("service")
-    private(set) var resource = OTLPSharedText("resource")
-    private(set) var scopeName = OTLPSharedText("otlp.name")
-    private(set) var scopeVersion = OTLPSharedText("otlp.version")
-    /// Left out when a scope has none.
-    private(set) var scopeAttributes = OTLPSharedText("otlp.attribute")
+    private var shared = OTLPSharedTexts()
     /// Where the scope's texts start.
     private var scopeStart = 0
     /// Where the record's texts start.
-    private(set) var recordStart = 0
-    /// What a record repeats.
-    private(set) var sharedBytes = 0
+    private var recordStart = 0
 
-    /// What all records of the request together became so far. Each repeats what its resource says, so it
-    /// may be far more than was sent.
-    var written = 0
-    /// What they may become.
+    /// The size of all records of the request so far. Each may repeat its resource, so it may be far
+    /// more than was sent.
+    private var written = 0
+    /// The most that they may become.
     private(set) var bytesMax = Int.max
-    /// Whether they would have become more.
-    var isExceeded = false
-    /// Whether the records that are being read have what they share as tags.
-    var isApart = false
-    /// What is complete.
-    var groups: [TrackedLogs] = []
+    /// True when they would have become more.
+    private var isExceeded = false
+    /// True while the records that are read have their shared texts as tags.
+    private var isApart = false
+    /// Complete groups.
+    private var groups: [TrackedLogs] = []
     /// How many of them have tags.
-    var apartCount = 0
+    private var apartCount = 0
 
     mutating func startRequest(_ form: OTLPForm, atMost bytesMax: Int) {
         memory.start(atMost: bytesMax)
@@ -41,22 +42,28 @@ struct OTLPTexts: ~Copyable {
         (written, isExceeded, isApart, groups, apartCount) = (0, false, false, [], 0)
     }
 
-    /// Forgets everything, and gives back what a large request needed.
+    /// Forgets everything, and gives back the memory that a large request needed.
     mutating func shrink(to bytes: Int) {
         memory.shrink(to: bytes)
         groups = []
     }
+
+    /// True when the texts, or the logs, are more than they may be: the request is refused, or read
+    /// again in the lean form.
+    var isTooLarge: Bool { isExceeded || memory.isExceeded }
+
+    // MARK: - Shared texts
 
     mutating func startResource() {
         memory.cut(to: 0)
     }
 
     mutating func endResource(attributes: Range<Int>?, host: Range<Int>, service: Range<Int>) {
-        self.host = settle(self.host, host)
-        self.service = settle(self.service, service)
+        shared.host = settle(host)
+        shared.service = settle(service)
         // The exporter writes an empty object, which says nothing.
         let none = attributes == nil && form == .whole ? add("{}") : 0..<0
-        resource = settle(resource, attributes ?? none)
+        shared.resource = settle(attributes ?? none)
         scopeStart = memory.count
     }
 
@@ -70,13 +77,10 @@ struct OTLPTexts: ~Copyable {
     }
 
     mutating func endScope(name: Range<Int>, version: Range<Int>, attributes: Range<Int>?) {
-        scopeName = settle(scopeName, name)
-        scopeVersion = settle(scopeVersion, version)
-        scopeAttributes = settle(scopeAttributes, attributes ?? 0..<0)
+        shared.scopeName = settle(name)
+        shared.scopeVersion = settle(version)
+        shared.scopeAttributes = settle(attributes ?? 0..<0)
         recordStart = memory.count
-        sharedBytes =
-            host.range.count + service.range.count + resource.range.count
-            + scopeName.range.count + scopeVersion.range.count + scopeAttributes.range.count
     }
 
     mutating func noScope() {
@@ -84,20 +88,11 @@ struct OTLPTexts: ~Copyable {
         endScope(name: 0..<0, version: 0..<0, attributes: nil)
     }
 
-    private mutating func settle(_ text: OTLPSharedText, _ range: Range<Int>) -> OTLPSharedText {
-        var text = text
+    /// Repairs a text that is not UTF-8.
+    private mutating func settle(_ range: Range<Int>) -> OTLPText {
         let repaired = memory.repair(range)
-        (text.range, text.isRepaired) = (repaired ?? range, repaired != nil)
-        return text
+        return OTLPText(range: repaired ?? range, isRepaired: repaired != nil)
     }
-
-    mutating func startRecord() {
-        memory.cut(to: recordStart)
-    }
-
-    /// Whether the texts, or what became of them, are more than they may be: the request is refused, or
-    /// read again in the lean form.
-    var isTooLarge: Bool { isExceeded || memory.isExceeded }
 
     mutating func add(_ text: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let start = memory.count
@@ -105,7 +100,7 @@ struct OTLPTexts: ~Copyable {
         return start..<memory.count
     }
 
-    mutating func add(_ text: StaticString) -> Range<Int> {
+    private mutating func add(_ text: StaticString) -> Range<Int> {
         let start = memory.count
         memory.append(text)
         return start..<memory.count
@@ -116,5 +111,145 @@ struct OTLPTexts: ~Copyable {
         let start = memory.count
         if id.contains(where: { $0 != 0 }) { memory.append(hex: id) }
         return start..<memory.count
+    }
+
+    // MARK: - Records
+
+    mutating func startRecord() {
+        memory.cut(to: recordStart)
+    }
+
+    /// Writes the record. False when it makes the request larger than `bytesMax`: then nothing that is
+    /// written is of use.
+    mutating func write(_ record: OTLPRecord, to writer: inout LogWriter) -> Bool {
+        let severity = settle(record.severityText)
+        let event = settle(record.eventName)
+        let attributes = settle(record.attributes ?? 0..<0)
+        let body = settle(record.body)
+        let texts = memory.count - recordStart + (isApart ? 0 : shared.bytes)
+        guard !memory.isExceeded, texts <= bytesMax - written else {
+            isExceeded = true
+            return false
+        }
+        let before = writer.bytes
+        writer.startLog()
+        let time = record.time > 0 ? record.time : record.observedTime
+        if time > 0 { writer.time(nanosecondsSince1970: time) }
+        if !isApart { writeShared(to: &writer) }
+        number("timeUnixNano", record.time, &writer)
+        if record.observedTime > 0 {
+            number("observedTimeUnixNano", record.observedTime, &writer)
+        }
+        if form == .whole || record.severityNumber != 0 {
+            field("severityNumber", &writer) { $0.append(decimal: Int64(record.severityNumber)) }
+        }
+        field("severityText", severity, &writer)
+        if !event.range.isEmpty { field("eventName", event, &writer) }
+        if record.attributes != nil {
+            field("attribute", attributes, &writer)
+        } else if form == .whole {
+            field("attribute", &writer) { $0.append("{}") }
+        }
+        if record.droppedAttributes > 0 {
+            number("droppedAttributesCount", UInt64(record.droppedAttributes), &writer)
+        }
+        field("content", body, &writer)
+        if form == .whole || record.flags != 0 {
+            field("flags", &writer) { $0.append(hex: record.flags) }
+        }
+        field("traceID", OTLPText(range: record.traceID), &writer)
+        field("spanID", OTLPText(range: record.spanID), &writer)
+        writer.endLog()
+        // A log that is set aside takes as much; a dropped one counts as its texts.
+        written += max(writer.bytes - before, texts)
+        // This counts names and numbers, too, so it may exceed the bound only now.
+        if written > bytesMax { isExceeded = true }
+        return !isTooLarge
+    }
+
+    private func writeShared(to writer: inout LogWriter) {
+        field("host", shared.host, &writer)
+        field("service", shared.service, &writer)
+        field("resource", shared.resource, &writer)
+        field("otlp.name", shared.scopeName, &writer)
+        field("otlp.version", shared.scopeVersion, &writer)
+        if !shared.scopeAttributes.range.isEmpty {
+            field("otlp.attribute", shared.scopeAttributes, &writer)
+        }
+    }
+
+    private func field(_ name: StaticString, _ text: OTLPText, _ writer: inout LogWriter) {
+        guard form == .whole || !text.range.isEmpty else { return }
+        if text.isRepaired { writer.noteRepairedField() }
+        writer.field(name: name, value: memory.text(text.range))
+    }
+
+    private mutating func number(
+        _ name: StaticString,
+        _ number: UInt64,
+        _ writer: inout LogWriter
+    ) {
+        guard form == .whole || number > 0 else { return }
+        field(name, &writer) { $0.append(decimal: number) }
+    }
+
+    private mutating func field(
+        _ name: StaticString,
+        _ writer: inout LogWriter,
+        _ append: (inout TextMemory) -> Void
+    ) {
+        let start = memory.count
+        append(&memory)
+        writer.field(name: name, value: memory.text(start..<memory.count))
+    }
+
+    // MARK: - Groups
+
+    /// Begins so many records, which share the texts of their resource and their scope.
+    mutating func startRecords(_ count: Int, _ writer: inout LogWriter) {
+        guard form == .lean, count > 1, apartCount < Self.apartMax else { return }
+        let (bytes, overflow) = (count - 1).multipliedReportingOverflow(by: shared.bytes)
+        guard overflow || bytes > Self.cheapBytes else { return }
+        closeGroup(&writer)
+        isApart = true
+        apartCount += 1
+        written += shared.bytes
+    }
+
+    mutating func endRecords(_ writer: inout LogWriter) {
+        guard isApart else { return }
+        closeGroup(&writer)
+        isApart = false
+    }
+
+    /// All logs of the request, when it has been read.
+    mutating func finish(_ writer: inout LogWriter) -> [TrackedLogs] {
+        closeGroup(&writer)
+        return groups
+    }
+
+    private mutating func closeGroup(_ writer: inout LogWriter) {
+        var logs = DecodedLogs()
+        writer.move(to: &logs)
+        guard logs.count > 0 else { return }
+        groups.append(TrackedLogs(logs: logs, tags: isApart ? tags(writer.limits) : []))
+    }
+
+    private func tags(_ limits: LogLimits) -> [(key: String, value: String)] {
+        let texts: KeyValuePairs = [
+            "host": shared.host, "service": shared.service, "otlp.name": shared.scopeName,
+            "otlp.version": shared.scopeVersion, "resource": shared.resource,
+            "otlp.attribute": shared.scopeAttributes,
+        ]
+        var tags = GatheredTags()
+        var repaired: [String] = []
+        for (name, text) in texts where !text.range.isEmpty {
+            tags.add(name, String(decoding: memory.text(text.range), as: UTF8.self), limits)
+            if text.isRepaired { repaired.append(name) }
+        }
+        if !repaired.isEmpty {
+            tags.add("__invalid_utf8__", repaired.joined(separator: ","), limits)
+        }
+        return tags.tags
     }
 }

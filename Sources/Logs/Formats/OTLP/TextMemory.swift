@@ -1,15 +1,15 @@
 /// Texts that are put together before it is known where they belong, one behind the other in one
-/// memory. Whoever adds one remembers from where to where it goes.
+/// memory. The caller who adds a text remembers its range.
 ///
-/// The memory has a bound, since a text may become six times what it came in. What would exceed it is not
-/// added, and whoever uses the texts asks whether that happened.
+/// The memory has a bound, since a text may become six times its size in the body. A text that would
+/// exceed it is not added, and the user of the texts asks for `isExceeded`.
 struct TextMemory: ~Copyable {
     private var memory = RawMemory(capacity: 4 << 10)
     private(set) var count = 0
     private var bytesMax = Int.max
-    /// What there may be without growing.
+    /// The bytes that fit without growing.
     private var limit: Int
-    /// Whether something was not added.
+    /// True when a text was not added.
     private(set) var isExceeded = false
 
     init() {
@@ -27,12 +27,12 @@ struct TextMemory: ~Copyable {
         isExceeded = false
     }
 
-    /// Forgets what was added behind the first `count` bytes.
+    /// Forgets the texts behind the first `count` bytes.
     mutating func cut(to count: Int) {
         self.count = min(count, self.count)
     }
 
-    /// Forgets everything, and gives back what large texts needed.
+    /// Forgets everything, and gives back the memory that large texts needed.
     mutating func shrink(to bytes: Int) {
         count = 0
         memory.shrink(to: bytes)
@@ -55,7 +55,7 @@ struct TextMemory: ~Copyable {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Where the next bytes go, with room for so many; nil when they are too many.
+    /// The place for so many bytes; nil when they are too many.
     @inline(__always)
     private mutating func room(_ bytes: Int) -> UnsafeMutablePointer<UInt8>? {
         if bytes > limit - count, !grow(by: bytes) { return nil }
@@ -74,18 +74,18 @@ struct TextMemory: ~Copyable {
         return true
     }
 
-    /// Adds as many bytes as `fill` says that it wrote, `most` at most.
+    /// Adds the bytes that `fill` wrote, and counted, `most` at most.
     @inline(__always)
     mutating func append(most: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Int) {
         guard let place = room(most) else { return }
         count += fill(place)
     }
 
-    /// The text in well-formed UTF-8: what is none becomes U+FFFD, in a new place.
+    /// Copies the text with U+FFFD in place of bytes that are not UTF-8; nil when there are none.
     mutating func repair(_ range: Range<Int>) -> Range<Int>? {
         guard !text(range).isUTF8 else { return nil }
         let start = count
-        // In steps, since the room that one needs at most counts against the bound.
+        // In steps, since the room that a step may need counts against the bound.
         var source = 0
         while source < range.count {
             let (first, last) = (source, min(source + 4096, range.count))
@@ -102,5 +102,94 @@ struct TextMemory: ~Copyable {
             guard source > first else { break }
         }
         return start..<count
+    }
+
+    // MARK: - JSON strings, hexadecimal digits, base64
+
+    /// A text as a JSON string, quotes included. Bytes that are not UTF-8 stay as they are.
+    mutating func append(quoted text: UnsafeBufferPointer<UInt8>) {
+        append("\"")
+        var plain = 0
+        for index in text.indices where Self.needsEscape(text[index]) {
+            append(UnsafeBufferPointer(rebasing: text[plain..<index]))
+            append(escaped: text[index])
+            plain = index + 1
+        }
+        append(UnsafeBufferPointer(rebasing: text[plain...]))
+        append("\"")
+    }
+
+    @inline(__always)
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func append(escaped byte: UInt8) {
+        append("\\")
+        switch byte {
+        case 0x08: append("b")
+        case 0x09: append("t")
+        case 0x0A: append("n")
+        case 0x0C: append("f")
+        case 0x0D: append("r")
+        case ..<0x20:
+            append("u00")
+            append(Self.hexDigit(byte >> 4))
+            append(Self.hexDigit(byte & 15))
+        default: append(byte)
+        }
+    }
+
+    /// The name of a JSON object's member, with its colon.
+    mutating func append(name: UnsafeBufferPointer<UInt8>) {
+        append(quoted: name)
+        append(":")
+    }
+
+    mutating func append(hex bytes: UnsafeBufferPointer<UInt8>) {
+        for byte in bytes {
+            append(Self.hexDigit(byte >> 4))
+            append(Self.hexDigit(byte & 15))
+        }
+    }
+
+    /// Without zeros in front.
+    mutating func append(hex number: UInt32) {
+        var shift = max(0, 28 - number.leadingZeroBitCount & ~3)
+        while shift >= 0 {
+            append(Self.hexDigit(UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15))
+            shift -= 4
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    /// RFC 4648, section 4.
+    mutating func append(base64 bytes: UnsafeBufferPointer<UInt8>) {
+        var index = 0
+        while index < bytes.count {
+            let known = min(3, bytes.count - index)
+            var word: UInt32 = 0
+            for offset in 0..<3 {
+                word = word << 8 | (offset < known ? UInt32(bytes[index + offset]) : 0)
+            }
+            for digit in 0..<4 {
+                let value = UInt8(truncatingIfNeeded: word >> UInt32(18 - 6 * digit)) & 63
+                append(digit <= known ? Self.base64Digit(value) : UInt8(ascii: "="))
+            }
+            index += 3
+        }
+    }
+
+    private static func base64Digit(_ value: UInt8) -> UInt8 {
+        switch value {
+        case ..<26: UInt8(ascii: "A") + value
+        case ..<52: UInt8(ascii: "a") + value - 26
+        case ..<62: UInt8(ascii: "0") + value - 52
+        case 62: UInt8(ascii: "+")
+        default: UInt8(ascii: "/")
+        }
     }
 }

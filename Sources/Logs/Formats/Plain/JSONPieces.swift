@@ -1,11 +1,13 @@
-/// Cuts a text that is not JSON as a whole into objects, each of which can be read by itself, and what cannot be one.
+/// Cuts a text that is not JSON as a whole into objects, which can each be read by itself, and other
+/// text.
 ///
-/// Only quotes and braces are looked at, so an object costs one pass over its bytes. What stands between objects in
-/// NDJSON, in arrays and after C strings (white space, commas, square brackets, control characters, byte order marks)
-/// is skipped.
+/// Only quotes and braces are looked at, so an object costs one pass over its bytes. Bytes between
+/// objects in NDJSON, in arrays and after C strings (white space, commas, square brackets, control
+/// characters, byte order marks) are skipped.
 ///
-/// An object that does not end is a line, or some, that lost an end. It reaches to the next line that begins with an
-/// object or an array and is indented no deeper: so a line that was cut takes none of the sound lines behind it along.
+/// An object that does not end is a line, or some, that lost an end. It reaches to the next line that
+/// begins with an object or an array and is indented no deeper, so a line that was cut takes no sound
+/// line with it.
 struct JSONPieces {
     private let text: UnsafeBufferPointer<UInt8>
     private var position: Int
@@ -20,7 +22,7 @@ struct JSONPieces {
         indent = Self.blanks(text, line)
     }
 
-    /// An object from its first brace to its last, or else what cannot be one: the rest of its line.
+    /// An object from its first brace to its last, or else other text: the rest of its line.
     mutating func next() -> Range<Int>? {
         skipBetween()
         guard position < text.count else { return nil }
@@ -52,7 +54,7 @@ struct JSONPieces {
         position + 2 < text.count && text[position + 1] == 0xBB && text[position + 2] == 0xBF
     }
 
-    /// Goes behind the object that starts here, or behind what may belong to it where it has no end.
+    /// Goes behind the object that starts here, or, if it has no end, behind all that may belong to it.
     private mutating func passObject() {
         var depth = 0
         var inString = false
@@ -69,7 +71,7 @@ struct JSONPieces {
                 }
             case UInt8(ascii: "\""): inString.toggle()
             case UInt8(ascii: "\\") where inString:
-                // What is escaped cannot end the string. A line's end counts in any case.
+                // An escaped byte cannot end the string. A line's end counts in any case.
                 if position + 1 < text.count, text[position + 1] != UInt8(ascii: "\n") {
                     position += 1
                 }

@@ -51,7 +51,7 @@ extension JSONLogDecoder {
     /// Repairs first: a body that gets here mostly has damage in many places, and the repair costs
     /// about as much as finding out that there is nothing to replace.
     private func readPiece(_ piece: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
-        let kept = reader.writer.length
+        let kept = reader.writer.output.length
         let copy = try repaired(piece)
         reader.writer.isRepaired = copy != nil && repair.replacedBytes
         defer { reader.writer.isRepaired = false }

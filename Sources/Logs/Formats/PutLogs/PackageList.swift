@@ -14,7 +14,7 @@ struct PackageList {
     private var fields: ProtobufReader
     private var count = 0
     private let limit: InflateLimit
-    /// What all packages may hold together, however the body is cut into them.
+    /// The most content of all packages together, however the body is cut into them.
     private let bytesMax: Int
     private var bytesLeft: Int
 
@@ -106,7 +106,7 @@ struct PackageList {
         _ kind: LogDecodingError.Kind = .unreadable
     ) -> LogDecodingError {
         LogDecodingError(
-            // Of what was compressed nobody knows places.
+            // A place in compressed content is not known.
             position: package.data.lowerBound + (package.coding == nil ? position : 0),
             reason: "package \(count): \(reason)",
             kind: kind

@@ -1,4 +1,5 @@
-/// Reads the query of a web tracking GET as one log. One for each thread: it keeps its scratch memory.
+/// Reads the query of a web tracking GET as one log. There is one for each thread: it keeps its scratch
+/// memory.
 ///
 /// Names and values are read as a form's (URL Standard, application/x-www-form-urlencoded): a plus is a space, a
 /// percent sign that is no escape stands for itself, and text that is not UTF-8 is repaired with a mark.
@@ -76,7 +77,7 @@ package final class QueryLogDecoder {
         guard !writer.isCrowded else {
             throw LogDecodingError(
                 position: 0,
-                reason: JSONFault.Reason.tooManyFields(writer.limits.fields).sentence
+                reason: LogLimits.tooManyFields(writer.limits.fields)
             )
         }
         tracked.logs = writer.logs

@@ -8,7 +8,7 @@ struct JSONCut {
     /// Where the element starts that has no end; the text's length without one.
     let rest: Int
 
-    /// Nil where the object has no such array, where the array has its end, or not one whole element.
+    /// Nil when the object has no such array, or the array has its end, or not one whole element.
     init?(_ text: UnsafeBufferPointer<UInt8>, array name: StaticString) {
         var (position, depth) = (0, 0)
         var isInArray = false

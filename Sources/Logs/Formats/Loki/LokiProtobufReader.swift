@@ -1,12 +1,12 @@
-/// The one pass over a push that writes its logs (pkg/push/push.proto of Loki).
-struct LokiWalk: ~Copyable {
+/// Writes the logs of a push, in one pass over it (pkg/push/push.proto of Loki).
+struct LokiProtobufReader: ~Copyable {
     let limits: LogLimits
     var writer: LogWriter
     private var name: [UInt8] = []
     private var value: [UInt8] = []
-    /// The labels of the stream that is read.
+    /// The labels of the stream that is being read.
     private var tags = GatheredTags()
-    /// Whether each entry of the stream that is read had a time.
+    /// True when each entry so far of the stream that is being read had a time.
     private var areTimed = true
 
     init(limits: LogLimits) {
@@ -49,7 +49,7 @@ struct LokiWalk: ~Copyable {
             }
         }
         let logs = writer.logs
-        // Labels that are written as before are not taken apart again.
+        // Labels that are written as before are not parsed again.
         let text = bytes.text(labels ?? range.lowerBound..<range.lowerBound)
         if logs.count > 0, let known = streams.place(of: text) {
             return streams.append(logs, at: known, areTimed: areTimed)
@@ -90,10 +90,7 @@ struct LokiWalk: ~Copyable {
         at start: Int
     ) throws(ProtobufError) {
         var fields = ProtobufReader(bytes, in: range)
-        guard !writer.isFull else {
-            let reason = "the body has more than \(limits.logs) logs; send smaller batches"
-            throw fields.fault(start, reason)
-        }
+        try writer.checkRoom(at: start)
         var line = range.lowerBound..<range.lowerBound
         writer.startLog()
         var isTimed = false
@@ -154,21 +151,5 @@ struct LokiWalk: ~Copyable {
             return writer.time(seconds: UInt64(seconds), nanoseconds: nanoseconds)
         }
         writer.impossibleTime(written: "\(seconds)")
-    }
-}
-
-extension DecodedLogs {
-    /// Adds what another part of the same stream brought.
-    package mutating func append(_ more: DecodedLogs) {
-        sound.bytes += more.sound.bytes
-        sound.count += more.sound.count
-        for faulty in more.faulty {
-            faulty.logs.bytes.withUnsafeBufferPointer {
-                setAside($0, count: faulty.logs.count, for: faulty.fault)
-            }
-        }
-        dropped += more.dropped
-        corrected += more.corrected
-        repaired += more.repaired
     }
 }

@@ -1,50 +1,39 @@
-extension LogWriter {
-    /// Copies the content of a log that came as protobuf, when it is what this writer would have
-    /// written. False when it is not, and has to be written field by field; nothing is written then.
-    ///
-    /// One look at the copy tells: the time first, in five bytes and believed, then fields with nothing
-    /// but a name and a value, none of them empty, reserved, too long, repeated or no text, then
-    /// perhaps the nanoseconds. All encoders in use write so. A clock that is off makes all logs
-    /// different.
+/// A log that came as protobuf and was copied as it is. One look at the copy tells if it is what
+/// `LogWriter` would have written: the time first, in five bytes and believed, then fields with
+/// nothing but a name and a value, none of them empty, reserved, too long, repeated or no text, then
+/// perhaps the nanoseconds. All encoders in use write so.
+struct LogCopy {
+    private let start: UnsafeMutablePointer<UInt8>
+    private let end: UnsafeMutablePointer<UInt8>
+
+    /// Bytes behind the end are read, within the output's slack, and never believed.
     @inline(__always)
-    mutating func copy(log: UnsafeRawBufferPointer) -> Bool {
-        guard skew == .none, log.count > Varint.timeSize, log.count < 1 << 28,
-            let source = log.baseAddress
-        else { return false }
-        makeRoom(forBytes: log.count)
-        names.startLog()
-        let start = memory.start + length
-        start.pointee = GroupTag.logs
-        let body = Varint.write(log.count, to: start + 1)
-        UnsafeMutableRawPointer(body).copyMemory(from: source, byteCount: log.count)
-        let end = body + log.count
-        guard isTimeBelieved(body), areFieldsAsWritten(body + 1 + Varint.timeSize, end),
-            !names.hasReplaced
-        else { return false }
-        length = end - memory.start
-        logCount += 1
-        return true
+    init(_ start: UnsafeMutablePointer<UInt8>, count: Int) {
+        self.start = start
+        end = start + count
     }
 
     @inline(__always)
-    private func isTimeBelieved(_ place: UnsafeMutablePointer<UInt8>) -> Bool {
-        guard place[0] == LogTag.time, place[1] & place[2] & place[3] & place[4] >= 0x80,
-            place[5] < 0x10
+    func hasTime(within believed: ClosedRange<UInt32>?) -> Bool {
+        guard start[0] == LogTag.time, start[1] & start[2] & start[3] & start[4] >= 0x80,
+            start[5] < 0x10
         else { return false }
-        guard let believedTimes else { return true }
-        let low = UInt32(place[1] & 0x7F) | UInt32(place[2] & 0x7F) << 7
-        let middle = UInt32(place[3] & 0x7F) << 14 | UInt32(place[4] & 0x7F) << 21
-        return believedTimes.contains(low | middle | UInt32(place[5]) << 28)
+        guard let believed else { return true }
+        let low = UInt32(start[1] & 0x7F) | UInt32(start[2] & 0x7F) << 7
+        let middle = UInt32(start[3] & 0x7F) << 14 | UInt32(start[4] & 0x7F) << 21
+        return believed.contains(low | middle | UInt32(start[5]) << 28)
     }
 
-    /// Bytes behind the end are read, within the slack, and never believed.
+    /// Adds the names of the fields to `names`, which finds repeated ones.
     @inline(__always)
-    private mutating func areFieldsAsWritten(
-        _ first: UnsafeMutablePointer<UInt8>,
-        _ end: UnsafeMutablePointer<UInt8>
+    func hasSoundFields(
+        namesUpTo keyBytes: Int,
+        valuesUpTo valueMax: Int,
+        _ names: inout FieldNames,
+        in memory: UnsafeMutablePointer<UInt8>
     ) -> Bool {
-        let (keyMax, valueMax) = (min(limits.keyBytes, 0x7F), limits.valueBytes)
-        var place = first
+        let keyMax = min(keyBytes, 0x7F)
+        var place = start + 1 + Varint.timeSize
         while place < end, place.pointee == LogTag.contents {
             let field = place
             place += 1
@@ -66,16 +55,13 @@ extension LogWriter {
             {
                 return false
             }
-            names.add(key, keyCount, content: field - memory.start, in: memory.start)
+            names.add(key, keyCount, content: field - memory, in: memory)
             place = fieldEnd
         }
-        return place == end || areNanoseconds(place, end)
+        return place == end || areNanoseconds(place)
     }
 
-    private func areNanoseconds(
-        _ place: UnsafeMutablePointer<UInt8>,
-        _ end: UnsafeMutablePointer<UInt8>
-    ) -> Bool {
+    private func areNanoseconds(_ place: UnsafeMutablePointer<UInt8>) -> Bool {
         guard end - place == 5, place.pointee == LogTag.nanoseconds else { return false }
         let number = UnsafeRawPointer(place + 1).loadUnaligned(as: UInt32.self)
         return UInt32(littleEndian: number) < 1_000_000_000
@@ -99,7 +85,7 @@ extension LogWriter {
         return -1
     }
 
-    /// Whether the bytes are UTF-8. Reads up to seven bytes behind them.
+    /// True when the bytes are UTF-8. Reads up to seven bytes behind them.
     @inline(__always)
     private static func isText(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Bool {
         let raw = UnsafeRawPointer(start)

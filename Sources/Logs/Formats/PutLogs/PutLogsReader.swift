@@ -1,5 +1,5 @@
-/// The one pass over a LogGroup that writes its logs.
-struct LogGroupWalk: ~Copyable {
+/// Writes the logs of a LogGroup, in one pass over it.
+struct PutLogsReader: ~Copyable {
     let limits: LogLimits
     var writer: LogWriter
 
@@ -17,10 +17,7 @@ struct LogGroupWalk: ~Copyable {
             guard let field = try fields.next() else { break }
             switch field {
             case (1, .bytes(let range)):
-                guard !writer.isFull else {
-                    let reason = "the body has more than \(limits.logs) logs; send smaller batches"
-                    throw fields.fault(start, reason)
-                }
+                try writer.checkRoom(at: start)
                 if !writer.copy(log: UnsafeRawBufferPointer(rebasing: bytes[range])) {
                     try log(bytes, range)
                 }
@@ -84,17 +81,5 @@ struct LogGroupWalk: ~Copyable {
             )
         }
         writer.endLog()
-    }
-}
-
-extension LogWriter {
-    /// Refuses a log that was just written and has too many fields.
-    @inline(__always)
-    func checkFields(at position: Int) throws(ProtobufError) {
-        guard isCrowded else { return }
-        throw ProtobufError(
-            position: position,
-            reason: JSONFault.Reason.tooManyFields(limits.fields).sentence
-        )
     }
 }

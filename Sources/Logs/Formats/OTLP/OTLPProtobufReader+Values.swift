@@ -1,4 +1,4 @@
-/// What an `AnyValue` is; what it holds stands in the bytes.
+/// The kind of an `AnyValue`, and where its content stands in the bytes.
 private enum OTLPValue {
     case empty
     case string(Range<Int>)
@@ -30,9 +30,33 @@ private enum OTLPValue {
     }
 }
 
-extension OTLPWalk {
-    /// Values inside each other.
-    static let deepest = 64
+extension OTLPProtobufReader {
+    /// The JSON object of the attributes that are one field of a message; nil when there are none.
+    mutating func attributes(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        field number: Int,
+        of message: StaticString,
+        where isIncluded: (TextPair) -> Bool = { _ in true }
+    ) throws(ProtobufError) -> Range<Int>? {
+        let first = texts.memory.count
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            guard field.field == number else { continue }
+            guard case .bytes(let range) = field.value else {
+                throw fields.wrongType(number, of: message, at: start)
+            }
+            let pair = try TextPair(bytes, range, of: "KeyValue")
+            guard isIncluded(pair) else { continue }
+            texts.memory.append(texts.memory.count == first ? "{" : ",")
+            try member(bytes, pair, depth: 1)
+        }
+        guard texts.memory.count > first else { return nil }
+        texts.memory.append("}")
+        return first..<texts.memory.count
+    }
 
     /// An `AnyValue` as a field shows it: text as it is, bytes in base64, everything else as JSON.
     mutating func text(
@@ -51,13 +75,12 @@ extension OTLPWalk {
     }
 
     /// Name and value of a JSON object.
-    mutating func member(
+    private mutating func member(
         _ bytes: UnsafeRawBufferPointer,
         _ pair: TextPair,
         depth: Int
     ) throws(ProtobufError) {
-        texts.memory.append(quoted: bytes.text(pair.key))
-        texts.memory.append(":")
+        texts.memory.append(name: bytes.text(pair.key))
         try json(bytes, OTLPValue(bytes, pair.value), pair.value, depth: depth)
     }
 
@@ -67,10 +90,11 @@ extension OTLPWalk {
         _ range: Range<Int>,
         depth: Int
     ) throws(ProtobufError) {
-        guard depth <= min(limits.depth, Self.deepest) else {
+        let deepest = min(limits.depth, 64)
+        guard depth <= deepest else {
             throw ProtobufError(
                 position: range.lowerBound,
-                reason: "values are nested deeper than \(min(limits.depth, Self.deepest))"
+                reason: "values are nested deeper than \(deepest)"
             )
         }
         switch value {
@@ -83,54 +107,42 @@ extension OTLPWalk {
             texts.memory.append("\"")
             texts.memory.append(base64: bytes.text(content))
             texts.memory.append("\"")
-        case .array(let values): try array(bytes, values, depth: depth)
-        case .pairs(let pairs): try object(bytes, pairs, depth: depth)
+        case .array(let values):
+            texts.memory.append("[")
+            try elements(bytes, values, of: "ArrayValue", depth: depth + 1)
+            texts.memory.append("]")
+        case .pairs(let pairs):
+            texts.memory.append("{")
+            try elements(bytes, pairs, of: "KeyValueList", arePairs: true, depth: depth + 1)
+            texts.memory.append("}")
         }
     }
 
-    private mutating func array(
+    /// The parts of an array or an object, which both are field 1, with commas between them.
+    private mutating func elements(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
+        of message: StaticString,
+        arePairs: Bool = false,
         depth: Int
     ) throws(ProtobufError) {
-        texts.memory.append("[")
         var isFirst = true
         var fields = ProtobufReader(bytes, in: range)
         while true {
             let start = fields.position
-            guard let field = try fields.next() else { break }
+            guard let field = try fields.next() else { return }
             switch field {
-            case (1, .bytes(let value)):
+            case (1, .bytes(let part)):
                 if !isFirst { texts.memory.append(",") }
                 isFirst = false
-                try json(bytes, OTLPValue(bytes, value), value, depth: depth + 1)
-            case (1, _): throw fields.wrongType(1, of: "ArrayValue", at: start)
+                if arePairs {
+                    try member(bytes, TextPair(bytes, part, of: "KeyValue"), depth: depth)
+                } else {
+                    try json(bytes, OTLPValue(bytes, part), part, depth: depth)
+                }
+            case (1, _): throw fields.wrongType(1, of: message, at: start)
             default: continue
             }
         }
-        texts.memory.append("]")
-    }
-
-    private mutating func object(
-        _ bytes: UnsafeRawBufferPointer,
-        _ range: Range<Int>,
-        depth: Int
-    ) throws(ProtobufError) {
-        texts.memory.append("{")
-        var isFirst = true
-        var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
-            switch field {
-            case (1, .bytes(let range)):
-                if !isFirst { texts.memory.append(",") }
-                isFirst = false
-                try member(bytes, TextPair(bytes, range, of: "KeyValue"), depth: depth + 1)
-            case (1, _): throw fields.wrongType(1, of: "KeyValueList", at: start)
-            default: continue
-            }
-        }
-        texts.memory.append("}")
     }
 }

@@ -1,0 +1,221 @@
+/// A field whose name and value are written with room before them and then moved together: for text
+/// whose stored size, or name, is not known beforehand.
+struct OpenField {
+    fileprivate var key: Int
+    fileprivate var keyCount: Int
+    fileprivate let isNameTooLong: Bool
+    fileprivate let isNameEmpty: Bool
+    /// The meaning of the name to SLS.
+    let reserved: ReservedKey?
+    /// Where in the output the value belongs.
+    let value: Int
+}
+
+extension LogWriter {
+    // MARK: - Texts that lie outside the output
+
+    /// Writes a field of the log. Both texts are valid UTF-8.
+    @inline(__always)
+    mutating func field(
+        name: UnsafeBufferPointer<UInt8>,
+        value: UnsafeBufferPointer<UInt8>
+    ) {
+        output.makeRoom(forBytes: name.count + value.count)
+        // Nearly all fields: all lengths are known, and the name is stored as it is.
+        guard name.count > 0, name.count <= limits.keyBytes, name.count < 0x80,
+            value.count <= limits.valueBytes, name[0] != UInt8(ascii: "_")
+        else { return fieldInParts(name, value) }
+        write(name, value)
+    }
+
+    /// A field whose name is short, and none that SLS keeps for itself.
+    @inline(__always)
+    mutating func field(name: StaticString, value: UnsafeBufferPointer<UInt8>) {
+        field(name: name.bytes, value: value)
+    }
+
+    mutating func field(name: StaticString, value: [UInt8]) {
+        value.withUnsafeBufferPointer { field(name: name, value: $0) }
+    }
+
+    @inline(never)
+    private mutating func fieldInParts(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        put(name, at: nameOffset)
+        let field = openField(nameBytes: name.count)
+        put(value, at: field.value)
+        close(field, valueBytes: value.count)
+    }
+
+    private func put(_ text: UnsafeBufferPointer<UInt8>, at offset: Int) {
+        guard let start = text.baseAddress else { return }
+        (output.start + offset).update(from: start, count: text.count)
+    }
+
+    /// Writes one more field about the log. It replaces a field that the device calls so.
+    mutating func mark(_ name: StaticString, _ value: [UInt8]) {
+        output.makeRoom(forBytes: name.utf8CodeUnitCount + value.count)
+        value.withUnsafeBufferPointer { write(name.bytes, $0) }
+    }
+
+    /// Writes a field as it is, at its place, for which there is room.
+    @inline(__always)
+    private mutating func write(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        let size =
+            2 + Varint.size(name.count) + name.count + Varint.size(value.count) + value.count
+        var place = output.end
+        place.pointee = LogTag.contents
+        place = Varint.write(size, to: place + 1)
+        place.pointee = PairTag.key
+        let key = Varint.write(name.count, to: place + 1)
+        if let text = name.baseAddress { key.update(from: text, count: name.count) }
+        place = key + name.count
+        place.pointee = PairTag.value
+        place = Varint.write(value.count, to: place + 1)
+        if let text = value.baseAddress { place.update(from: text, count: value.count) }
+        closeField(key, name.count, end: place + value.count)
+    }
+
+    /// Counts a field as written, which starts at the output's end and reaches to `end`.
+    @inline(__always)
+    mutating func closeField(
+        _ key: UnsafeMutablePointer<UInt8>,
+        _ keyCount: Int,
+        end: UnsafeMutablePointer<UInt8>
+    ) {
+        names.add(key, keyCount, content: output.length, in: output.start)
+        output.length = end - output.start
+    }
+
+    // MARK: - Texts that may not be UTF-8
+
+    // SLS refuses a whole packet for one byte that is not UTF-8 (`InvalidEncoding`), and refusing a
+    // request for it would cost the client all logs of it. So such bytes become U+FFFD, one for each
+    // maximal subpart as Unicode recommends (3.9), and the log's field `__invalid_utf8__` names the
+    // fields. They were no text, so nothing readable is lost.
+
+    @inline(__always)
+    mutating func uncheckedField(
+        name: UnsafeBufferPointer<UInt8>,
+        value: UnsafeBufferPointer<UInt8>
+    ) {
+        guard name.isUTF8, value.isUTF8 else { return repairedField(name, value) }
+        field(name: name, value: value)
+    }
+
+    mutating func uncheckedField(name: StaticString, value: UnsafeBufferPointer<UInt8>) {
+        uncheckedField(name: name.bytes, value: value)
+    }
+
+    @inline(never)
+    private mutating func repairedField(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        let start = output.length
+        output.makeRoom(forBytes: UTF8Sequence.growth * (name.count + value.count))
+        let nameBytes = UTF8Sequence.repair(name, to: output.start + nameOffset)
+        let field = openField(nameBytes: nameBytes)
+        let valueBytes = UTF8Sequence.repair(value, to: output.start + field.value)
+        close(field, valueBytes: valueBytes)
+        remarks.addInvalid(at: name.isEmpty ? log.unnamed.lowerBound : start)
+    }
+
+    /// Notes that the next field had bytes that were no text, and were repaired by the caller.
+    mutating func noteRepairedField() {
+        remarks.addInvalid(at: output.length)
+    }
+
+    // MARK: - Texts that are written in place
+
+    /// Room before a key for the field's tag, length and key length, and for the longer name of a
+    /// reserved one.
+    private static let keyRoom = 24
+    /// Room before a value for its tag and length.
+    private static let valueRoom = 8
+
+    /// Where in the output the name belongs of a field that is then opened. The caller has made room
+    /// for name and value together.
+    var nameOffset: Int { output.length + Self.keyRoom }
+
+    /// The name is written, the value comes next.
+    mutating func openField(nameBytes: Int) -> OpenField {
+        if nameBytes == 0 { dropUnnamedNeighbour() }
+        let key = nameOffset
+        var count = nameBytes
+        let isNameTooLong = count > limits.keyBytes
+        if count == 0 || isNameTooLong { count = storableName(key, count) }
+        return OpenField(
+            key: key,
+            keyCount: count,
+            isNameTooLong: isNameTooLong,
+            isNameEmpty: nameBytes == 0,
+            reserved: ReservedKey(output.text(at: key, count)),
+            value: key + count + Self.valueRoom
+        )
+    }
+
+    func name(of field: borrowing OpenField) -> UnsafeBufferPointer<UInt8> {
+        output.text(at: field.key, field.keyCount)
+    }
+
+    /// The value is written, too. A field that is not closed leaves nothing.
+    mutating func close(_ field: consuming OpenField, valueBytes: Int) {
+        var valueCount = valueBytes
+        if let reserved = field.reserved {
+            let stored = reserved.stored(name(of: field))
+            field.key += field.keyCount - stored.count
+            field.keyCount = stored.count
+            let key = field.key
+            stored.withUnsafeBufferPointer { put($0, at: key) }
+        }
+        if valueCount > limits.valueBytes {
+            remarks.addOversized(.value, at: output.length)
+            valueCount = storableValue(field.value, valueCount)
+        } else if field.isNameTooLong {
+            remarks.addOversized(.name, at: output.length)
+        }
+        let start = output.length
+        write(name(of: field), output.text(at: field.value, valueCount))
+        if field.isNameEmpty { log.unnamed = start..<output.length }
+    }
+
+    /// A field without a name takes seven times its size in the body, and the next one replaces it:
+    /// at once when they are neighbours, so that a body of nothing else does not grow.
+    private mutating func dropUnnamedNeighbour() {
+        guard output.length == log.unnamed.upperBound, !log.unnamed.isEmpty else { return }
+        remarks.forget(fieldAt: log.unnamed.lowerBound)
+        output.length = log.unnamed.lowerBound
+    }
+
+    /// Replaces an empty name, or one that is too long, in its place, and returns the new size.
+    @inline(never)
+    private func storableName(_ offset: Int, _ count: Int) -> Int {
+        let name = output.start + offset
+        guard count == 0 else {
+            return rules.oversize == .cut
+                ? FieldName.cut(name, count, to: limits.keyBytes) : count
+        }
+        let empty = FieldName.empty
+        name.update(from: empty.utf8Start, count: empty.utf8CodeUnitCount)
+        return empty.utf8CodeUnitCount
+    }
+
+    /// The stored size of a value that is too long.
+    @inline(never)
+    private func storableValue(_ offset: Int, _ count: Int) -> Int {
+        rules.oversize == .cut
+            ? utf8Boundary(output.start + offset, atMost: limits.valueBytes) : count
+    }
+}
+
+extension StaticString {
+    fileprivate var bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+    }
+}
