@@ -51,7 +51,7 @@ import Testing
         #expect(try folded.read() == [log, log])
     }
 
-    @Test("A log's own fields of these names are replaced, and nothing else of it")
+    @Test("Only a log's own fields of these names are replaced")
     func replaced() throws {
         var logs = EncodedLogs()
         let own = [("__tag__:a", "mine"), ("__tag__:aa", "1"), ("k", "v"), ("__tag__:b", "")]

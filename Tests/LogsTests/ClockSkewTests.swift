@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "What is no time, or ten years away, is no clock",
+        "A text that is no time, or ten years away, is no clock",
         arguments: ["", "soon", "-5", "0", "1421000000", "2100000000", "1e30", "12"]
     )
     func unusable(text: String) {
@@ -60,7 +60,7 @@ import Testing
         #expect(try logs.sound.read() == [Read(fields)])
     }
 
-    @Test("A correction goes with everything else that a log is told")
+    @Test("A corrected log gets all other marks, too")
     func together() throws {
         let value = String(repeating: "v", count: 1 << 20)
         let logs = try decoder.ruled(

@@ -42,7 +42,7 @@ import Testing
         #expect(logs.bytes.count == 69)
     }
 
-    @Test("A trailer tells topic, source and tags again")
+    @Test("A trailer can be read back into topic, source and tags")
     func trailer() {
         let tags = [("env", "prod"), ("empty", ""), ("city", "杭州")]
         let trailer = GroupTrailer(topic: "app", source: "phone", tags: tags)
@@ -63,7 +63,7 @@ import Testing
         #expect(whole.topic == "app")
     }
 
-    @Test("A damaged trailer shows what can be read of it")
+    @Test("A damaged trailer shows its readable part")
     func damagedTrailer() {
         let trailer = GroupTrailer(topic: "app", source: "phone", tags: [("environment", "prod")])
         for cut in trailer.bytes.indices {

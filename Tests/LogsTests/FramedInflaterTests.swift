@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("A bomb of frames is refused long before it has burst")
+    @Test("A bomb of frames is refused long before it is inflated")
     func bomb() throws {
         let body = Compressors.lz4Frame([UInt8](repeating: 0, count: 9 << 20), .init(blockSize: 7))
         #expect(throws: InflateError.suspiciousRatio(limit: 200)) { try inflate(body, .lz4) }
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Changed frames are refused or give what they held, and never more than allowed")
+    @Test("Changed frames are refused, or inflate to their content and no more than allowed")
     func damaged() {
         var random = SeededRandom(7)
         let raw = Array(Self.text.prefix(3000))

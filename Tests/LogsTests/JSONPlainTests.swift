@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "What only looks like a number is refused",
+        "Text that only looks like a number is refused",
         arguments: [
             "+1", "01", "-", "-a", "1.", ".5", "1.e5", "1e", "1e+", "0x1F", "1_000", "NaN",
             "Infinity",
@@ -86,7 +86,7 @@ import Testing
         #expect(try decoder.plain("{\"v\":\(value)}") == [Read([["v", compact]])])
     }
 
-    @Test("Of a repeated name the last value stays, however it is written")
+    @Test("The last value of a repeated name counts, however the name is written")
     func repeated() throws {
         let body = #"{"a":"1","b":"2","\u0061":"three","c":"4","b":[1, 2],"a":"5"}"#
         let fields = [["c", "4"], ["b", "[1,2]"], ["a", "5"]]

@@ -6,7 +6,7 @@ import Testing
     let decoder = JSONLogDecoder()
 
     @Test(
-        "Escapes become what they stand for",
+        "Escapes become the characters that they stand for",
         arguments: [
             (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t"), (#"\u0041\u00e9\u4E16"#, "Aé世"),
             (#"\ud83d\ude00"#, "😀"), (#"\uDBFF\uDFFF"#, "\u{10FFFF}"), (#"\u0000"#, "\0"),

@@ -26,7 +26,7 @@ import Testing
         #expect(try read(log) == [expected, Read([["a", "b"]])])
     }
 
-    @Test("It goes with the time that it belongs to")
+    @Test("The nanoseconds go with the time that they belong to")
     func alone() throws {
         #expect(try read(#""__time_ns_part__":5"#)[0] == Read([]))
         let late = try read(#""__time__":12,"__time_ns_part__":5"#, LogRules(times: .sls))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "What is no number of nanoseconds stays a field",
+        "A value that is no number of nanoseconds stays a field",
         arguments: ["-1", "1e3", "x", "", "1234567890"]
     )
     func other(value: String) throws {
@@ -47,7 +47,7 @@ import Testing
         #expect(try read(log)[0] == expected)
     }
 
-    @Test("In web tracking it is a field like others")
+    @Test("In web tracking __time_ns_part__ is an ordinary field")
     func tracking() throws {
         _ = try read(#""__time_ns_part__":5"#)
         let tracked = try decoder.tracking(#"{"__logs__":[{"__time_ns_part__":5}]}"#)

@@ -109,7 +109,7 @@ import Testing
         #expect(logs.map(\.nanoseconds) == [0, 500_000_000, 0])
     }
 
-    @Test("Of two times the last counts, and an escaped name is still that of the time")
+    @Test("The last of two times counts, and the time's name may be escaped")
     func repeated() throws {
         let body = #"{"__time__":1,"a":"","\u005f_time__":"2"}"#
         #expect(try decoder.plain(body) == [Read([["a", ""]], seconds: 2)])

@@ -81,7 +81,7 @@ import Testing
         _ = try Self.stitch(parts, trailer: [1], expecting: 0)
     }
 
-    @Test("A damaged block is refused and leaves what was there")
+    @Test("A damaged block is refused and leaves the joined blocks unchanged")
     func damaged() throws {
         let good = LZ4.compress(referenceGroup)
         var stitcher = LZ4Stitcher(expecting: 0)

@@ -64,7 +64,7 @@ import Testing
         #expect(logs.faulty.map(\.fault) == [.tooOld(.seconds(3600)), .tooNew(.seconds(60))])
     }
 
-    @Test("A log that is kept aside has its own time and all of its fields")
+    @Test("A log that is set aside has its own time and all of its fields")
     func keptAside() throws {
         let logs = try decoder.ruled(#"{"a":"1","__time__":1000000000.25,"b":"2"}{"c":"3"}"#, rules)
         let late = Read(
@@ -76,7 +76,7 @@ import Testing
         #expect(try logs.sound.read() == [Read([["c", "3"]])])
     }
 
-    @Test("A log that is dropped is counted and gone")
+    @Test("A dropped log is counted and gone")
     func dropped() throws {
         var rules = rules
         rules.late = .drop
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "A time that fits no 32 bits is as late as any, and stays as a field",
+        "A time beyond 32 bits is late, and stays as a field",
         arguments: ["-1", "99999999999", "\"9999-12-31T23:59:59Z\""]
     )
     func impossible(time: String) throws {
@@ -100,7 +100,7 @@ import Testing
         #expect(try logs.faulty[0].logs.read() == [kept])
     }
 
-    @Test("Of two times the last one decides")
+    @Test("The last of two times decides")
     func repeated() throws {
         let good = try decoder.ruled(#"{"__time__":5,"__time__":\#(now)}"#, rules)
         #expect(try good.sound.read() == [Read([])])

@@ -38,7 +38,7 @@ import Testing
         #expect(pieces.count == (200 + bound - 1) / bound)
     }
 
-    @Test("Nothing is no piece")
+    @Test("Empty text has no pieces")
     func nothing() throws {
         #expect(try EncodedLogs().pieces(atMost: 10).isEmpty)
     }

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "What is no log has no time",
+        "Bytes that are no log entry have no time",
         arguments: [[], [0x0A], [0x0A, 0x02, 0x12, 0x00], [0x12, 0x00]]
     )
     func noTime(bytes: [UInt8]) {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "Bytes that are no log are not rewritten",
+        "Bytes that are no log entry cannot get another time",
         arguments: [[], [0x12, 0x00], [0x0A, 0x02, 0x12, 0x05]]
     )
     func unreadable(bytes: [UInt8]) {

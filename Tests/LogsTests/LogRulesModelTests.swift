@@ -45,7 +45,7 @@ import Testing
         return outcome
     }
 
-    @Test("Each log is where the rules say, as they say", arguments: 0..<4)
+    @Test("Each log ends up where a model of the rules puts it", arguments: 0..<4)
     func model(seed: Int) throws {
         var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(500 + seed)))
         var limits = LogLimits()

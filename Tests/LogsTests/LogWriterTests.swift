@@ -52,7 +52,7 @@ import Testing
             for number in 0..<100_000 {
                 writer.uncheckedField(name: "", value: [0xFF, UInt8(number & 0x7F)])
             }
-            #expect(writer.length < 400)
+            #expect(writer.output.length < 400)
             writer.field("", "last")
             writer.field("b", "2")
             writer.uncheckedField(name: "c", value: [0xFF])
@@ -69,7 +69,7 @@ import Testing
         let second = [["__empty__", "\u{FFFD}"], ["__invalid_utf8__", "__empty__"]]
         let logs = try writer.logs.sound.read()
         #expect(logs.map(\.fields) == [first, second, first, second])
-        #expect(writer.memory.capacity <= 16 << 10)
+        #expect(writer.output.capacity <= 16 << 10)
     }
 
     @Test("Names that SLS keeps, empty and repeated ones become what they are in JSON")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("A time that the rules do not let a log have stays as a field, as it was said")
+    @Test("A time that the rules reject stays as a field, as the device wrote it")
     func lateTimes() throws {
         let decoded = logs { writer in
             for write in [

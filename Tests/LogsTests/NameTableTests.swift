@@ -18,7 +18,7 @@ import Testing
         #expect(try writer.logs.sound.read() == [Read(expected)])
     }
 
-    @Test("Of many names each counts once, its last field", arguments: 0..<8)
+    @Test("The last field of each name counts, among many names", arguments: 0..<8)
     func random(seed: Int) throws {
         var random = SeededRandom(UInt64(seed))
         let variety = [10, 100, 1000, 20_000][seed % 4]

@@ -60,7 +60,7 @@ func prefix(of text: String, bytesMax: Int) -> String {
         }
     }
 
-    @Test("All cut fields are named; one that came again is not")
+    @Test("All cut fields are named, except those that a later field replaces")
     func names() throws {
         var limits = LogLimits()
         limits.valueBytes = 4

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "The field gives the time in every form that __time__ has, and is gone",
+        "The time field takes every form of __time__, and is not stored",
         arguments: [
             (#"{"date":1736843401.123456,"a":"b"}"#, "date", 123_456_000),
             (#"{"a":"b","date":1736843401}"#, "date", 0),
@@ -39,13 +39,13 @@ import Testing
         if nanoseconds != nil { #expect(log.fields == [["a", "b"]]) }
     }
 
-    @Test("It is a field of the log itself, not of an object in it")
+    @Test("The time field counts in the log itself, not in a nested object")
     func nested() throws {
         let log = try read(#"{"a":{"date":5},"date":1736843401}"#, "date").sound.read()
         #expect(log == [Read([["a", #"{"date":5}"#]], seconds: 1_736_843_401)])
     }
 
-    @Test("Of it and __time__ the last one counts")
+    @Test("The last one of the time field and __time__ counts")
     func both() throws {
         let logs = try read(
             #"{"date":1736843401,"__time__":1736843402}{"__time__":1736843402,"date":1736843401}"#,
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "One that cannot be read is refused, as __time__ is",
+        "An unreadable time field is refused, as __time__ is",
         arguments: [
             (#"{"date":"yesterday"}"#, 8), (#"{"date":null}"#, 8), (#"{"date":true}"#, 8),
             (#"{"date":{}}"#, 8), (#"{"a":1,"date":-5}"#, 14),
@@ -68,7 +68,7 @@ import Testing
         #expect(fault?.reason.hasPrefix("a log's time must ") == true)
     }
 
-    @Test("One that nobody believes is kept as __time__ would be")
+    @Test("A time field outside the window is kept as __time__ would be")
     func late() throws {
         let body = #"{"date":1000000000,"a":"b"}"#
         let logs = try read(body, "date", LogRules(times: .sls)).sound.read()

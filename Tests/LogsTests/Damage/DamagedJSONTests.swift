@@ -50,7 +50,7 @@ import Testing
         #expect(throws: (any Error).self) { try read("{\(fields)}") }
     }
 
-    @Test("A damaged name and a damaged nested value are told as well")
+    @Test("Damaged names and nested values are marked, too")
     func names() throws {
         let body =
             Array(#"[{"a"#.utf8) + [0xFF] + Array(#"":1,"b":{"c":""#.utf8) + [0xFE]
@@ -108,7 +108,7 @@ import Testing
     ]
 
     @Test(
-        "What cannot be read is set aside with its place, and the rest is stored",
+        "Unreadable texts are set aside with their place, and the rest is stored",
         arguments: unreadable.indices
     )
     func setAside(index: Int) throws {
@@ -138,7 +138,7 @@ import Testing
         (#"{"__logs__":[7,{"a":1},{"a""#, 1, ["7", #"{"a""#], [13, 27]),
     ]
 
-    @Test("Of an object that was cut off the logs before are stored", arguments: cutOff.indices)
+    @Test("The whole logs of a truncated object are stored", arguments: cutOff.indices)
     func objectCutOff(index: Int) throws {
         let (body, good, texts, places) = Self.cutOff[index]
         for (start, shift) in [("", 0), ("\u{FEFF}", 3)] {
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(
-        "A body with nothing good in it is refused as ever",
+        "A body without a readable log is refused",
         arguments: [
             "hello", "{\"a\":", "[1,2]", "\u{0}", "{\"a\":tru}\n{a:1}", "NaN", "[", "",
             "{\"a\":\"x",
@@ -228,7 +228,7 @@ import Testing
         #expect(error == expected)
     }
 
-    @Test("More that is bad than the limit, or longer, refuses the whole body")
+    @Test("Too many or too long unreadable texts refuse the whole body")
     func bounds() throws {
         var limits = LogLimits()
         limits.unreadable = 3
@@ -258,7 +258,7 @@ import Testing
     }
 
     /// The promise to whoever sends lines: what happens to one of them happens to no other.
-    @Test("Bytes that change in some lines change nothing in the others", arguments: 0..<8)
+    @Test("Changed bytes in some lines leave the other documents as they are", arguments: 0..<8)
     func untouched(seed: Int) throws {
         var random = SeededRandom(UInt64(40 + seed))
         let tempting = Array("{}[]:,\"\\ \n0-1.eEtfnu\u{0}\u{1}".utf8) + [0x80, 0xC3, 0xE4, 0xFF]

@@ -49,13 +49,13 @@ import Testing
         ("{\"a\":1\r\n{\"b\":2}\r\n", ["{\"a\":1", "{\"b\":2}"]),
     ]
 
-    @Test("A body is cut into objects and what is none", arguments: cases.indices)
+    @Test("A damaged body is cut into objects and other text", arguments: cases.indices)
     func cuts(index: Int) {
         let (text, expected) = Self.cases[index]
         #expect(pieces(text) == expected)
     }
 
-    @Test("It can begin in the middle of a line")
+    @Test("Cutting can begin in the middle of a line")
     func middle() {
         #expect(pieces("  {\"a\":1},{\"b\":\n {\"c\":1}", from: 10) == ["{\"b\":", "{\"c\":1}"])
     }

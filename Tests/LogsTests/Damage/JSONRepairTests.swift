@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "What only looks like them stays",
+        "Text that only looks like NaN stays",
         arguments: [
             #"{"NaN":"NaN"}"#, "nano", "xNaN", "NaN1", "-", "i", "-1", "null", "infinit",
             "{\"a\":NaNa}",
@@ -86,7 +86,7 @@ import Testing
         #expect(try repaired(text) == nil)
     }
 
-    @Test("Every place of a copy is traced to where it came from")
+    @Test("Every place of a repaired copy is traced to its source")
     func source() throws {
         var random = SeededRandom(5)
         let pieces: [[UInt8]] = [

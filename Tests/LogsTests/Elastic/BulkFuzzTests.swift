@@ -12,7 +12,7 @@ import Testing
 
         """
 
-    @Test("A body that ends anywhere is refused, or has the documents until there")
+    @Test("A body cut at any byte is refused, or has the documents before the cut")
     func truncated() throws {
         let decoder = JSONLogDecoder()
         let bytes = Array(Self.body.utf8)

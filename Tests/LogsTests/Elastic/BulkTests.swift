@@ -101,7 +101,7 @@ extension JSONLogDecoder {
     }
 
     @Test(
-        "What is no time is none however short",
+        "Text that is no time stays a field, however short",
         arguments: [
             "2025-01-14T", "2025-01-14Z", "2025-01", "2025-01-14T08:", "2025-01-14T08:30:",
             "2025-01-14T08:30:00.", "2025-01-14T08:30:00+", "2025-01-14T08:30:00+8",
@@ -115,7 +115,7 @@ extension JSONLogDecoder {
         #expect(read == [Read([["__original_time__", text]])])
     }
 
-    @Test("Milliseconds are known by their size, and what is no time stays as a field")
+    @Test("Milliseconds are recognised by their size, and other texts stay as a field")
     func otherTimes() throws {
         let logs = try decoder.bulk(
             """
@@ -132,7 +132,7 @@ extension JSONLogDecoder {
         #expect(read[1] == Read(kept))
     }
 
-    @Test("A document that is none costs no other, wherever its fault is")
+    @Test("A malformed document costs no other document, wherever its fault is")
     func badDocuments() throws {
         let bad: [[UInt8]] =
             [
@@ -191,7 +191,7 @@ extension JSONLogDecoder {
         ("\n{\"index", 2, "line [2]"),
     ]
 
-    @Test("A line that is no action is the whole body's fault", arguments: 0..<wrong.count)
+    @Test("A line that is no action refuses the whole body", arguments: 0..<wrong.count)
     func malformed(index: Int) {
         let (body, position, reason) = Self.wrong[index]
         let fault = #expect(throws: LogDecodingError.self, "\(body)") { try decoder.bulk(body) }

@@ -70,7 +70,7 @@ import Testing
         #expect(try read(body) == text, "\(value.name)")
     }
 
-    @Test("Each byte that is no UTF-8 is refused, in values, names and beside them")
+    @Test("Each byte that is not UTF-8 is refused, in values, in names and between them")
     func defects() {
         for (name, bytes) in UTF8Defects.all {
             for (before, after) in [
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// What goes wrong at the end of a body: each value, cut at each of its bytes.
-    @Test("No part of a body is a body")
+    @Test("A truncated body is refused at every length")
     func parts() {
         for value in JSONGrammar.valid {
             let body = Array("{\"v\":".utf8) + value.bytes + Array("}".utf8)

@@ -38,7 +38,7 @@ import Testing
         #expect(try lines(body) == expected)
     }
 
-    @Test("A body that is cut anywhere has the lines that are left")
+    @Test("A body cut at any byte has the remaining lines")
     func truncation() throws {
         let body = "first line\r\nsecond é\n\nthird\n"
         for count in 1...body.utf8.count {
@@ -61,7 +61,7 @@ import Testing
         )
     }
 
-    @Test("A body without a byte is a mistake")
+    @Test("An empty body is refused")
     func empty() {
         #expect(throws: LogDecodingError(position: 0, reason: "the body has no line")) {
             try read([])

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "What is none of it is refused",
+        "Text that is no set of labels is refused",
         arguments: [
             "", "a", "{", "}", "{a}", "{a=}", "{a=b}", #"{a="b""#, #"{a="b"}}"#, #"{a="b"} x"#,
             #"{a="b" c="d"}"#, #"{,}"#, #"{a="b",,}"#, #"{1a="b"}"#, #"{a.b="c"}"#, #"{a=~"b"}"#,

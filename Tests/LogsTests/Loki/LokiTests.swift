@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "Times that nobody believes become the arrival's, and stay beside it",
+        "Times outside the window become the arrival, and stay as a field",
         arguments: [
             (0, "0"), (1, "0.000000001"), (Int64.max, "9223372036.854775807"),
             (1_000_000_000_000_000_000, "1000000000"),
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "Members come in any order, and what is unknown or null is passed",
+        "Members come in any order; unknown and null ones are skipped",
         arguments: [
             #"{"x":[{}],"streams":[{"values":[["1736843400000000000","l",{"k":"v"}]],"stream":{"a":"1"}}]}"#,
             #"{"streams":[{"stream":{"a":"1","n":null},"y":1,"values":[null,["1736843400000000000","l",{"k":"v"},7,[]]]},{"stream":{"b":"2"},"values":null}],"z":""}"#,
@@ -144,7 +144,7 @@ import Testing
         #expect(try stream.logs.sound.read() == [Read(fields)])
     }
 
-    @Test("Protobuf that is no text is repaired with a mark; so are labels, without")
+    @Test("Texts in protobuf that are not UTF-8 are repaired with a mark, labels without one")
     func repaired() throws {
         let entry = Wire.bytes(2, [0x61, 0xFF]) + Wire.bytes(3, Wire.pair([0x6B], [0xFE]))
         let labels = Wire.bytes(1, Array("{a=\"\\xff\"}".utf8))
@@ -182,7 +182,7 @@ import Testing
         #expect(try decoders.read(json: push.json()).map(\.logs.count) == [2, 1])
     }
 
-    @Test("It is told where an entry had no time")
+    @Test("A stream with an untimed entry is reported as untimed")
     func untimed() throws {
         func stream(_ label: String, _ entries: [UInt8]...) -> [UInt8] {
             Wire.bytes(
@@ -200,7 +200,7 @@ import Testing
         )
     }
 
-    @Test("Nothing is fine")
+    @Test("A push without entries has no logs")
     func nothing() throws {
         #expect(try decoders.read([]).isEmpty)
         #expect(try decoders.read(json: #"{"streams":[]}"#).isEmpty)

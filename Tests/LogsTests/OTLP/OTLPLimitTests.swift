@@ -157,7 +157,7 @@ import Testing
         #expect(try decoders.groups(request.protobuf(), atMost: 40_000_000).count == 1)
     }
 
-    @Test("Logs that are too large as they are are refused, with a reason of its own")
+    @Test("Logs that are too large even in the lean form are refused with their own reason")
     func tooLarge() throws {
         // What control characters are in JSON takes six times their room.
         let control = String(repeating: "\u{1}", count: 10_000)
@@ -223,7 +223,7 @@ import Testing
         #expect(fault(body, atMost: 29_000)?.kind == .tooLarge)
     }
 
-    @Test("Groups with tags are bounded; what is beyond repeats")
+    @Test("Groups with tags are bounded; records beyond the bound repeat their shared texts")
     func groups() throws {
         let shared = String(repeating: "r", count: 2100)
         let records = [SampleRequest.Record](repeating: .init(severityText: "I"), count: 9)

@@ -129,7 +129,7 @@ import Testing
         #expect(try decoders.read(json: request.json()).sound.read() == [log])
     }
 
-    @Test("Resources and scopes keep to their own logs")
+    @Test("Each log has its own resource and scope")
     func apart() throws {
         let request = SampleRequest([
             (

@@ -65,7 +65,7 @@ import Testing
         #expect(groups.map(\.logs.count) == [2, 1, 0])
     }
 
-    @Test("A broken package is told by its number and its place")
+    @Test("A broken package is reported with its number and place")
     func faults() {
         let good = package(Self.log, type: 0)
         let broken = Array(Self.log.dropLast())
@@ -111,7 +111,7 @@ import Testing
         #expect(fault(Wire.number(1, 1))?.position == 0)
     }
 
-    @Test("A list that is cut off is refused, or has fewer packages")
+    @Test("A truncated list is refused, or has fewer packages")
     func cut() throws {
         let body = (0..<4).flatMap {
             package(

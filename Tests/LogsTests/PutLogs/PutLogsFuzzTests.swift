@@ -88,14 +88,14 @@ import Testing
         }
     }
 
-    @Test("Groups give what they mean", arguments: 0..<4)
+    @Test("Groups decode to what a reference reader finds", arguments: 0..<4)
     func sound(seed: Int) {
         var writer = Writer(random: SeededRandom(UInt64(seed)))
         let decoder = PutLogsDecoder()
         for _ in 0..<300 { Self.check(writer.group(), decoder) }
     }
 
-    @Test("Broken groups are refused, or mean what they have become", arguments: 0..<4)
+    @Test("Broken groups are refused, or decode to what a reference reader finds", arguments: 0..<4)
     func broken(seed: Int) {
         var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
         let decoder = PutLogsDecoder()
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Nothing that is left of the reference group does harm", arguments: 0..<4)
+    @Test("A truncated reference group does no harm", arguments: 0..<4)
     func reference(seed: Int) {
         var writer = Writer(random: SeededRandom(UInt64(200 + seed)))
         let decoder = PutLogsDecoder()

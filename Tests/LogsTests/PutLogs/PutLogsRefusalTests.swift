@@ -122,7 +122,7 @@ import Testing
         ) { try decoder.read(log + log + log) }
     }
 
-    @Test("A tag comes once, under a name that it may have")
+    @Test("Each tag comes once, under a name that is allowed")
     func tags() throws {
         let body = [("a", "1"), ("__topic__", "t"), ("b", "2"), ("a", "3")]
             .flatMap { Wire.bytes(6, Wire.pair($0.0, $0.1)) }
@@ -147,7 +147,7 @@ import Testing
         #expect(tags.map(\.value) == ["v", "l", large, large, stored + ",x"])
     }
 
-    @Test("Of thousands of tags those left out are named; of repeated ones the last counts")
+    @Test("Tags beyond the limit are named as left out; the last of repeated ones counts")
     func manyTags() throws {
         let body = (0..<5000).flatMap { Wire.bytes(6, Wire.pair("k\($0)", "\($0)")) }
         let again = (0..<1000).flatMap { Wire.bytes(6, Wire.pair("k\($0)", "again")) }

@@ -47,7 +47,7 @@ import Testing
         #expect(try read(query.utf8).logs.sound.read() == [Read(fields)])
     }
 
-    @Test("Some names mean something, and SLS's own are stored under others")
+    @Test("Names with a meaning are recognised, and SLS's own are stored under others")
     func meanings() throws {
         let tracked = try read(
             "APIVersion=0.6.0&__topic__=%E4%B8%96&__source__=s&__time__=1736843401&k=v&__tags__=x"
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "A query without a field is none",
+        "A query without a field is refused",
         arguments: ["", "&", "APIVersion=0.6.0", "__topic__=t&__time__=1736843400"]
     )
     func empty(query: String) throws {

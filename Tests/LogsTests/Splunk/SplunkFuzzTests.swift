@@ -9,7 +9,7 @@ import Testing
         + "\n[" + #"{"event":"text \ud83d\ude00","other":{"a":[true,null]}},"#
         + #"{"event":7,"host":"h1"}]"#
 
-    @Test("A body that ends anywhere is refused, or has the events before that")
+    @Test("A body cut at any byte is refused, or has the events before the cut")
     func truncated() throws {
         let decoder = JSONLogDecoder()
         let bytes = Array(Self.body.utf8)

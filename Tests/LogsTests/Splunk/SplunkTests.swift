@@ -56,7 +56,7 @@ extension JSONLogDecoder {
         )
     }
 
-    @Test("A time that cannot be read stays as a field, with what came before it")
+    @Test("An unreadable time stays as a field, behind earlier fields")
     func oddTimes() throws {
         for time in [#""yesterday""#, "-5", #""17368433991736843399173684339917368433991""#] {
             let body = #"{"fields":{"a":"b"},"time":\#(time),"event":"e"}"#
@@ -136,7 +136,7 @@ extension JSONLogDecoder {
         #expect(fault?.cause.position == position, "\(body)")
     }
 
-    @Test("Logs, origins and what they are called are bounded")
+    @Test("Logs, origins and the bytes of origins are bounded")
     func limits() {
         var limits = LogLimits()
         (limits.logs, limits.streams, limits.tagsBytes) = (3, 2, 8)
