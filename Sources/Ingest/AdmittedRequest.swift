@@ -28,8 +28,8 @@ final class AdmittedRequest: Sendable {
     }
 }
 
-/// Who sends logs, and where they go.
-struct AdmittedLogs: Sendable {
+/// Who sends logs, and where they go. A class, like the request, since copies of its parts would cost more than both.
+final class AdmittedLogs: Sendable {
     /// The dialect, which keeps what it read in the head.
     let dialect: any LogDialect
     let target: RoutingTable.Target
@@ -38,11 +38,25 @@ struct AdmittedLogs: Sendable {
     let budget: RequestBudget
     let damage: LogRules.Damage
 
+    init(
+        _ dialect: any LogDialect,
+        _ target: RoutingTable.Target,
+        _ proven: ProvenSender?,
+        _ budget: RequestBudget,
+        _ damage: LogRules.Damage
+    ) {
+        self.dialect = dialect
+        self.target = target
+        self.proven = proven
+        self.budget = budget
+        self.damage = damage
+    }
+
     var sender: DeviceSender? { proven?.sender }
 }
 
 /// A thread's copies of the tables that a request is checked against. A reload replaces the tables.
-struct RequestTables {
+final class RequestTables {
     struct Generations: Equatable, Sendable {
         fileprivate let access: Int
         fileprivate let routing: Int
@@ -61,7 +75,7 @@ struct RequestTables {
     }
 
     /// Takes over what a reload changed.
-    mutating func refresh() {
+    func refresh() {
         accessSnapshot.refresh()
         routingSnapshot.refresh()
     }
@@ -103,18 +117,13 @@ struct RequestTables {
             place
         )
         if dialect.bringsLogs { try proven?.sender.check(target.destination, dialect.label) }
-        return AdmittedLogs(
-            dialect: dialect,
-            target: target,
-            proven: proven,
-            budget: RequestBudget(
-                head,
-                address,
-                proven?.sender.budget,
-                bodyBytesMax: bodyBytesMax
-            ),
-            damage: damage
+        let budget = RequestBudget(
+            head,
+            address,
+            proven?.sender.budget,
+            bodyBytesMax: bodyBytesMax
         )
+        return AdmittedLogs(dialect, target, proven, budget, damage)
     }
 
     private func proven(_ head: RequestHead) throws(Refusal) -> ProvenSender? {

@@ -45,7 +45,7 @@ package final class DeviceHandler: RequestHandler {
     let shared: Shared
     let answers: DeviceAnswers
     let reader: BodyDecoder
-    private(set) var tables: RequestTables
+    let tables: RequestTables
     private var stamp: Stamp
 
     package init(_ shared: Shared) {

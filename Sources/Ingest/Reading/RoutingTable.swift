@@ -72,7 +72,8 @@ package struct RoutingTable: Sendable {
         switch destination.logstore {
         case .named(let logstore): return target(destination, logstore, tag)
         case .any:
-            let term = String(tag.prefix { $0 != "." })
+            let end = tag.utf8.firstIndex(of: UInt8(ascii: "."))
+            let term = String(tag[..<(end ?? tag.endIndex)])
             if let problem = NamePattern.logstore.problem(with: term) {
                 throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
             }
@@ -94,7 +95,10 @@ package struct RoutingTable: Sendable {
             }
             return found
         }
-        let label = host?.prefix { $0 != "." && $0 != ":" }.lowercased()
+        let label = host.map { host in
+            let end = host.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }
+            return host[..<(end ?? host.endIndex)].lowercased()
+        }
         return label.flatMap { projects[$0] } ?? projects[fallback.project] ?? [fallback]
     }
 
