@@ -29,7 +29,10 @@ import Testing
         }
     }
 
-    @Test("Seeds keep all promises, whole, cut and broken", arguments: fuzzEntries.map { $0.name })
+    @Test(
+        "Seeds keep all promises, whole, truncated and damaged",
+        arguments: fuzzEntries.map { $0.name }
+    )
     func seeds(name: String) throws {
         let entry = try #require(fuzzEntries.first { $0.name == name })
         var dice = Dice(state: 1)

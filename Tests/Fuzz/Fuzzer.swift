@@ -1,6 +1,6 @@
 import Glibc
 
-/// What libFuzzer calls. FUZZ names the entry: one program for all of them, since linking one takes as long as running it.
+/// Called by libFuzzer. FUZZ names the entry: there is one program for all entries, since linking takes as long as running.
 ///
 /// - Parameters:
 ///   - start: The first byte; may be nil when there is none.

@@ -39,7 +39,7 @@ import Testing
         #expect(try folded.read() == expected)
     }
 
-    @Test("Times of any width are stepped over")
+    @Test("Times of any width are skipped")
     func shortTimes() throws {
         // As standard encoders write them: one byte, and the padded form with nothing else.
         let logs = EncodedLogs(

@@ -4,7 +4,7 @@ import Testing
 
 /// Texts that a client chooses are compared, hashed and repaired as bytes.
 @Suite struct ByteTextTests {
-    @Test("Texts of different bytes are different, whatever Swift takes them for")
+    @Test("Texts of different bytes are different, even if Swift calls them equal")
     func different() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(composed == decomposed)
@@ -29,7 +29,7 @@ import Testing
         #expect(tags.tags.map(\.value) == ["again"])
     }
 
-    @Test("The encoded tags are those of a trailer that is made of texts")
+    @Test("The encoded tags equal those of a trailer made of texts")
     func trailer() {
         var limits = LogLimits()
         (limits.tagsGathered, limits.valueBytes) = (4, 10)
@@ -47,7 +47,7 @@ import Testing
         #expect(tags.tags[0].value == "z,a")
     }
 
-    @Test("Repaired text is what Swift makes of it", arguments: 0..<20)
+    @Test("Text is repaired as Swift repairs it", arguments: 0..<20)
     func repaired(seed: Int) {
         var random = SeededRandom(UInt64(seed))
         let pieces: [[UInt8]] = [

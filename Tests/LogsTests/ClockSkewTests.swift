@@ -40,7 +40,7 @@ import Testing
         #expect(logs.corrected == 1)
     }
 
-    @Test("The corrected time is what has to lie in the window")
+    @Test("The corrected time has to lie in the window")
     func window() throws {
         let body = #"{"__time__":\#(now - 30 * 86_400)}{"__time__":\#(now)}"#
         let logs = try decoder.ruled(

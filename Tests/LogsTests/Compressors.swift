@@ -5,7 +5,7 @@ import CZstd
 
 @testable import Logs
 
-/// What clients send: made with the libraries themselves.
+/// Compressed bodies as clients send them, made with the libraries themselves.
 enum Compressors {
     static func snappy(_ raw: [UInt8]) -> [UInt8] {
         var size = snappy_max_compressed_length(raw.count)

@@ -3,7 +3,7 @@ import Testing
 @testable import Logs
 
 @Suite struct EncodingTests {
-    @Test("The smallest log is what Alibaba's encoder makes of it")
+    @Test("The smallest log equals that of Alibaba's encoder")
     func minimal() {
         var logs = EncodedLogs()
         logs.append(time: LogTime(seconds: 1_736_843_400), fields: [("k", "v")])

@@ -71,11 +71,11 @@ import Testing
             return ""
         }
         #expect(faults == [expected ?? "", ""])
-        // The next log begins anew.
+        // The next log starts with a new count.
         #expect(refused("{\(members(100))}") { _ = try decoder.decodePlain($0, timing) } == nil)
     }
 
-    @Test("PutLogs, as it is copied and as it is written", arguments: [100, 101])
+    @Test("PutLogs, copied as it is and written field by field", arguments: [100, 101])
     func putLogs(count: Int) throws {
         let decoder = PutLogsDecoder(limits: Self.limits)
         let contents = (0..<count).flatMap { Wire.bytes(2, Wire.pair("n\($0)", "v")) }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("The same name again and again is one field")
+    @Test("A name repeated many times is one field")
     func repeated() throws {
         let decoder = JSONLogDecoder(limits: Self.limits)
         let log =

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Logs
 
-// What the fuzz tests of several formats share.
+// Shared by the fuzz tests of several formats.
 
 extension SeededRandom {
     mutating func chance(_ percent: Int) -> Bool {

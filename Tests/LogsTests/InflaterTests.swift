@@ -42,7 +42,7 @@ import Testing
         return Array(content)
     }
 
-    @Test("What is compressed comes back", arguments: ContentCoding.allCases)
+    @Test("Compressed content comes back", arguments: ContentCoding.allCases)
     func roundTrip(coding: ContentCoding) throws {
         for raw in [Self.text, [], [1], referenceGroup, Array(Self.text.prefix(40_000)), [0]] {
             let body = Self.compressed(raw, coding)
@@ -95,7 +95,7 @@ import Testing
         #expect(throws: InflateError.suspiciousRatio(limit: 200)) {
             try inflate(body, coding, rawBytes: coding == .lz4 ? zeros.count : nil)
         }
-        // What is small in the end may be as repetitive as it likes.
+        // Small content may be repetitive to any degree.
         let few = Array(zeros.prefix(1 << 20))
         #expect(try inflate(Self.compressed(few, coding), coding, rawBytes: few.count) == few)
         // And an operator may allow more.

@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONTimeTests {
     let decoder = JSONLogDecoder()
 
-    /// What a client may send, and the seconds and nanoseconds it means.
+    /// Times that a client may send, with their seconds and nanoseconds.
     static let times: [(text: String, seconds: UInt32, nanoseconds: UInt32)] = [
         ("1736843401", 1_736_843_401, 0), ("1736843401.5", 1_736_843_401, 500_000_000),
         ("1736843401.123456789", 1_736_843_401, 123_456_789),

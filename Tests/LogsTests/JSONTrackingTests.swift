@@ -19,7 +19,7 @@ import Testing
         #expect(try tracked.logs.sound.read() == [Read([["level", "info"], ["msg", "hi"]])])
     }
 
-    @Test("What the iOS SDK sends keeps the device's time")
+    @Test("A log of the iOS SDK keeps the device's time")
     func phone() throws {
         let tracked = try decoder.tracking(
             """

@@ -25,7 +25,7 @@ import Testing
         #expect(try LZ4.decompress(block, rawBytes: 48) == Array(text.utf8))
     }
 
-    @Test("What is compressed comes back", arguments: [0, 1, 12, 13, 14, 15, 269, 270, 100_000])
+    @Test("Compressed content comes back", arguments: [0, 1, 12, 13, 14, 15, 269, 270, 100_000])
     func roundTrip(count: Int) throws {
         var random = SeededRandom(UInt64(count))
         for step in [1, 4, 256] {
@@ -45,7 +45,7 @@ import Testing
         #expect(throws: LZ4Error.self) { try LZ4.decompress([], rawBytes: 0) }
     }
 
-    @Test("What the walk over a changed block accepts, the decoder decodes")
+    @Test("The decoder decodes each changed block that the shape accepts")
     func damaged() {
         let text = Array(String(repeating: "{\"level\":\"info\",\"n\":12}\n", count: 20).utf8)
         let whole = LZ4.compress(text + referenceGroup)

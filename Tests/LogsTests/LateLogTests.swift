@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("The bounds are the last times that are believed")
+    @Test("Times at the bounds of the window are believed")
     func bounds() throws {
         let times = [now - 3601, now - 3600, now, now + 60, now + 61]
         let body = times.map { #"{"__time__":\#($0),"n":\#($0 - now)}"# }.joined()
@@ -52,7 +52,7 @@ import Testing
         #expect(believed.upperBound == 1_735_689_600 + 14 * 60)
     }
 
-    @Test("Where the host is known to be wrong, late is what SLS's clock calls so")
+    @Test("SLS's clock decides if a log is late where the host's is wrong")
     func offset() throws {
         let timing = BatchTiming(arrival: arrival, offset: .seconds(86_400))
         let times = [now, now + 86_400 - 3600, now + 86_400 + 60, now + 86_400 + 61]
@@ -109,7 +109,7 @@ import Testing
         #expect(try late.faulty[0].logs.read() == [Read([], seconds: 5)])
     }
 
-    @Test("Web tracking has the same rules, and keeps a time that cannot be read")
+    @Test("Web tracking has the same rules, and keeps an unreadable time")
     func tracking() throws {
         let body = #"{"__logs__":[{"__time__":5},{"__time__":"soon"},{"a":"b"}]}"#
         let logs = try decoder.tracking(body, rules).logs

@@ -55,7 +55,7 @@ import Testing
         #expect(try LogEntries.count(result.bytes) == 1)
     }
 
-    @Test("The first time that was taken for wrong stays the original")
+    @Test("The first replaced time stays the original")
     func again() throws {
         let log = entry(LogTime(seconds: 5), [("__original_time__", "abc")])
         let content = try read(rewritten(log, to: LogTime(seconds: 9)))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Logs
 
-/// What every decoder gets from the writer, whatever it reads.
+/// The writer's treatment of logs, which all decoders share.
 @Suite struct LogWriterTests {
     private func logs(
         _ rules: LogRules = LogRules(times: .sls),
@@ -12,7 +12,7 @@ import Testing
     ) -> DecodedLogs {
         var writer = LogWriter(limits: limits)
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
-        // What an earlier body left must not matter.
+        // The state that an earlier body left must not matter.
         writer.start(timing, rules)
         writer.startLog()
         writer.uncheckedField(name: "left", value: [0xFF])
@@ -72,7 +72,7 @@ import Testing
         #expect(writer.output.capacity <= 16 << 10)
     }
 
-    @Test("Names that SLS keeps, empty and repeated ones become what they are in JSON")
+    @Test("Reserved, empty and repeated names are treated as in JSON")
     func names() throws {
         let decoded = logs { writer in
             writer.startLog()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Logs
 
-/// What a name becomes: cut between characters, with the FNV-1a sum of the whole of it behind.
+/// The stored name: cut between characters, with the FNV-1a sum of the whole name behind it.
 func storableName(_ name: String, bytesMax: Int) -> String {
     if name.isEmpty { return "__empty__" }
     guard name.utf8.count > bytesMax else { return name }
@@ -92,7 +92,7 @@ func prefix(of text: String, bytesMax: Int) -> String {
     func name() throws {
         let key = String(repeating: "k", count: 128)
         #expect(try decoder.plain(#"{"\#(key)":1}"#) == [Read([[key, "1"]])])
-        // What counts is what will be stored.
+        // The stored size counts.
         let escaped = String(repeating: "\\u4e16", count: 42)
         #expect(try decoder.plain("{\"\(escaped)\":1}")[0].fields.count == 1)
 
@@ -110,7 +110,7 @@ func prefix(of text: String, bytesMax: Int) -> String {
         )
     }
 
-    @Test("Where such logs are kept aside, they are whole, and the others go on")
+    @Test("Logs that are set aside are whole, and the others go on")
     func kept() throws {
         let value = String(repeating: "v", count: limit + 1)
         let key = String(repeating: "k", count: 129)
@@ -129,7 +129,7 @@ func prefix(of text: String, bytesMax: Int) -> String {
         #expect(try logs.faulty[1].logs.read() == [Read([[key, "2"]])])
     }
 
-    @Test("What one body left behind is not in the next")
+    @Test("Nothing of one body is in the next")
     func reuse() throws {
         let key = String(repeating: "k", count: 129)
         #expect(throws: LogDecodingError.self) {

@@ -74,7 +74,7 @@ extension EncodedLogs {
     }
 }
 
-/// What lies behind a body is never read as part of it: here it looks as tempting as it can.
+/// Bytes behind a body are never read as part of it: here they look like a continuation.
 func padded<Result, Failure: Error>(
     _ body: [UInt8],
     _ use: (UnsafeRawBufferPointer) throws(Failure) -> Result

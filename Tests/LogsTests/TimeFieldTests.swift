@@ -77,7 +77,7 @@ import Testing
         #expect(kept.faulty.first?.logs.count == 1)
     }
 
-    @Test("The next body has no such field")
+    @Test("The time field does not carry over to the next body")
     func forgotten() throws {
         _ = try read(#"{"date":1736843401}"#, "date")
         #expect(throws: LogDecodingError.self) { try read(#"{"date":"x"}"#, "date") }

@@ -25,7 +25,7 @@ import Testing
         return try writer.logs.sound.read()
     }
 
-    @Test("What is not UTF-8 is replaced as Unicode recommends, and the log says so")
+    @Test("Bytes that are not UTF-8 are replaced as Unicode recommends, and the log is marked")
     func replaced() throws {
         for (bytes, text) in Self.texts {
             #expect(

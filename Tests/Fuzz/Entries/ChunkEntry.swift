@@ -60,7 +60,7 @@ enum ChunkEntry: FuzzEntry {
                     problem = error
                 }
             }
-            // Of what is refused nobody asks how far it came.
+            // The position of a refused body is not used.
             guard problem == nil else { return }
             consumed = read
             body = Array(memory[..<written])

@@ -30,7 +30,7 @@ enum HeadEntry: FuzzEntry {
 }
 
 extension ReadHead {
-    /// What request smuggling lives on, looked for in an obvious way.
+    /// The signs of request smuggling, looked for in an obvious way.
     fileprivate func hasOneEnd() throws(Contradiction) {
         func count(_ name: String) -> Int { fields.count { $0.name.lowercased() == name } }
         try check(count("content-length") <= 1, "two lengths")

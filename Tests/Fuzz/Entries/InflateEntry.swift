@@ -32,7 +32,7 @@ enum InflateEntry: FuzzEntry {
             exactly(body) { body in
                 Result { () throws(InflateError) in
                     let content = try inflater.inflate(body, coding, rawBytes: size, limit: limit)
-                    // What is behind it is there to be read.
+                    // The bytes behind it are readable.
                     let readable = UnsafeRawBufferPointer(
                         start: content.baseAddress,
                         count: content.count + 64

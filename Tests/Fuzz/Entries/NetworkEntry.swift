@@ -4,7 +4,7 @@ import SLS
 @testable import Delivery
 @testable import Ingest
 
-/// Addresses as operators and proxies write them. What is read can be written and read again.
+/// Addresses as operators and proxies write them. A read address can be written and read again.
 enum NetworkEntry: FuzzEntry {
     static let name = "addresses"
     static let bytesMax = 300

@@ -1,6 +1,6 @@
 @testable import HTTP
 
-/// What proxies say of whom they speak for.
+/// PROXY headers, which name the client behind a proxy.
 enum ProxyEntry: FuzzEntry {
     static let name = "proxy"
     static let bytesMax = 700

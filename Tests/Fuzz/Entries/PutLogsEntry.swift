@@ -12,7 +12,7 @@ enum PutLogsEntry: FuzzEntry {
             }
             try read.keepsPromises(of: body)
         }
-        // What SLS would take as it is arrives as it is.
+        // A log that SLS would take as it is arrives as it is.
         guard let sent = SandboxReading(body) else { return }
         let larger = PutLogsDecoder()
         let tracked = exactly(body) { body in try? larger.decode(body, Fixed.timing) }

@@ -21,7 +21,7 @@ enum QueryEntry: FuzzEntry {
         let written = pairs.map { escaped($0[0]) + [UInt8(ascii: "=")] + escaped($0[1]) }
         let again = self.pairs(Array(written.joined(separator: [UInt8(ascii: "&")])))
         try check(pairs == again, "written anew they are other pairs: \(pairs), \(again)")
-        // Of a form, and of a path: they differ in the plus only.
+        // Decoding of a form and of a path differ in the plus only.
         guard !query.contains(where: { "+&".utf8.contains($0) }),
             let text = percentDecodedText(query[...])
         else { return }

@@ -6,7 +6,7 @@ import Net
 @testable import Ingest
 @testable import Operations
 
-/// What the gateway takes from the heads of devices and operators: routes, queries, keys, signatures, origins.
+/// The gateway's readers of request heads: routes, queries, keys, signatures, origins.
 enum RequestEntry: FuzzEntry {
     static let name = "requests"
     static let bytesMax = 1024

@@ -1,6 +1,6 @@
 @testable import Configuration
 
-/// What operators change of a destination at run time, as JSON.
+/// An operator's changes of a destination at run time, as JSON.
 enum SettingsEntry: FuzzEntry {
     static let name = "settings"
 

@@ -28,7 +28,7 @@ enum StoredEntry: FuzzEntry {
         try check(again.tags.count == trailer.tags.count, "other tags")
     }
 
-    /// What can be shown can be edited.
+    /// A log that can be shown can be edited.
     private static func isWhole(_ entry: UnsafeRawBufferPointer) throws(Contradiction) {
         guard let log = try? LogEntry(entry) else { return }
         var logs = EncodedLogs()

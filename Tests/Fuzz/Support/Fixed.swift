@@ -1,16 +1,16 @@
 import Logs
 import System
 
-/// What readers are told besides the input.
+/// The arguments of readers besides the input.
 enum Fixed {
     static let arrival = WallTime(seconds: 1_736_843_400)
     static let timing = BatchTiming(arrival: arrival)
-    /// What makes of any log one that SLS takes.
+    /// Rules that make any log acceptable for SLS.
     static let strict = LogRules(times: .sls)
     /// Such logs are kept apart.
     static let apart = LogRules(times: .sls, late: .setAside, oversize: .setAside)
 
-    /// What is damaged is repaired, or kept apart too.
+    /// The same rules, and damaged logs are repaired or set aside, too.
     static let mending = LogRules(times: .sls, damage: .setAside)
 
     /// Few enough that an input can reach them.

@@ -1,6 +1,6 @@
 @testable import HTTP
 
-/// What a head says, without the places at which it stands.
+/// The content of a head, without its places.
 struct ReadHead: Equatable {
     struct Field: Equatable {
         let name: String
@@ -42,7 +42,7 @@ struct ReadHead: Equatable {
     }
 }
 
-/// What became of bytes that should begin with a head.
+/// The result for bytes that should begin with a head.
 enum HeadReading: Equatable {
     case head(ReadHead, consumed: Int)
     case refused(RequestProblem)

@@ -1,4 +1,4 @@
-/// Memory of exactly their size, so that AddressSanitizer sees whoever reads beyond them.
+/// Memory of exactly their size, so that AddressSanitizer finds a read beyond them.
 func exactly<Result, Failure: Error>(
     _ bytes: some Collection<UInt8>,
     _ use: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -9,7 +9,7 @@ func exactly<Result, Failure: Error>(
     return try use(UnsafeRawBufferPointer(copy))
 }
 
-/// What lies in the 64 bytes behind a body, where simdjson looks and nobody else.
+/// The 64 bytes behind a body, which only simdjson reads.
 enum Beyond: CaseIterable {
     case nothing
     /// As if the body went on.

@@ -2,7 +2,7 @@ import JSON
 
 @testable import Sandbox
 
-/// Logs as a tree of JSON has them; nil where more would have to be known than a tree tells.
+/// Logs as a JSON tree has them; nil when a tree does not tell enough.
 struct PlainDocument {
     struct Member {
         let name: [UInt8]

@@ -18,14 +18,14 @@ struct ReadGroup: Equatable {
 
     init(_ logs: DecodedLogs) { self.init(TrackedLogs(logs: logs)) }
 
-    /// What SLS gets.
+    /// The logs that SLS gets.
     var group: [UInt8] {
         let tags = tags.map { (key: $0[0], value: $0[1]) }
         let trailer = GroupTrailer(topic: topic ?? "", source: source ?? "", tags: tags)
         return logs.sound.bytes + trailer.bytes(packID: "5B0C-1")
     }
 
-    /// What the queue, delivery and whoever reads dead letters rely on.
+    /// The promises that the queue, delivery and readers of dead letters rely on.
     func keepsPromises() throws(Contradiction) {
         try logs.sound.keepsPromises()
         for faulty in logs.faulty {

@@ -3,7 +3,7 @@ import System
 
 @testable import Sandbox
 
-/// What the sandbox, which reads protobuf and JSON in a way of its own, sees in a LogGroup.
+/// A LogGroup as the sandbox reads it, which has its own readers of protobuf and JSON.
 struct SandboxReading: Equatable {
     struct Log: Equatable {
         let seconds: UInt32

@@ -18,7 +18,7 @@ import Testing
     static let cut = Array(#"{"msg":"caf"#.utf8) + [0xC3] + Array(#"","n":1}"#.utf8)
     static let gbk = Array(#"{"msg":""#.utf8) + [0xD6, 0xD0, 0xCE, 0xC4] + Array(#""}"#.utf8)
 
-    @Test("A byte that is not UTF-8 costs no log, and its log says so")
+    @Test("A byte that is not UTF-8 costs no log, and its log is marked")
     func bytes() throws {
         let good = Array("{\"msg\":\"\u{FFFD} of its own\"}\n".utf8)
         let logs = try read(good + Self.cut + Self.gbk + good)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("What an object says of its logs before it is cut off holds for them")
+    @Test("Topic, source and tags before the cut of a truncated object hold for its logs")
     func tagsBeforeCut() throws {
         let body = #"{"__topic__":"t","__tags__":{"k":"v"},"__logs__":[{"a":1},{"a"#
         let tracked = try decoder.tracking(body, Self.rules)
@@ -257,7 +257,7 @@ import Testing
         #expect(error?.kind == .tooLarge)
     }
 
-    /// The promise to whoever sends lines: what happens to one of them happens to no other.
+    /// The promise to clients that send lines: a damaged line affects no other line.
     @Test("Changed bytes in some lines leave the other documents as they are", arguments: 0..<8)
     func untouched(seed: Int) throws {
         var random = SeededRandom(UInt64(40 + seed))
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    @Test("What is sound is read as it is without these rules", arguments: 0..<2)
+    @Test("Sound bodies are read as without these rules", arguments: 0..<2)
     func sound(seed: Int) throws {
         var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(70 + seed)))
         for _ in 0..<300 {

@@ -24,11 +24,11 @@ import Testing
         ("{\"a\":\"x\n{\"b\":2}", ["{\"a\":\"x", "{\"b\":2}"]),
         ("{\"a\":\"x\\\n{\"b\":2}", ["{\"a\":\"x\\", "{\"b\":2}"]),
         ("{\"a\":[\n[{\"b\":2}]", ["{\"a\":[", "{\"b\":2}"]),
-        // What follows and is none belongs to it.
+        // Text that follows and is no object belongs to it.
         ("{\"a\":\"x\n  at y\n{\"b\":2}", ["{\"a\":\"x\n  at y", "{\"b\":2}"]),
         // A raw line feed in a string.
         ("{\"a\":\"x\ny\"}\n{\"b\":2}", ["{\"a\":\"x\ny\"}", "{\"b\":2}"]),
-        // What begins with no brace is a line.
+        // Text that does not begin with a brace is a line.
         ("x {\"a\":1}\n{\"b\":2}\ny\n", ["x {\"a\":1}", "{\"b\":2}", "y"]),
         ("{\"a\":1}}\n{\"b\":2}", ["{\"a\":1}", "}", "{\"b\":2}"]),
         // Written for people.
@@ -60,7 +60,7 @@ import Testing
         #expect(pieces("  {\"a\":1},{\"b\":\n {\"c\":1}", from: 10) == ["{\"b\":", "{\"c\":1}"])
     }
 
-    @Test("Whatever the text is, all of it is in a piece or between pieces, in order")
+    @Test("All of a text is in a piece or between pieces, in order")
     func random() {
         var random = SeededRandom(2)
         let pieces = ["{", "}", "\"", "\\", "\n", " ", "a", ":1", "[", "]", ",", "\n{", "\n ["]

@@ -15,7 +15,7 @@ import Testing
         try repaired(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("What is as it should be is not touched", arguments: JSONGrammar.valid.indices)
+    @Test("Sound text is not changed", arguments: JSONGrammar.valid.indices)
     func sound(index: Int) throws {
         #expect(try repaired(JSONGrammar.valid[index].bytes) == nil)
     }
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A copy grows by no more than it may")
+    @Test("A repaired copy grows by no more than allowed")
     func bound() throws {
         let text = [UInt8(ascii: "\"")] + [UInt8](repeating: 1, count: 1000)
         #expect(throws: JSONFault.self) { try repaired(text, adding: 4999) }

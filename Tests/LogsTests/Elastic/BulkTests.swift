@@ -154,7 +154,7 @@ extension JSONLogDecoder {
         }
     }
 
-    @Test("What a bad document had of the rules' concern is gone with it")
+    @Test("The remarks of a refused document do not reach the next one")
     func forgotten() throws {
         let rules = LogRules(times: .sls, late: .setAside)
         let body =
@@ -165,7 +165,7 @@ extension JSONLogDecoder {
         #expect(logs.faulty.map(\.logs.count) == [1] && logs.count == 2)
     }
 
-    @Test("Updates and deletions are no logs, and are told so")
+    @Test("Updates and deletions are no logs, and are answered so")
     func unsupported() throws {
         let logs = try decoder.bulk(
             """

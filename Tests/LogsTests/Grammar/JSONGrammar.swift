@@ -167,7 +167,7 @@ enum JSONGrammar {
             "0.1000000000000000055511151231257827",
             "0.1000000000000000055511151231257827"
         ),
-        // Half of a pair is no character; it becomes U+FFFD and costs nobody a log.
+        // Half of a pair is no character; it becomes U+FFFD and costs no log.
         Decided("first half alone", #""\ud800""#, "\u{FFFD}"),
         Decided("second half alone", #""\udc00""#, "\u{FFFD}"),
         Decided("halves the wrong way round", #""\udd1e\ud834""#, "\u{FFFD}\u{FFFD}"),

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("What is JSON is a value", arguments: JSONGrammar.valid)
+    @Test("Every JSON value is read", arguments: JSONGrammar.valid)
     func valid(value: JSONGrammar.Valid) throws {
         for place in Self.places {
             let body = Array(place.before.utf8) + value.bytes + Array(place.after.utf8)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("What is no JSON is refused wherever it stands", arguments: JSONGrammar.invalid)
+    @Test("Text that is not JSON is refused wherever it stands", arguments: JSONGrammar.invalid)
     func invalid(value: JSONGrammar.Invalid) {
         for place in Self.places {
             let body = Array(place.before.utf8) + value.bytes + Array(place.after.utf8)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("What RFC 8259 leaves open is decided", arguments: JSONGrammar.decided)
+    @Test("Cases that RFC 8259 leaves open are decided", arguments: JSONGrammar.decided)
     func decided(value: JSONGrammar.Decided) throws {
         let body = Array("{\"v\":".utf8) + value.bytes + Array("}".utf8)
         guard let text = value.text else {
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// What goes wrong at the end of a body: each value, cut at each of its bytes.
+    /// Each value, cut at each of its bytes, at the end of a body.
     @Test("A truncated body is refused at every length")
     func parts() {
         for value in JSONGrammar.valid {

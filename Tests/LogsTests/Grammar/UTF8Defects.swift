@@ -1,4 +1,4 @@
-/// What may be wrong with UTF-8 (RFC 3629), each at both ends of its range.
+/// Defects of UTF-8 (RFC 3629), each at both ends of its range.
 enum UTF8Defects {
     static let all: [(name: String, bytes: [UInt8])] = {
         var all: [(name: String, bytes: [UInt8])] = [

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("What is no text is repaired, and the log says so")
+    @Test("Text that is not UTF-8 is repaired, and the log is marked")
     func repaired() throws {
         let logs = try read([0x61, 0xFF, 0x0A, 0x62]).sound.read()
         #expect(
@@ -77,7 +77,7 @@ import Testing
         #expect(logs[1].fields[1] == ["__truncated__", "message"])
     }
 
-    @Test("Too many lines are refused with the place of the first that is one too many")
+    @Test("Too many lines are refused with the place of the first one too many")
     func count() throws {
         var limits = LogLimits()
         limits.logs = 2

@@ -6,7 +6,7 @@ import Testing
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
 
-    /// Texts that Swift takes for the same are told apart here.
+    /// Texts that Swift calls equal are different here.
     private func bytes(_ labels: [(key: String, value: String)]) -> [[UInt8]] {
         labels.map { Array($0.key.utf8) }
     }

@@ -63,7 +63,7 @@ import Testing
         #expect((try? read(text))?.count == 3)
     }
 
-    @Test("Whatever the bytes are, reading ends")
+    @Test("Reading of any bytes ends")
     func random() {
         var random = SeededRandom(11)
         let tempting = Array(#"{}="'`,\xu0aU _"#.utf8) + [0xFF, 0]

@@ -86,7 +86,7 @@ import Testing
         for (path, types) in messages {
             for field in (1...5) as ClosedRange<UInt64> {
                 for type in [0, 1, 2, 5] as [UInt64] {
-                    // What is in a label is looked at too.
+                    // The content of a label is checked, too.
                     if path == [1], field == 1, type == 2 { continue }
                     var body = Wire.any(field, type: type)
                     for outer in path.reversed() { body = Wire.bytes(outer, body) }

@@ -27,7 +27,7 @@ import Testing
         #expect(try decoders.read(push) == [expected])
     }
 
-    @Test("What Loki's documentation sends is read")
+    @Test("The examples of Loki's documentation are read")
     func documented() throws {
         let body =
             #"{"streams": [{ "stream": { "foo": "bar2" }, "values": [ [ "1736843400000000000", "fizzbuzz" ] ] }]}"#
@@ -84,7 +84,7 @@ import Testing
         #expect(stream.logs == [Read([["__original_time__", original], ["content", "a"]])])
     }
 
-    @Test("There was no log before 1970")
+    @Test("Times before 1970 stay as a field")
     func negative() throws {
         let body = #"{"streams":[{"values":[["-5000000000","a"]]}]}"#
         let log = try #require(try decoders.read(json: body).first).logs.sound.read()
@@ -135,7 +135,7 @@ import Testing
         #expect(streams == [ReadStream([["a", "1"]], [Read([["content", "l"], ["k", "v"]])])])
     }
 
-    @Test("Metadata that are no text are read as fields of any log are")
+    @Test("Metadata that are no text become fields like those of any log")
     func otherMetadata() throws {
         let body =
             #"{"streams":[{"values":[["1736843400000000000","l",{"n":1.50,"o":{"p":[1]},"q":null}]]}]}"#
@@ -160,7 +160,7 @@ import Testing
         )
     }
 
-    @Test("The line's name is known however it is written")
+    @Test("The line's name is recognised however it is written")
     func escapedName() throws {
         let body =
             #"{"streams":[{"values":[["1736843400000000000","line",{"\u0063ontent":"mine"}]]}]}"#

@@ -126,7 +126,7 @@ import Testing
             guard let groups = try? decoders.groups(request.protobuf(), atMost: bytesMax) else {
                 continue
             }
-            // What is left out says nothing; tags are for all logs of their group.
+            // Empty texts are left out; tags are for all logs of their group.
             let nothing = ["", "{}", "0"]
             let lean = try groups.flatMap { group in
                 try group.logs.sound.read().map { log in

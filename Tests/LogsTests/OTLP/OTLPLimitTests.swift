@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("What many logs share is a tag of theirs when repeating it would be too much")
+    @Test("Texts that many logs share become tags when repeating would be too much")
     func amplification() throws {
         let large = String(repeating: "v", count: 100_000)
         let records = [SampleRequest.Record](repeating: .init(body: .string("b")), count: 300)
@@ -159,7 +159,7 @@ import Testing
 
     @Test("Logs that are too large even in the lean form are refused with their own reason")
     func tooLarge() throws {
-        // What control characters are in JSON takes six times their room.
+        // Escaped control characters take six times their size in JSON.
         let control = String(repeating: "\u{1}", count: 10_000)
         let own = SampleRequest(.init(attributes: [("a", .string(control))]))
         let shared = SampleRequest([([("a", .string(control))], [.init(records: [.init()])])])
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(
-        "No log counts as less than it becomes, kept aside or the last one",
+        "No log counts as less than its stored size, also set aside or last",
         arguments: [LogRules.Late.rewrite, .setAside]
     )
     func exact(late: LogRules.Late) {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("Text that has to be repaired counts as what it becomes")
+    @Test("Repaired text counts with its repaired size")
     func repaired() throws {
         let broken = Wire.bytes(1, [UInt8](repeating: 0xFF, count: 10_000))
         let attribute = Wire.bytes(1, Wire.pair(Array("a".utf8), broken))
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(
-        "Logs under names that they had or that others have are read or refused, never ignored",
+        "Logs under former or foreign names are read or refused, never ignored",
         arguments: [
             (#"{"resourceLogs":[{"instrumentationLibraryLogs":[]}]}"#, "before 0.15"),
             (#"{"resource_logs":[{"instrumentation_library_logs":[]}]}"#, "before 0.15"),
@@ -248,7 +248,7 @@ import Testing
         #expect(fault(json: body)?.reason.contains(reason) == true)
     }
 
-    @Test("What OTLP called scopes before is refused in protobuf, too")
+    @Test("OTLP's former name for scopes is refused in protobuf, too")
     func formerScopes() {
         let former = Wire.bytes(1000, Wire.bytes(2, Wire.bytes(5, [])))
         let fault = fault(Wire.bytes(1, Wire.bytes(1, []) + former))

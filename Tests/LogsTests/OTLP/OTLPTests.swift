@@ -63,7 +63,7 @@ import Testing
         #expect(far.fields.contains(["timeUnixNano", "18446744073709551615"]))
     }
 
-    @Test("What the rules refuse is treated by them, and the others are taken")
+    @Test("Logs that the rules refuse are treated by them, and the others are taken")
     func rules() throws {
         let long = String(repeating: "v", count: 1 << 20)
         let records: [SampleRequest.Record] = [
@@ -190,7 +190,7 @@ import Testing
         #expect(log.fields.contains(["severityText", "I"]))
     }
 
-    @Test("Text that is not UTF-8 is repaired, and its log says so")
+    @Test("Text that is not UTF-8 is repaired, and its log is marked")
     func invalid() throws {
         let pair = Wire.bytes(6, Wire.pair([0x6B, 0xFF], Wire.bytes(1, [0x76, 0xE4, 0xB8])))
         let record = Wire.bytes(3, [0xC3]) + pair + Wire.bytes(5, Wire.bytes(1, [0x80]))

@@ -120,7 +120,7 @@ import Testing
         #expect(taken > 2500)
     }
 
-    @Test("What this room writes is taken as it is")
+    @Test("Logs of this room's writers are copied as they are")
     func written() throws {
         var writer = JSONFuzzTests.Writer(random: SeededRandom(5))
         let (json, decoder) = (JSONLogDecoder(), PutLogsDecoder())

@@ -40,7 +40,7 @@ import Testing
         let (name, path, types) = Self.messages[index]
         for field in (1...9) as ClosedRange<UInt64> {
             for type in (0...7) as ClosedRange<UInt64> {
-                // What stands before it is fine.
+                // The text before it is sound.
                 var before = name == "Log" ? Wire.number(1, 1_736_843_400) : []
                 if path == [6] || path == [1, 2] { before = Wire.pair("k", "v") }
                 let wrapped = path.reversed().reduce(before + Wire.any(field, type: type)) {
@@ -132,7 +132,7 @@ import Testing
         )
     }
 
-    @Test("No tag is a reason to refuse logs: names become what those of fields do")
+    @Test("No tag is a reason to refuse logs: names are stored as those of fields")
     func storableTags() throws {
         let long = String(repeating: "t", count: 129)
         let stored = storableName(long, bytesMax: 128)

@@ -106,7 +106,7 @@ import Testing
         #expect(try logs.sound.read() == fields.map { Read($0) })
     }
 
-    @Test("Times that are none cost nobody anything")
+    @Test("Times that SLS cannot store cost no log")
     func times() throws {
         let logs = try decoder.logs([
             Wire.number(1, 5), Wire.number(1, 1 << 32), Wire.number(1, .max),
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("Text that is not UTF-8 is repaired, and its log says so")
+    @Test("Text that is not UTF-8 is repaired, and its log is marked")
     func invalid() throws {
         let log =
             Wire.number(1, UInt64(arrivalSeconds)) + Wire.bytes(2, Wire.pair([0x6B], [0x76, 0xC3]))

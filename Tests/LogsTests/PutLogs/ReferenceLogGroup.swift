@@ -1,6 +1,6 @@
 @testable import Logs
 
-/// What a group means, read in the obvious way: strings, arrays, one field after the other.
+/// A LogGroup, read in the obvious way: strings, arrays, one field after the other.
 struct ReferenceLogGroup: Equatable {
     var topic: String?
     var source: String?

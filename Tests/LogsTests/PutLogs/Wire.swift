@@ -1,6 +1,6 @@
 @testable import Logs
 
-/// Protobuf as tests write it: also as nobody should.
+/// Protobuf as tests write it, also malformed.
 enum Wire {
     static func varint(_ value: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []

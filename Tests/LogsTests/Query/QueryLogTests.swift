@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test("What is not UTF-8 is repaired, and the log says so")
+    @Test("Text that is not UTF-8 is repaired, and the log is marked")
     func repaired() throws {
         #expect(
             try read("a=%FFb".utf8).logs.sound.read() == [
@@ -112,7 +112,7 @@ import Testing
         #expect(fault("k=v&__topic__=\(long.dropLast(6))") == nil)
     }
 
-    @Test("Whatever comes is a log or refused", arguments: 0..<50 as Range<UInt64>)
+    @Test("Any query is a log or refused", arguments: 0..<50 as Range<UInt64>)
     func mutated(seed: UInt64) throws {
         var random = SeededRandom(seed)
         let pieces: [[UInt8]] =

@@ -100,7 +100,7 @@ extension JSONLogDecoder {
         #expect(texts == [["0", "2"], ["1", "4"], ["3"], ["5"]])
     }
 
-    @Test("What the rules do with a log is known of its own origin")
+    @Test("The rules' outcome for a log counts for its own origin")
     func ruled() throws {
         let body =
             #"{"event":"a","host":"1"}{"event":"b","host":"2","time":1}{"event":"c","host":"1"}"#
