@@ -16,12 +16,12 @@ package struct CommandLineTool: Sendable {
             }
             if Help.isWanted(word) { return help(nil) }
             if word == "--version" || word == "version" {
-                try refuseMore(words, than: 1)
+                try refuseExtraWords(words, than: 1)
                 Terminal.say("sluice \(Version.current)")
                 return ExitCode.fine
             }
             if word == "help" {
-                try refuseMore(words, than: 2)
+                try refuseExtraWords(words, than: 2)
                 return try help(about: words.dropFirst())
             }
             let command = try Command(named: word)
@@ -34,7 +34,7 @@ package struct CommandLineTool: Sendable {
         }
     }
 
-    private func refuseMore(_ words: [String], than count: Int) throws(UsageError) {
+    private func refuseExtraWords(_ words: [String], than count: Int) throws(UsageError) {
         guard words.count > count else { return }
         throw UsageError("sluice \(words[0]): unexpected \(words[count])", hint: "sluice help")
     }

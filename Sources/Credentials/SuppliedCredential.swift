@@ -40,13 +40,13 @@ package struct SuppliedCredential: Sendable, Equatable {
 
     /// The same credential, reported again after the clock may have been set. Its remaining time follows the new end,
     /// and its lifetime stays.
-    func retold(as other: SuppliedCredential) -> SuppliedCredential {
+    func updated(from other: SuppliedCredential) -> SuppliedCredential {
         guard let before = usableUntil, let after = other.usableUntil else { return self }
         let step = after - before
         guard step > Self.clockNoise || step < .zero - Self.clockNoise else { return self }
-        var retold = self
-        (retold.usableUntil, retold.obtainedAt) = (after, obtainedAt + step)
-        return retold
+        var updated = self
+        (updated.usableUntil, updated.obtainedAt) = (after, obtainedAt + step)
+        return updated
     }
 
     package func isExpired(at now: WallTime) -> Bool {

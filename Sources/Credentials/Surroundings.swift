@@ -36,7 +36,7 @@ package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectabl
         variable(name)?.lowercased() == "true"
     }
 
-    func inHome(_ path: String) -> String {
+    func homePath(_ path: String) -> String {
         "\(variable("HOME") ?? "/root")/\(path)"
     }
 }

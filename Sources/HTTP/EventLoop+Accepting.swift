@@ -95,7 +95,7 @@ extension EventLoop {
             )
             if connection.isHandshaking {
                 settleTimer(connection)
-                goOnLater(connection)
+                continueLater(connection)
             } else {
                 takeTurn(connection)
             }

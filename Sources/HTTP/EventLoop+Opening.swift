@@ -36,7 +36,7 @@ extension EventLoop {
         connection.timer.mustRearm = true
         guard connection.isHandshaking else { return .advanced }
         // Handshakes take turns with those of other connections.
-        goOnLater(connection)
+        continueLater(connection)
         return .waits
     }
 

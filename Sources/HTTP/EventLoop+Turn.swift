@@ -39,14 +39,14 @@ extension EventLoop {
                 guard
                     requests >= Self.requestsPerTurn || Moment.now - began >= Self.turnTime
                 else { continue turn }
-                if flush(connection) { goOnLater(connection) }
+                if flush(connection) { continueLater(connection) }
                 break turn
             case .waits:
                 guard isAtItsEnd(connection) else { break turn }
             case .needsInput:
                 guard flush(connection) else { break turn }
                 guard reads < Self.readsPerTurn else {
-                    goOnLater(connection)
+                    continueLater(connection)
                     break turn
                 }
                 reads += 1
@@ -57,7 +57,7 @@ extension EventLoop {
     }
 
     /// Schedules another turn after all other ready connections. A connection is listed once.
-    func goOnLater(_ connection: ClientConnection) {
+    func continueLater(_ connection: ClientConnection) {
         guard !connection.isUnfinished else { return }
         connection.isUnfinished = true
         unfinished.append(connection.token)

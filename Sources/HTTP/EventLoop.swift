@@ -115,7 +115,7 @@ final class EventLoop {
             if connection.socket.isSecure {
                 (connection.readiness.mayRead, connection.readiness.mayWrite) = (true, true)
             }
-            if connection.isHandshaking { return goOnLater(connection) }
+            if connection.isHandshaking { return continueLater(connection) }
             // The connection has a turn in this round already.
             guard !connection.isUnfinished else { return }
             takeTurn(connection)

@@ -31,7 +31,7 @@ struct FaultPlan: Sendable {
 
     /// Applies the faults that match a request. At most one decides the answer. A second one waits for its turn, so
     /// that the counts of faults run one after the other.
-    mutating func strike(
+    mutating func applyFaults(
         project: String?,
         logstore: String?,
         random: inout SeededRandom

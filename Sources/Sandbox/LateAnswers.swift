@@ -104,7 +104,7 @@ final class LateAnswers: Sendable {
             let (due, isStopped) = takeDue(at: .now)
             for entry in due { give(entry, sandbox) }
             if isStopped { return }
-            if Moment.now >= lookedAt + Self.pause, takeNews() {
+            if Moment.now >= lookedAt + Self.pause, takeHasNews() {
                 lookedAt = .now
                 for entry in takeFulfilled(sandbox) { give(entry, sandbox) }
             }
@@ -120,7 +120,7 @@ final class LateAnswers: Sendable {
         }
     }
 
-    private func takeNews() -> Bool {
+    private func takeHasNews() -> Bool {
         state.withLock { state in
             defer { state.hasNews = false }
             return state.hasNews

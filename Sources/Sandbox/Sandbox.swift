@@ -86,7 +86,7 @@ final class Sandbox: Sendable {
             let mishap =
                 request == nil
                 ? Mishap()
-                : state.faults.strike(
+                : state.faults.applyFaults(
                     project: project,
                     logstore: route?.logstore,
                     random: &state.random

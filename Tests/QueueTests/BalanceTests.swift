@@ -22,7 +22,7 @@ import Testing
         #expect(try store.intake.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)
         try store.intake.writeStaged()
         try store.commit()
-        owner.keepHouse(isQuiet: true)
+        owner.doHousekeeping(isQuiet: true)
         #expect(lines.count == 0 && door.status.withLock { $0.ledgerImbalances } == 0)
 
         let changes: [(change: (inout Ledger) -> Void, imbalance: Int)] = [
@@ -35,7 +35,7 @@ import Testing
         var times = 0
         for (change, imbalance) in changes {
             store.destinations.named("app").change(change)
-            for _ in 0..<3 { owner.keepHouse(isQuiet: true) }
+            for _ in 0..<3 { owner.doHousekeeping(isQuiet: true) }
             if imbalance > 0 { times += 1 }
             let status = door.status.withLock { $0 }
             #expect(status.destinations["app"]?.imbalance == imbalance)

@@ -219,7 +219,7 @@ import Testing
     }
 
     /// Two rounds of housekeeping have looked for what is too old.
-    private func keepHouse(_ store: DurableQueue) {
+    private func doHousekeeping(_ store: DurableQueue) {
         let pause = Awaited<Void>()
         for _ in 0..<60 { pause.pause() }
         store.settle()
@@ -234,7 +234,7 @@ import Testing
         _ = store.store(dead(0..<1500))
         wait(40)
         _ = store.store(dead(1500..<1510))
-        keepHouse(store)
+        doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
         wait(30)
         store.wait { $0.ledger.expired == 1500 }
@@ -250,7 +250,7 @@ import Testing
         defer { store.close() }
         _ = store.store(dead(0..<10), Batch(stream: .named("a"), logs: timed(10..<15, at: now)))
         wait(30)
-        keepHouse(store)
+        doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
         let bounds = QueueBounds(
             bytesMax: 1 << 20,
@@ -278,7 +278,7 @@ import Testing
         before.close()
         let store = try open(at: 1_800_000_000)
         defer { store.close() }
-        keepHouse(store)
+        doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
         wait(70)
         store.wait { $0.ledger.expired == 10 }
@@ -296,7 +296,7 @@ import Testing
         _ = store.store(dead(0..<10))
         target.withLock { $0 = WallTime(seconds: to) }
         while target.withLock({ $0 != nil }) { store.settle() }
-        keepHouse(store)
+        doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
         wait(70)
         store.wait { $0.ledger.expired == 10 }

@@ -45,7 +45,7 @@ import Testing
         var steps = 0
         repeat {
             let start = ProcessorTime.ofThread
-            owner.keepHouse(isQuiet: false)
+            owner.doHousekeeping(isQuiet: false)
             steps += 1
             longest = max(longest, ProcessorTime.ofThread - start)
         } while store.expiry.isUnderWay
@@ -56,7 +56,7 @@ import Testing
         #expect(steps > 1)
         // Much more than a step may take, since processors differ, and a sanitizer is slow.
         #expect(longest < .milliseconds(500))
-        owner.keepHouse(isQuiet: true)
+        owner.doHousekeeping(isQuiet: true)
         #expect(store.weight.rows == 1)
     }
 }

@@ -27,7 +27,7 @@ extension FailureTests {
         let owner = try QueueOwner(configuration, door, clock.queueClock, journal)
         clock.advance(61)
         DiskFault.set(.writeError)
-        owner.keepHouse(isQuiet: true)
+        owner.doHousekeeping(isQuiet: true)
         #expect(owner.store == nil)
         DiskFault.set(.none)
         let pause = Awaited<Void>()
@@ -35,7 +35,7 @@ extension FailureTests {
             pause.pause()
             owner.reopen()
         }
-        owner.keepHouse(isQuiet: true)
+        owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.destinations.named("app").ledger.expired == 10)
         let said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }
         #expect(said[0].contains("cannot be written"))

@@ -68,7 +68,7 @@ import Testing
             defer { store.close() }
             #expect(try insist(store) { try store.recalled() } == [:])
             #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
-            #expect(said().contains("what was decided at run time is lost"))
+            #expect(said().contains("settings changed at run time are lost"))
             #expect(try store.audited().map(\.entry.subject) == ["first"])
             #expect(store.decide(["b": [3]], "second") == nil)
             try expectTenLogs(in: store)
@@ -100,7 +100,7 @@ import Testing
         let store = try open()
         defer { store.close() }
         #expect(store.status.salvages == 1)
-        #expect(said().contains("how many logs were lost is not known"))
+        #expect(said().contains("the number of lost logs is unknown"))
         try expectTenLogs(in: store)
     }
 }

@@ -63,9 +63,9 @@ import Testing
         configuration.tuning.retryMin = .seconds(60)
         configuration.tuning.retryMax = .seconds(60)
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        owner.schedule.hurryHousekeeping()
+        owner.schedule.makeHousekeepingDue()
         owner.failed(.unsuitable("a test"))
-        owner.keepHouse(isQuiet: true)
+        owner.doHousekeeping(isQuiet: true)
         #expect(owner.pause > .seconds(50))
     }
 

@@ -154,8 +154,8 @@ import Testing
 
     private func copyRest(_ owner: QueueOwner) {
         owner.keeper.room.limit(to: nil)
-        owner.schedule.hurryHousekeeping()
-        owner.keepHouse(isQuiet: true)
+        owner.schedule.makeHousekeepingDue()
+        owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
     }
 
@@ -212,8 +212,8 @@ import Testing
         )
         #expect(remainder.logs > 0)
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
-        owner.schedule.hurryHousekeeping()
-        owner.keepHouse(isQuiet: true)
+        owner.schedule.makeHousekeepingDue()
+        owner.doHousekeeping(isQuiet: true)
         #expect(
             owner.store?.acknowledgements.remainders.isEmpty == true
                 && owner.keeper.salvager.counts.lostLogs == 0

@@ -266,23 +266,23 @@ import Testing
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
         let before = try #require(owner.store).acknowledgements.remainders
         #expect(before.count == 1 && before[0].logs > 0)
-        owner.schedule.hurryHousekeeping()
-        owner.keepHouse(isQuiet: true)
+        owner.schedule.makeHousekeepingDue()
+        owner.doHousekeeping(isQuiet: true)
         #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
         let next = try #require(owner.keeper.salvager.nextAttempt(of: before[0].file))
         #expect(next > .now + .seconds(50))
         #expect(owner.store?.acknowledgements.remainders == before)
         for _ in 0..<3 {
-            owner.schedule.hurryHousekeeping()
-            owner.keepHouse(isQuiet: true)
+            owner.schedule.makeHousekeepingDue()
+            owner.doHousekeeping(isQuiet: true)
         }
         #expect(lines.count == 0)
 
         rmdir(copy)
         rename(copy + ".away", copy)
         owner.keeper.salvager.forgetAttempts()
-        owner.schedule.hurryHousekeeping()
-        owner.keepHouse(isQuiet: true)
+        owner.schedule.makeHousekeepingDue()
+        owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
         #expect(owner.store?.destinations.named("app").ledger.queued == 3000)
     }
@@ -308,8 +308,8 @@ import Testing
         #expect(store.weight.rows == 0 && store.acknowledgements.remainders.count == 1)
         let before = store.acknowledgements.remainders[0].savedLogs
         owner.keeper.room.limit(to: 0)
-        owner.schedule.hurryHousekeeping()
-        owner.keepHouse(isQuiet: true)
+        owner.schedule.makeHousekeepingDue()
+        owner.doHousekeeping(isQuiet: true)
         #expect(
             try #require(owner.store).acknowledgements.remainders.first.map(\.savedLogs) ?? 3010
                 > before
@@ -330,8 +330,8 @@ import Testing
         rename(copy, copy + ".away")
         mkdir(copy, 0o700)
         for _ in 0..<3 {
-            owner.schedule.hurryHousekeeping()
-            owner.keepHouse(isQuiet: true)
+            owner.schedule.makeHousekeepingDue()
+            owner.doHousekeeping(isQuiet: true)
         }
         #expect(owner.store?.acknowledgements.remainders == [before[0]])
     }

@@ -97,7 +97,7 @@ import Testing
             #expect(access(kept, F_OK) != 0)
             return
         }
-        #expect(said.contains { $0.contains("brought to a newer schema") && $0.contains(kept) })
+        #expect(said.contains { $0.contains("migrated to a newer schema") && $0.contains(kept) })
         #expect(
             directory.names == ["queue.db", "queue.schema-\(fixture.schema).db", "sluice.lock"]
         )

@@ -108,7 +108,7 @@ import Testing
             #expect(last.count > 1, "\(round)")
             for index in last[0]..<last[0] + frameBytes(log) { log[index] = 0 }
             writeFile(path, log)
-            #expect(try directory.lookIntoFiles(isSynced: true, .silent) == nil, "\(round)")
+            #expect(try directory.checkFiles(isSynced: true, .silent) == nil, "\(round)")
             let seen = readFile(path)
             // The room that acknowledgements may need on a full disk.
             #expect(seen.count == log.count && transactions(seen).count == all.count - 1)

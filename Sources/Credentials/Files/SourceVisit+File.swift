@@ -8,7 +8,7 @@ extension SourceVisit {
 
     func path(of file: FileSource) -> String {
         file.path ?? surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_FILE")
-            ?? surroundings.inHome(Self.iniPath)
+            ?? surroundings.homePath(Self.iniPath)
     }
 
     func read(_ file: FileSource) throws(SourceProblem) -> SuppliedCredential {

@@ -100,7 +100,9 @@ final class Attendant: Sendable {
         while !interruption.isSet {
             let now = visit.now
             schedule.look(now, visit.surroundings.clock.moment())
-            if isWanted.exchange(false, ordering: .acquiringAndReleasing) { schedule.hasten(now) }
+            if isWanted.exchange(false, ordering: .acquiringAndReleasing) {
+                schedule.moveForward(to: now)
+            }
             if schedule.isDue(now) {
                 schedule.begin(now)
                 reports.begin()

@@ -20,7 +20,7 @@ extension CredentialTable {
         _ now: WallTime
     ) throws(PushRefusal) {
         guard let entry = entries[name] else {
-            var entry = try (absentee(name) ?? Entry(.admin)).holding(pushed, now)
+            var entry = try (absentEntry(name) ?? Entry(.admin)).holding(pushed, now)
             entry.kept = .onDisk
             return setAbsent(entry, name)
         }
@@ -39,7 +39,7 @@ extension CredentialTable {
 
     /// The pushed credentials to keep over a restart, the one in use first.
     func pushed(_ name: String) -> [PushedCredential] {
-        guard let entry = entries[name] ?? absentee(name) else { return [] }
+        guard let entry = entries[name] ?? absentEntry(name) else { return [] }
         return [entry.pushed.map { PushedCredential($0) }, entry.next].compactMap(\.self)
     }
 

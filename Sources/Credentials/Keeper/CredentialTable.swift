@@ -35,7 +35,7 @@ struct CredentialTable {
         entries[name] = entry
     }
 
-    func absentee(_ name: String) -> Entry? { absent[name] }
+    func absentEntry(_ name: String) -> Entry? { absent[name] }
 
     /// Removes the entry if it is nil or has nothing pushed, or if there are too many.
     mutating func setAbsent(_ entry: Entry?, _ name: String) {
@@ -86,7 +86,7 @@ struct CredentialTable {
         entry.lastRefresh = now
         (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
         // A repeated credential is not younger, so its renewal stays due at the same time.
-        let same = entry.supplied.flatMap { $0.isSame(as: new) ? $0.retold(as: new) : nil }
+        let same = entry.supplied.flatMap { $0.isSame(as: new) ? $0.updated(from: new) : nil }
         entry.supplied = same ?? new
         entries[name] = entry
         return entry.current != before

@@ -61,7 +61,8 @@ struct RefreshSchedule {
         lastCall = now
     }
 
-    mutating func hasten(_ now: WallTime) {
+    /// Moves the next call forward to now, or to the earliest time that the interval of calls allows.
+    mutating func moveForward(to now: WallTime) {
         let earliest = lastCall.map { max(now, $0 + Attendant.callInterval) } ?? now
         due = due.map { min($0, earliest) } ?? earliest
     }

@@ -46,7 +46,8 @@ extension SourceVisit {
         let ini = FileSource(path: path(of: FileSource()))
         guard !surroundings.isSet("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") else { return [ini] }
         let cli =
-            surroundings.variable("ALIBABA_CLOUD_CONFIG_FILE") ?? surroundings.inHome(Self.cliPath)
+            surroundings.variable("ALIBABA_CLOUD_CONFIG_FILE")
+            ?? surroundings.homePath(Self.cliPath)
         return [FileSource(path: cli), ini]
     }
 

@@ -60,7 +60,7 @@ struct LockFile: ~Copyable {
         else {
             throw QueueError(
                 .directory,
-                "\(path) is not a file of its own but a link or something else; see who put it there, and remove it."
+                "\(path) is not a regular file but a link or something else; find out who put it there and remove it."
             )
         }
         return descriptor

@@ -54,7 +54,7 @@ package enum Backup {
             guard isAlone || isSame() else {
                 throw QueueError(
                     .inUse,
-                    "the gateway of \(directory) was started anew while its queue was copied; try again."
+                    "the gateway of \(directory) restarted while its queue was copied; try again."
                 )
             }
             throw error
@@ -135,7 +135,7 @@ package enum Backup {
             )
         }
         do throws(SQLiteError) {
-            try copy.publishAnew()
+            try copy.publishIfAbsent()
         } catch {
             throw QueueError(.directory, "\(copy.path) cannot get its name: \(error).")
         }

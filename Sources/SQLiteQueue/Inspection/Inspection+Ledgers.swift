@@ -52,8 +52,8 @@ extension Inspection {
             } else if ledger.queued != queued || ledger.dead != dead {
                 report.found(
                     .ledger,
-                    "the ledger of \(name) counts \(ledger.queued) queued and \(ledger.dead) dead logs, and "
-                        + "\(queued) and \(dead) are there"
+                    "the ledger of \(name) counts \(ledger.queued) queued and \(ledger.dead) dead logs, but "
+                        + "the queue has \(queued) and \(dead)"
                 )
             }
         }

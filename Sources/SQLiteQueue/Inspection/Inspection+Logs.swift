@@ -51,14 +51,14 @@ extension Inspection {
             }
             inspection.report.logs += Int64(row.record.logs)
             guard let stream = inspection.streams[row.stream] else {
-                return inspection.report.found(.rows, "row \(row.record.id) is of no stream")
+                return inspection.report.found(.rows, "row \(row.record.id) belongs to no stream")
             }
             inspection.queued[stream.destination, default: 0] += Int64(row.record.logs)
             let raw = try? LZ4.decompress(row.payload, rawBytes: row.record.raw)
             guard let raw, (try? LogEntries.count(raw)) == row.record.logs else {
                 return inspection.report.found(
                     .rows,
-                    "row \(row.record.id) does not hold the \(row.record.logs) logs that it should"
+                    "row \(row.record.id) should hold \(row.record.logs) logs and does not"
                 )
             }
             inspection.assign(row)
@@ -90,13 +90,13 @@ extension Inspection {
             for tally in tallies {
                 let record = tally.record
                 if streams[stream] == nil {
-                    report.found(.packets, "packet \(record.number) is of no stream")
+                    report.found(.packets, "packet \(record.number) belongs to no stream")
                 } else if record.rows.lowerBound <= last {
                     report.found(.packets, "packet \(record.number) shares rows with another")
                 } else if tally.logs != record.logs || tally.raw != record.raw {
                     report.found(
                         .packets,
-                        "packet \(record.number) has \(record.logs) logs, and \(tally.logs) of them are there"
+                        "packet \(record.number) should have \(record.logs) logs and has \(tally.logs)"
                     )
                 }
                 last = record.rows.upperBound

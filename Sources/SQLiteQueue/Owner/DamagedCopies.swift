@@ -30,7 +30,7 @@ final class DamagedCopies {
         for aside in deleted {
             deletedCount += 1
             journal.warning(
-                "a damaged database that was kept aside is deleted; the queue has what can be read of it",
+                "a kept damaged database is deleted; the queue has all its readable logs",
                 ["deleted": aside, "free_bytes": room.freeBytes]
             )
         }

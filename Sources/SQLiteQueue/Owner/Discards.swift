@@ -55,7 +55,7 @@ struct Discards {
     mutating func announce() {
         guard untoldLogs > 0, pause.isOver() else { return }
         journal.warning(
-            "logs are discarded: the configuration has refused packets dropped",
+            "logs are discarded: the configuration drops refused packets",
             [
                 "logs": untoldLogs,
                 "codes": Set(sums.values.map(\.last.code)).sorted().joined(separator: ","),

@@ -1,7 +1,7 @@
 import System
 
 /// Sums that the journal reports once a minute, each separately.
-struct Unsaid<Key: Hashable> {
+struct PendingSums<Key: Hashable> {
     private var sums: [Key: Int] = [:]
     private var pauses = JournalPauses<Key>()
 

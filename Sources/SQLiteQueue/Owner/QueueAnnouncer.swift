@@ -14,9 +14,9 @@ struct QueueAnnouncer {
     private var fullPauses = JournalPauses<String>()
     private var crowdedPauses = JournalPauses<String>()
     private var shortagePauses = JournalPauses<String>()
-    private var dropped = Unsaid<Overflowed>()
-    private var expired = Unsaid<String>()
-    private var expiredLetters = Unsaid<String>()
+    private var dropped = PendingSums<Overflowed>()
+    private var expired = PendingSums<String>()
+    private var expiredLetters = PendingSums<String>()
     /// The differences of the last check, so that each is reported once.
     private(set) var imbalances: [Imbalance] = []
 

@@ -130,7 +130,7 @@ extension QueueOwner {
 
 extension QueueOwner {
     /// Work that no answer waits for. It runs after the answers.
-    func keepHouse(isQuiet: Bool) {
+    func doHousekeeping(isQuiet: Bool) {
         reopen()
         guard let store else { return }
         do throws(SQLiteError) {

@@ -49,7 +49,7 @@ final class QueueOwner {
             turn()
             if isStopping, appends.isEmpty { break }
             questions.answerOne(from: store)
-            keepHouse(isQuiet: !hasNews)
+            doHousekeeping(isQuiet: !hasNews)
             if !hasMore { wait() }
         }
         shutDown()
@@ -207,5 +207,5 @@ struct OwnerSchedule {
     }
 
     /// Tests do not wait for it.
-    mutating func hurryHousekeeping() { nextHousekeeping = Moment(nanoseconds: 0) }
+    mutating func makeHousekeepingDue() { nextHousekeeping = Moment(nanoseconds: 0) }
 }

@@ -33,7 +33,7 @@ struct SalvageReports {
         )
         guard remainder.hasUnreadable else { return }
         journal.error(
-            "parts of a damaged queue could not be read again and again, and count as lost",
+            "parts of a damaged queue stayed unreadable and count as lost",
             [
                 "kept": aside,
                 "remedy": "look at the disk; the file is kept until you delete it",
@@ -99,13 +99,13 @@ struct SalvageReports {
     func lost(_ losses: Salvage.Losses) {
         if losses.ledger {
             journal.warning(
-                "how many logs were lost is not known: the ledger could not be read",
+                "the ledger could not be read, so the number of lost logs is unknown",
                 ["remedy": "look up what sluice_logs_queued and sluice_logs_dead were last"]
             )
         }
         if losses.decisions {
             journal.warning(
-                "what was decided at run time is lost, and all is as the configuration says",
+                "settings changed at run time are lost, and the configuration applies",
                 ["remedy": "look for 'changed by an operator' in the journal, and decide it again"]
             )
         }

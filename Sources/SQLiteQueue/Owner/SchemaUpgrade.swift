@@ -38,7 +38,7 @@ struct SchemaUpgrade {
         guard schema > 0, schema < QueueSchema.migrations.count else { return }
         let kept = directory.older(schema)
         journal.info(
-            "queue was brought to a newer schema, and as it was is kept until you delete it",
+            "queue was migrated to a newer schema, and a copy of the old one stays until you delete it",
             [
                 "from": schema, "to": QueueSchema.migrations.count, "kept": kept,
                 "bytes": fileSize(kept) ?? 0,

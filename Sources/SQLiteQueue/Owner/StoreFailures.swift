@@ -38,7 +38,7 @@ struct StoreFailures {
         guard error.isOurs, nextReading <= .now else { return false }
         nextReading = .now + .seconds(600)
         journal.warning(
-            "queue does not agree with its database, which is read again",
+            "queue in memory disagrees with its database, which is read again",
             ["reason": error]
         )
         return true
@@ -63,7 +63,7 @@ struct StoreFailures {
         problem = nil
         wasUnreadable = false
         retry.succeeded()
-        journal.info("queue is written again")
+        journal.info("queue can be written again")
     }
 }
 

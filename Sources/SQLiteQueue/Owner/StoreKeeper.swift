@@ -82,7 +82,7 @@ final class StoreKeeper {
     private func look() throws(QueueError) {
         do throws(SQLiteError) {
             let isSynced = current.value.durability == .full
-            failures.damage = try directory.lookIntoFiles(isSynced: isSynced, journal)
+            failures.damage = try directory.checkFiles(isSynced: isSynced, journal)
         } catch {
             throw QueueError(error, path: directory.database)
         }
@@ -132,7 +132,7 @@ final class StoreKeeper {
         for (destination, counted, found) in recovery.repaired {
             repairedLogs += Int((counted - found).magnitude)
             journal.error(
-                "ledger did not agree with the queue and was put right",
+                "ledger did not agree with the queue and was corrected",
                 ["destination": destination, "counted": counted, "found": found]
             )
         }

@@ -10,15 +10,15 @@ extension DataDirectory {
     /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a newer version wrote
     /// the files, that version has to check them. Without synced commits a power cut may leave holes in the log; then
     /// SQLite's result is the one that was promised.
-    func lookIntoFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
+    func checkFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
         var stored = StoredPages(self)
         if let version = FirstPage.newerVersion(stored) {
             throw .newerSchema(version, known: QueueSchema.migrations.count)
         }
-        guard isSynced else { return loneLog(stored) }
+        guard isSynced else { return loneLogProblem(stored) }
         if let head = stored.scan?.lostHead, restore(head) {
             journal.warning(
-                "the head of the queue's log was damaged, and is what it was again",
+                "the head of the queue's log was damaged and was restored",
                 ["path": log, "remedy": "nothing is lost; look at the disk"]
             )
             stored = StoredPages(self)
@@ -34,11 +34,11 @@ extension DataDirectory {
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         // If the log exists and cannot be read, SQLite has to report that.
         guard stored.scan != nil || (fileSize(log) ?? 0) <= WALHeader.count else { return nil }
-        return loneLog(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
+        return loneLogProblem(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
             ?? stored.scan?.problem
     }
 
-    private func loneLog(_ stored: borrowing StoredPages) -> SQLiteError? {
+    private func loneLogProblem(_ stored: borrowing StoredPages) -> SQLiteError? {
         stored.isLogAlone ? .damage("the file is empty, and its log is not") : nil
     }
 
@@ -88,7 +88,7 @@ extension DataDirectory {
     /// Looks for pages that the database's head counts and that neither the file nor the log has.
     private func missingPages(_ stored: borrowing StoredPages) -> SQLiteError? {
         let logged = stored.scan?.sound ?? []
-        guard let pages = pagesTold(stored, logged.last), pages <= 1 << 31 else { return nil }
+        guard let pages = recordedPages(stored, logged.last), pages <= 1 << 31 else { return nil }
         let there = stored.bytes / stored.pageBytes
         guard there < pages else { return nil }
         // This does not walk over the pages: a damaged head may count any number of them.
@@ -102,7 +102,7 @@ extension DataDirectory {
 
     /// A checkpoint that shortens the file may reach the disk without the file's head; the log has the right count. If
     /// the file has no head, only the log has a count.
-    private func pagesTold(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
+    private func recordedPages(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
         let logged = last.map { Int($0.commit) }
         guard let head = WALScan.read(stored.database, 32, at: 0),
             Int(head[16]) << 8 | Int(head[17]) == stored.pageBytes & 0xffff

@@ -100,7 +100,7 @@ extension Salvage {
         let touched = step.streams
         step = Step()
         try saved.write()
-        for id in touched { try sealStrays(id) }
+        for id in touched { try sealUnpackedRows(id) }
         for (name, ledger) in ledgers { try saved.ledgers.save(ledger, of: name) }
         try saved.save(remainder)
         try saved.commit()

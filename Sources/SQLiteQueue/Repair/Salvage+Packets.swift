@@ -97,7 +97,7 @@ extension Salvage {
 
     /// Seals the rows of the stream that lie before its last packet and belong to no packet, under new ids. Rows behind
     /// its last packet wait.
-    mutating func sealStrays(_ stream: Int64) throws(SQLiteError) {
+    mutating func sealUnpackedRows(_ stream: Int64) throws(SQLiteError) {
         guard let known = streams[stream], !known.packets.isEmpty else { return }
         let limits = configuration.rules(known.destination).packet
         var behind = known.packets[...]

@@ -48,7 +48,7 @@ final class BatchIntake: StorePart {
             if areReplayed { stream.stagedReplays += 1 }
         }
         for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 {
-            try letters.forgo(batch)
+            try letters.countUnqueued(batch)
         }
         return nil
     }
@@ -167,16 +167,16 @@ final class BatchIntake: StorePart {
             readable.append(letter)
         }
         // The letters need no room in addition to their present room.
-        letters.lift(readable, -1)
+        letters.weigh(readable, sign: -1)
         step.refusal = try stage(
             logs.map { Batch(stream: $0.key, logs: $0.value) },
             by: .unknown,
             areReplayed: true
         )
-        letters.lift(readable, 1)
+        letters.weigh(readable, sign: 1)
         guard step.refusal == nil else { return step }
         for letter in readable {
-            guard try letters.exhume(letter) else {
+            guard try letters.takeOut(letter) else {
                 throw .damage("a dead letter cannot be removed")
             }
             let name = letter.record.stream.destination

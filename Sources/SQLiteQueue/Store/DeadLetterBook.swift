@@ -23,7 +23,7 @@ final class DeadLetterBook: StorePart {
     // MARK: - Coming and going
 
     /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in.
-    func bury(
+    func addLetter(
         _ log: [UInt8],
         of stream: StreamKey,
         received: WallTime,
@@ -57,7 +57,7 @@ final class DeadLetterBook: StorePart {
 
     /// Makes each entry of the logs a dead letter. Returns their number.
     @discardableResult
-    func bury(
+    func addLetters(
         entriesOf logs: EncodedLogs,
         of stream: StreamKey,
         received: WallTime,
@@ -66,18 +66,18 @@ final class DeadLetterBook: StorePart {
         // If entries cannot be separated, our own encoding is wrong, and they stay together as one.
         let entries = (try? logs.pieces(atMost: .max, logs: 1)) ?? [logs]
         for entry in entries {
-            try bury(entry.bytes, of: stream, received: received, because: reason)
+            try addLetter(entry.bytes, of: stream, received: received, because: reason)
         }
         return entries.count
     }
 
     /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or discarded at once.
-    func forgo(_ batch: Batch) throws(SQLiteError) {
+    func countUnqueued(_ batch: Batch) throws(SQLiteError) {
         let destination = destinations.named(batch.stream.destination)
         let time = now()
         var dead = 0
         for logs in batch.dead {
-            dead += try bury(
+            dead += try addLetters(
                 entriesOf: logs.logs,
                 of: batch.stream,
                 received: time,
@@ -94,7 +94,7 @@ final class DeadLetterBook: StorePart {
     }
 
     /// Takes a dead letter out. The caller adds it to its new count. Returns false if the letter is not there.
-    func exhume(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
+    func takeOut(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
         let name = letter.record.stream.destination
@@ -136,7 +136,7 @@ final class DeadLetterBook: StorePart {
     func purge(_ letters: [StoredLetter]) throws(SQLiteError) -> LetterStep {
         var step = LetterStep()
         for letter in letters {
-            guard try exhume(letter) else { continue }
+            guard try takeOut(letter) else { continue }
             let name = letter.record.stream.destination
             destinations.named(name).change { $0.discarded += 1 }
             destinations.named(name).volumes.discarded += letter.raw
@@ -147,7 +147,7 @@ final class DeadLetterBook: StorePart {
 
     /// Takes the room of the letters away (or gives it back) while they are staged as batches: replayed letters need no
     /// additional room.
-    func lift(_ letters: [StoredLetter], _ sign: Int) {
+    func weigh(_ letters: [StoredLetter], sign: Int) {
         for letter in letters {
             weight.weigh(
                 destinations.named(letter.record.stream.destination),
@@ -261,7 +261,7 @@ final class DeadLetterBook: StorePart {
         hasExpired = portion.isFull
         var expired: [String: Int] = [:]
         for letter in portion.letters {
-            guard try exhume(letter) else { continue }
+            guard try takeOut(letter) else { continue }
             let name = letter.record.stream.destination
             destinations.named(name).change { $0.expired += 1 }
             destinations.named(name).volumes.expired += letter.raw

@@ -94,7 +94,7 @@ final class OpenStore: StorePart {
         destinations.applyRules()
         weight.recountDroppable(destinations.all)
         destinations.dirty.isUnpublished = true
-        streams.scheduleAnew()
+        streams.rescheduleAll()
     }
 
     /// Handles a step of the clock: ages continue unchanged, and no stream waits for a time that was taken back.

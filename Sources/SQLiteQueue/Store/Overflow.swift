@@ -48,12 +48,12 @@ final class Overflow: StorePart {
             guard let most = destination.rules.bytesMax,
                 destination.bytes - destination.waitingBytes <= most
             else { continue }
-            while destination.bytes > most, effort.mayGoOn(),
+            while destination.bytes > most, effort.mayContinue(),
                 try dropOldest(of: destination, bytes: destination.bytes - most, &effort, own: true)
             {}
         }
         if weight.droppableExcess != nil {
-            while weight.bytes > configuration.bytesMax, effort.mayGoOn(),
+            while weight.bytes > configuration.bytesMax, effort.mayContinue(),
                 let (destination, lead) = mostWaiting()
             {
                 let wanted = min(weight.bytes - configuration.bytesMax, lead)
@@ -159,7 +159,7 @@ private struct DropEffort {
         self.least = least
     }
 
-    mutating func mayGoOn() -> Bool {
+    mutating func mayContinue() -> Bool {
         isOver = dropped >= least && Moment.now >= deadline
         return !isOver
     }

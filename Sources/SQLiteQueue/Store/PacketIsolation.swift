@@ -72,7 +72,7 @@ final class PacketIsolation: StorePart {
         try packets.removeRows(of: packet)
         stream.destination.change { $0.queued -= Int64(packet.record.logs) }
         for row in rows {
-            try letters.bury(
+            try letters.addLetters(
                 entriesOf: row.logs,
                 of: stream.key,
                 received: row.record.received,
@@ -240,7 +240,7 @@ final class PacketIsolation: StorePart {
             }
             try replace(row, by: sifted, of: stream, &rest)
             for log in sifted.dead {
-                try letters.bury(
+                try letters.addLetter(
                     log.bytes,
                     of: stream.key,
                     received: row.record.received,

@@ -214,7 +214,7 @@ final class StreamBook: StorePart {
     // MARK: - Lines
 
     /// Files all streams again after a change of ages or limits.
-    func scheduleAnew() {
+    func rescheduleAll() {
         for destination in destinations.all {
             destination.oldestFirst?.dissolve()
             destination.oldestFirst = nil
@@ -247,6 +247,6 @@ final class StreamBook: StorePart {
         for stream in every {
             stream.oldest = min(stream.oldest + forward, ages.basis.since)
         }
-        scheduleAnew()
+        rescheduleAll()
     }
 }

@@ -64,7 +64,7 @@ struct DatabaseCopy {
     }
 
     /// Gives the copy its name, unless something already has that name.
-    func publishAnew() throws(SQLiteError) {
+    func publishIfAbsent() throws(SQLiteError) {
         let (draft, path) = (draft, path)
         do throws(SystemError) {
             // A rename would replace an existing file. Not every file system has links.

@@ -47,7 +47,7 @@ extension Operation {
         case .gather(let count): count.simpler(1).map { .gather($0) }
         case .salvage: [.restart]
         case .crash: [.restart]
-        case .keepHouse, .restart: []
+        case .doHousekeeping, .restart: []
         }
     }
 }

@@ -23,7 +23,7 @@ enum Operation: Equatable {
     case read(Int)
     case giveBack(Int)
     case advance(seconds: Int)
-    case keepHouse
+    case doHousekeeping
     case replay(letter: Int, count: Int)
     case purge(letter: Int, count: Int)
     case edit(letter: Int, filling: Int)

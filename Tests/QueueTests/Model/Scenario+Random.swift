@@ -73,7 +73,7 @@ extension Operation {
             case 71..<73: .read(pick)
             case 73..<75: .giveBack(pick)
             case 75..<78: .advance(seconds: [1, 30, 70, 700].randomElement(using: &generator) ?? 1)
-            case 78..<80: .keepHouse
+            case 78..<80: .doHousekeeping
             case 80..<82: .replay(letter: pick, count: 1 + pick % 5)
             case 82..<83: .purge(letter: pick, count: 1 + pick % 5)
             case 83..<84: .edit(letter: pick, filling: pick)

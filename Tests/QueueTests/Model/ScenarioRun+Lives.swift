@@ -16,8 +16,8 @@ extension ScenarioRun {
         try settle()
     }
 
-    func keepHouse() throws {
-        try queue.keepHouse()
+    func doHousekeeping() throws {
+        try queue.doHousekeeping()
         expireOld()
         try settle()
     }
@@ -67,7 +67,7 @@ extension ScenarioRun {
         try compareLives(before, store.status, end)
         lanes.restart()
         // Each life begins with a look at what is too old.
-        try keepHouse()
+        try doHousekeeping()
         try audit()
     }
 

@@ -77,7 +77,7 @@ final class ScenarioRun {
         gathering = 0
         switch operation {
         case .gather(let count): gathering = count
-        case .keepHouse: try keepHouse()
+        case .doHousekeeping: try doHousekeeping()
         case .replay(let letter, let count): try replay(letter, count)
         case .purge(let letter, let count): try purge(letter, count)
         case .edit(let letter, let filling): try edit(letter, filling)

@@ -67,7 +67,7 @@ final class SteppedQueue {
         for _ in 0..<2000 {
             let hasNews = owner.takeMessages()
             owner.turn()
-            owner.keepHouse(isQuiet: !hasNews)
+            owner.doHousekeeping(isQuiet: !hasNews)
             if !hasNews, owner.store != nil, !owner.hasMore { return try compareLists() }
         }
         throw ModelFailure("the owner never comes to rest")
@@ -96,11 +96,11 @@ final class SteppedQueue {
     }
 
     /// Housekeeping, now and until it is done.
-    func keepHouse() throws(ModelFailure) {
+    func doHousekeeping() throws(ModelFailure) {
         mend()
-        owner.schedule.hurryHousekeeping()
+        owner.schedule.makeHousekeepingDue()
         for _ in 0..<2000 {
-            owner.keepHouse(isQuiet: false)
+            owner.doHousekeeping(isQuiet: false)
             if try !opened().expiry.isUnderWay { return }
         }
         throw ModelFailure("expiry never ends")
