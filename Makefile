@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -99,6 +99,11 @@ EMBEDDED = Sources/Admin/EmbeddedFiles.swift openAPI=docs/openapi.json
 
 embed:
 	@Scripts/embed $(EMBEDDED)
+
+# The tables of docs/metrics.md and docs/metrics-delivery.md, from the program.
+metrics-tables: setup
+	@swift build --product sluice
+	@Scripts/metrics-tables
 
 lint:
 	@Scripts/check-links

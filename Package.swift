@@ -146,7 +146,7 @@ let package = Package(
         program(
             "sluice",
             path: "Sources/sluice",
-            uses: ["System", "Gateway", "CLI"]
+            uses: ["System", "Admin", "Gateway", "CLI"]
         ),
 
         program(

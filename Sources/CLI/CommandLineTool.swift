@@ -20,6 +20,9 @@ package struct CommandLineTool: Sendable {
                 Terminal.say("sluice \(Version.current)")
                 return ExitCode.fine
             }
+            if Array(words.prefix(2)) == ["help", "metrics"] {
+                return try helpOnMetrics(words)
+            }
             if word == "help" {
                 try refuseExtraWords(words, than: 2)
                 return try help(about: words.dropFirst())
@@ -42,6 +45,13 @@ package struct CommandLineTool: Sendable {
     private func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
         guard let word = words.first else { return help(nil) }
         return help(try Command(named: word))
+    }
+
+    private func helpOnMetrics(_ words: [String]) throws(UsageError) -> CInt {
+        let asMarkdown = words.dropFirst(2).first == "--markdown"
+        try refuseMore(words, than: asMarkdown ? 3 : 2)
+        Terminal.say(server.helpOnMetrics(asMarkdown))
+        return ExitCode.fine
     }
 
     private func help(_ command: Command?) -> CInt {

@@ -40,6 +40,12 @@ package struct JSONWriter {
         raw(value.map { "\($0)" } ?? "null")
     }
 
+    /// Writes a number that is a text already; nil is null.
+    package mutating func member(_ name: String, number text: String?) {
+        key(name)
+        raw(text ?? "null")
+    }
+
     package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")

@@ -1,3 +1,4 @@
+import Admin
 import CLI
 import Gateway
 import Glibc
@@ -16,7 +17,8 @@ struct Sluice {
                     storage: $0.storage,
                     environment: $0.environment
                 ).run()
-            }
+            },
+            helpOnMetrics: FigureTable.help
         )
         exit(CommandLineTool(server).run(Array(CommandLine.arguments.dropFirst())))
     }

@@ -22,6 +22,20 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
+    @Test("Every metric has its help, in text and in Markdown")
+    func metrics() throws {
+        let text = try Program(["help", "metrics"]).finished()
+        #expect(text.exitCode == 0 && text.errors.isEmpty)
+        #expect(
+            text.output.contains(
+                "  sluice_logs_queued {destination}, gauge\n      Logs that wait for delivery.\n"
+            )
+        )
+        let table = try Program(["help", "metrics", "--markdown"]).finished()
+        #expect(table.exitCode == 0)
+        #expect(table.output.contains("\n| `sluice_logs_queued` | gauge | `destination` | "))
+    }
+
     @Test(
         "A wrong word is answered in one line with a hint",
         arguments: [
@@ -49,6 +63,7 @@ import Testing
             (["backup"], "backup needs a value: sluice backup FILE (see: sluice help backup)\n"),
             (["backup", "a", "--json=1"], "--json takes no value (see: sluice help backup)\n"),
             (["--version", "extra"], "sluice --version: unexpected extra (see: sluice help)\n"),
+            (["help", "metrics", "x"], "sluice help: unexpected x (see: sluice help)\n"),
             (["help", "serve", "extra"], "sluice help: unexpected extra (see: sluice help)\n"),
             (
                 ["check", "file.yaml"],

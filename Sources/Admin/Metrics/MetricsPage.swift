@@ -1,96 +1,108 @@
 import JSON
+import Operations
+import System
 
-/// A page in Prometheus' text format: families with their help and type, each followed by all of
-/// its samples, as the format demands.
+/// A page in Prometheus' text format: families with help and type, each followed by all of its samples, as the format
+/// demands. A family without samples is left out.
 struct MetricsPage {
-    enum Kind: String {
-        case counter, gauge, histogram
-    }
-
-    /// What the page says of a metric before its samples; also of one that has none now.
-    struct Family: Equatable {
-        let name: String
-        let kind: Kind
-        let help: String
-        /// Names, as the first sample has them; nil without samples.
-        let labels: [String]?
-    }
-
-    /// The samples of one family.
-    struct Samples {
-        fileprivate let name: String
-        fileprivate var text = ""
-        fileprivate var labels: [String]?
-
-        mutating func add(
-            _ value: some FixedWidthInteger,
-            _ labels: KeyValuePairs<String, String> = [:]
-        ) {
-            add(written: "\(value)", labels)
-        }
-
-        mutating func add(seconds: Duration, _ labels: KeyValuePairs<String, String> = [:]) {
-            add(written: decimalSeconds(seconds), labels)
-        }
-
-        mutating func add(decimal value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
-            add(written: decimalText(value), labels)
-        }
-
-        mutating func add(_ flag: Bool, _ labels: KeyValuePairs<String, String> = [:]) {
-            add(written: flag ? "1" : "0", labels)
-        }
-
-        /// A histogram of counts that are not summed up yet; the last is what exceeds every bound.
-        mutating func add(
-            bounds: [Double],
-            counts: [Int],
-            sum: Duration,
-            _ label: (name: String, value: String)
-        ) {
-            var total = 0
-            for (bound, count) in zip(bounds.map { "\($0)" } + ["+Inf"], counts) {
-                total += count
-                add(written: "\(total)", [label.name: label.value, "le": bound], suffix: "_bucket")
-            }
-            add(written: decimalSeconds(sum), [label.name: label.value], suffix: "_sum")
-            add(written: "\(total)", [label.name: label.value], suffix: "_count")
-        }
-
-        private mutating func add(
-            written value: String,
-            _ labels: KeyValuePairs<String, String>,
-            suffix: String = ""
-        ) {
-            if self.labels == nil { self.labels = labels.map(\.key).filter { $0 != "le" } }
-            text += name + suffix
-            if !labels.isEmpty {
-                let pairs = labels.map { "\($0.key)=\"\(escapedLabel($0.value))\"" }
-                text += "{" + pairs.joined(separator: ",") + "}"
-            }
-            text += " \(value)\n"
-        }
-    }
-
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var text = ""
-    private(set) var families: [Family] = []
 
-    /// Writes a family; one without samples leaves no trace.
-    mutating func family(
-        _ name: String,
-        _ kind: Kind,
-        _ help: String,
-        _ samples: (inout Samples) -> Void
-    ) {
-        var family = Samples(name: name)
-        samples(&family)
-        families.append(Family(name: name, kind: kind, help: help, labels: family.labels))
-        guard !family.text.isEmpty else { return }
-        text += "# HELP \(name) \(escapedHelp(help))\n# TYPE \(name) \(kind.rawValue)\n"
-        text += family.text
+    init() {}
+
+    init(_ report: GatewayReport) {
+        for part in FigureTable.parts { part.write(report, to: &self) }
     }
+
+    /// Writes a family for each figure of the group.
+    mutating func write<Subject>(
+        _ group: FigureGroup<Subject>,
+        of subjects: FigureGroup<Subject>.Subjects,
+        now: WallTime
+    ) {
+        // A subject's labels are the same in all families, and are written only once.
+        let named = subjects.map { each in
+            (labels: labelled(zip(group.labels, each.labels)), subject: each.subject)
+        }
+        for figure in group.figures {
+            var samples = Samples(
+                name: figure.name,
+                header: "# HELP \(figure.name) \(escapedHelp(figure.help))\n"
+                    + "# TYPE \(figure.name) \(figure.kind.rawValue)\n"
+            )
+            for each in named { samples.add(figure.source, of: each.subject, each.labels, now) }
+            text += samples.text
+        }
+    }
+}
+
+extension GatewayReport {
+    /// `GET /metrics`.
+    var metrics: String { MetricsPage(self).text }
+}
+
+/// The samples of one family.
+private struct Samples {
+    let name: String
+    /// Help and type, before the first sample.
+    let header: String
+    private(set) var text = ""
+
+    init(name: String, header: String) {
+        self.name = name
+        self.header = header
+    }
+
+    mutating func add<Subject>(
+        _ source: Figure<Subject>.Source,
+        of subject: Subject,
+        _ labels: String,
+        _ now: WallTime
+    ) {
+        switch source {
+        case .value(let value):
+            if let value = value(subject, now) { add(value.figureText, labels) }
+        case .values(let label, let values):
+            for (name, value) in values(subject) {
+                add(value.figureText, joined(labels, labelled([(label, name)])))
+            }
+        case .histogram(let histogram): add(histogram(subject), labels)
+        }
+    }
+
+    private mutating func add(_ histogram: FigureHistogram, _ labels: String) {
+        var total = 0
+        for (bound, count) in zip(histogram.bounds.map { "\($0)" } + ["+Inf"], histogram.counts) {
+            total += count
+            add("\(total)", joined(labels, "le=\"\(bound)\""), suffix: "_bucket")
+        }
+        add(decimalSeconds(histogram.sum), labels, suffix: "_sum")
+        add("\(total)", labels, suffix: "_count")
+    }
+
+    private mutating func add(_ value: String, _ labels: String, suffix: String = "") {
+        if text.isEmpty { text = header }
+        text += name
+        text += suffix
+        if !labels.isEmpty {
+            text += "{"
+            text += labels
+            text += "}"
+        }
+        text += " "
+        text += value
+        text += "\n"
+    }
+
+    private func joined(_ labels: String, _ more: String) -> String {
+        labels.isEmpty ? more : "\(labels),\(more)"
+    }
+}
+
+/// `destination="app",logstore="app-log"`.
+private func labelled(_ pairs: some Sequence<(String, String)>) -> String {
+    pairs.map { "\($0)=\"\(escapedLabel($1))\"" }.joined(separator: ",")
 }
 
 private func escapedLabel(_ value: String) -> String {

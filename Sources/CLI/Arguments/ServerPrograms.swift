@@ -1,6 +1,6 @@
 package import Configuration
 
-/// The programs behind `sluice serve` and `sluice sandbox`. They are passed in, so that the command line does not link
+/// The programs behind `sluice serve`, `sluice sandbox` and `sluice help metrics`. They are passed in, so that the command line does not link
 /// the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
@@ -11,12 +11,15 @@ package struct ServerPrograms: Sendable {
 
     let serve: @Sendable (ConfigurationInputs) -> CInt
     let sandbox: @Sendable (Sandbox) -> CInt
+    let helpOnMetrics: @Sendable (_ asMarkdown: Bool) -> String
 
     package init(
         serve: @escaping @Sendable (ConfigurationInputs) -> CInt,
-        sandbox: @escaping @Sendable (Sandbox) -> CInt
+        sandbox: @escaping @Sendable (Sandbox) -> CInt,
+        helpOnMetrics: @escaping @Sendable (_ asMarkdown: Bool) -> String
     ) {
         self.serve = serve
         self.sandbox = sandbox
+        self.helpOnMetrics = helpOnMetrics
     }
 }

@@ -131,8 +131,8 @@ import Testing
             #""state":"fine","trouble":null,"next_attempt":null"#,
             #""ledger_closed":true"#,
             #""lanes":2"#,
-            #"{"logstore":"a","queued_logs":4,"packets":0,"lanes_in_use":1,"oldest_seconds":null,"state":"fine","trouble":null,"next_attempt":null,"limit":3,"in_flight":2,"waiting_packets":1,"waiting_for_retry":0,"rate":12.5,"sent_packets":9,"#,
-            #"{"logstore":"b","queued_logs":0,"packets":0,"lanes_in_use":0,"oldest_seconds":null,"state":"paused","trouble":"denied","next_attempt":"1970-01-12T13:46:45"#,
+            #"{"logstore":"a","queued_logs":4,"lanes_in_use":1,"packets":0,"oldest_seconds":null,"state":"fine","trouble":null,"next_attempt":null,"in_flight":2,"limit":3,"waiting_packets":1,"sent_packets":9,"sent_logs":0,"rate":12.5,"waiting_for_retry":0,"#,
+            #"{"logstore":"b","queued_logs":0,"lanes_in_use":0,"packets":0,"oldest_seconds":null,"state":"paused","trouble":"denied","next_attempt":"1970-01-12T13:46:45"#,
             #""kind":"unauthorized","error":"401 Unauthorized: denied","result":{"name":"LOG_PRODUCER_SEND_UNAUTHORIZED","number":6},"request_id":"5F00","remedy":"check the policy"}"#,
         ] {
             #expect(json.text.contains(part), "\(part) is not in \(json.text)")
@@ -175,8 +175,14 @@ import Testing
             $0.failures[.quota] = 2
         }
         var page = MetricsPage()
-        page.delivery([shown], now: now)
-        page.logstores([shown], now: now)
+        page.write(DeliveryFigures.destinations, of: [(["app"], shown.delivery)], now: now)
+        let outlets = shown.outlets.map { (["app", $0.logstore], $0) }
+        page.write(DeliveryFigures.logstores, of: outlets.map { ($0, $1.queue) }, now: now)
+        page.write(
+            DeliveryFigures.logstoreDelivery,
+            of: outlets.compactMap { labels, outlet in outlet.delivery.map { (labels, $0) } },
+            now: now
+        )
         #expect(problems(inMetrics: page.text) == [])
         for line in [
             #"sluice_delivery_limit{destination="app"} 16"#,

@@ -6,9 +6,10 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-/// What the documents, the dashboard and the alerts say of metrics, held against a gateway that has had traffic.
+/// Compares pages, dashboard and alerts with the metrics of a gateway that has had traffic.
 @Suite(.timeLimit(.minutes(1))) struct DocumentedMetricsTests {
     private let page: MetricsPage
+    private let figures = FigureSection.allCases.flatMap(FigureTable.descriptions)
     private let trial: TryOut
 
     init() throws {
@@ -20,30 +21,59 @@ import Testing
         let report = trial.gateway.reporter
         // Logstores are looked at once a second.
         #expect(eventually { report.report.metrics.contains("sluice_logstore_packets_total{") })
-        page = report.report.metricsPage
+        page = MetricsPage(report.report)
     }
 
-    @Test("The document has every metric with kind, labels and help, and no other")
-    func table() throws {
-        let pages = try lines("docs/metrics.md") + lines("docs/metrics-delivery.md")
-        let rows = pages.filter { $0.hasPrefix("| `") }.map { line in
-            line.split(separator: " | ").map { String($0.trimmingPrefix("| ")) }
+    @Test("The pages have the program's table of each section", arguments: FigureSection.allCases)
+    func tables(section: FigureSection) throws {
+        let pages = try ["docs/metrics.md", "docs/metrics-delivery.md"].map {
+            try lines($0).joined(separator: "\n")
         }
-        let documented = Dictionary(grouping: rows) { $0[0].filter { $0 != "`" } }
-        let known = Set(page.families.map(\.name))
-        #expect(known.subtracting(documented.keys).sorted() == [], "not in the document")
-        #expect(Set(documented.keys).subtracting(known).sorted() == [], "not in the program")
-        #expect(page.families.count == known.count, "each metric is written once")
-        for family in page.families {
-            let row = try #require(documented[family.name]?.first)
-            #expect(documented[family.name]?.count == 1, "\(family.name) is there once")
-            #expect(row[1] == family.kind.rawValue, "\(family.name)")
-            let help = row[3].hasSuffix(" |") ? String(row[3].dropLast(2)) : row[3]
-            #expect(help == family.help, "\(family.name)")
-            guard let labels = family.labels else { continue }
-            let written = row[2].split(separator: "`").filter { !$0.contains(",") }.map(String.init)
-            #expect(written.filter { $0 != "-" } == labels, "\(family.name)")
+        let marker = "<!-- metrics: \(section) -->\n\n"
+        let parts = pages.flatMap { $0.components(separatedBy: marker).dropFirst() }
+        #expect(parts.count == 1, "\(marker) is on one page")
+        let table = parts.first?.components(separatedBy: "\n<!-- end -->").first
+        #expect(table == FigureTable.markdown(of: section), "stale: run make metrics-tables")
+    }
+
+    @Test("Each metric is in the table once, and its samples have the labels of the table")
+    func labels() throws {
+        #expect(Set(figures.map(\.name)).count == figures.count)
+        let byName = Dictionary(figures.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        var family: FigureDescription?
+        for line in page.text.split(separator: "\n") {
+            if line.hasPrefix("# ") {
+                family = byName[line.split(separator: " ")[2].description]
+                continue
+            }
+            let labels = line.matches(of: /([a-z_]+)="/).map { String($0.1) }
+            #expect(labels.filter { $0 != "le" } == family?.labels, "\(line)")
         }
+    }
+
+    @Test("A figure that a document has too is a number in the document's schema")
+    func members() throws {
+        let document = try JSONSerialization.jsonObject(with: Data(EmbeddedFiles.openAPI.utf8))
+        func check<Subject>(_ group: FigureGroup<Subject>, in schema: String) {
+            for member in group.figures.compactMap(\.member) {
+                let object = member.object.isEmpty ? "" : ".properties.\(member.object)"
+                let path = "components.schemas.\(schema)\(object).properties.\(member.name).type"
+                let type = path.split(separator: ".").reduce(document as Any?) {
+                    ($0 as? [String: Any])?[String($1)]
+                }
+                let types = type as? [String] ?? [type as? String ?? ""]
+                #expect(["integer", "number"].contains(types[0]), "\(path)")
+            }
+        }
+        check(QueueFigures.queue, in: "Queue")
+        for schema in ["Backlog", "DestinationQueue"] {
+            check(QueueFigures.backlog, in: schema)
+            check(QueueFigures.losses, in: schema)
+        }
+        check(DeliveryFigures.destinations, in: "Delivery")
+        check(DeliveryFigures.logstores, in: "Outlet")
+        check(DeliveryFigures.logstoreDelivery, in: "Outlet")
+        check(GatewayFigures.process, in: "Status.properties.process")
     }
 
     @Test(
@@ -57,11 +87,13 @@ import Testing
         for match in found {
             let name = String(match.1)
             let family = try #require(known(name), "\(file): \(name)")
-            guard let found = family.labels else { continue }
-            let labels = Set(found + ["le", "instance", "job"])
+            let labels = Set(family.labels + ["le", "instance", "job"])
+            let hasSamples = page.text.contains("# TYPE \(family.name) ")
             for label in (match.2 ?? "").matches(of: /([a-z_]+)(=~|!=|!~|=)"([^"]*)"/) {
                 #expect(labels.contains(String(label.1)), "\(file): \(match.0)")
-                guard label.2 == "=", !["job", "instance"].contains(label.1) else { continue }
+                guard label.2 == "=", hasSamples, !["job", "instance"].contains(label.1) else {
+                    continue
+                }
                 let sample = "\(label.1)=\"\(label.3)\""
                 let isThere = page.text.split(separator: "\n").contains {
                     $0.hasPrefix(family.name) && $0.contains(sample)
@@ -78,12 +110,8 @@ import Testing
                 let names = expression.matches(of: /\b((?:sluice|process)_[a-z_]+)/).map {
                     String($0.1)
                 }
-                let groups = names.map { known($0)?.labels }
-                // Of one that has no samples here the labels are in the document alone.
-                guard !groups.contains(nil) else { continue }
-                let labels = Set(groups.compactMap(\.self).joined()).union([
-                    "le", "instance", "job",
-                ])
+                let labels = Set(names.flatMap { known($0)?.labels ?? [] })
+                    .union(["le", "instance", "job"])
                 for group in expression.matches(of: /\b(?:by|on) \(([^)]*)\)/) {
                     for label in group.1.split(separator: ",") {
                         let label = label.trimmingCharacters(in: .whitespaces)
@@ -125,11 +153,11 @@ import Testing
         #expect(sections == alerts, "in the same order")
     }
 
-    private func known(_ name: String) -> MetricsPage.Family? {
-        if let family = page.families.first(where: { $0.name == name }) { return family }
+    private func known(_ name: String) -> FigureDescription? {
+        if let figure = figures.first(where: { $0.name == name }) { return figure }
         for suffix in ["_bucket", "_sum", "_count"] where name.hasSuffix(suffix) {
             let base = name.dropLast(suffix.count)
-            return page.families.first { $0.name == base && $0.kind == .histogram }
+            return figures.first { $0.name == base && $0.kind == .histogram }
         }
         return nil
     }

@@ -1,3 +1,4 @@
+import System
 import Testing
 
 @testable import Admin
@@ -7,18 +8,26 @@ import Testing
 @Suite struct MetricsTests {
     @Test("A family has its help, its type and then its samples")
     func family() {
+        let things = FigureGroup<Int>(
+            .gateway,
+            by: ["name"],
+            { _ in [] },
+            [Figure("things_total", \.self, "Things\\ with\na break.")]
+        )
+        let ages = FigureGroup<Duration>(.gateway, { _ in .zero }, [Figure("age", \.self, "Age.")])
         var page = MetricsPage()
-        page.family("things_total", .counter, "Things\\ with\na break.") {
-            $0.add(3, ["name": "a\"b\\c\nd"])
-            $0.add(seconds: .milliseconds(1500))
-        }
-        page.family("nothing", .gauge, "No samples, no trace.") { _ in }
+        page.write(things, of: [(["a\"b\\c\nd"], 3), (["e"], 4)], now: .now)
+        page.write(things, of: [], now: .now)
+        page.write(ages, of: [([], .milliseconds(1500))], now: .now)
         #expect(
             page.text == #"""
                 # HELP things_total Things\\ with\na break.
                 # TYPE things_total counter
                 things_total{name="a\"b\\c\nd"} 3
-                things_total 1.500
+                things_total{name="e"} 4
+                # HELP age Age.
+                # TYPE age gauge
+                age 1.500
 
                 """#
         )
@@ -26,10 +35,15 @@ import Testing
 
     @Test("A histogram's buckets add up")
     func histogram() {
+        let group = FigureGroup<FigureHistogram>(
+            .gateway,
+            by: ["to"],
+            { _ in [] },
+            [Figure("took_seconds", "Time.", histogram: { $0 })]
+        )
         var page = MetricsPage()
-        page.family("took_seconds", .histogram, "Time.") {
-            $0.add(bounds: [0.5, 1], counts: [2, 0, 1], sum: .seconds(3), ("to", "app"))
-        }
+        let histogram = FigureHistogram(bounds: [0.5, 1], counts: [2, 0, 1], sum: .seconds(3))
+        page.write(group, of: [(["app"], histogram)], now: .now)
         #expect(
             page.text == """
                 # HELP took_seconds Time.

@@ -1,10 +1,11 @@
 import Credentials
 import Delivery
+import Net
 import Operations
 import Queue
 import System
 
-/// What somebody asks who was woken up: the most important first, each answered in the first word.
+/// What an operator who was woken up asks, the most important first. The first word of each line is the answer.
 extension GatewayReport {
     private static let troublesMax = 3
 
@@ -28,7 +29,7 @@ extension GatewayReport {
         ]
     }
 
-    /// Whether logs arrive, and of each destination where they do not, why.
+    /// Why logs do not arrive, for each destination in trouble.
     private var delivering: [String] {
         let troubles = destinations.compactMap { destination in
             destination.delivery.trouble.map { "\(destination.name): \(printable($0))" }
@@ -50,7 +51,7 @@ extension GatewayReport {
         return "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait"), \(size)\(oldest)"
     }
 
-    /// Those that are not well and, of the others, the one that ends first.
+    /// Credentials in trouble, and the one that expires first.
     private var credentialLines: [String] {
         let troubled = credentials.filter { ![.ok, .refreshing].contains($0.state) }
         let awaited = credentials.filter { $0.state == .refreshing && $0.fingerprint == nil }
@@ -67,6 +68,20 @@ extension GatewayReport {
         }
         if texts.isEmpty { texts = ["fine, none expires"] }
         return zip(["credentials  "] + Array(repeating: "             ", count: texts.count), texts)
+            .map { $0 + $1 }
+    }
+
+    /// Certificates that expire soon or cannot be renewed.
+    private var certificateLines: [String] {
+        let texts = listeners.flatMap { listener -> [String] in
+            guard let status = listener.certificates else { return [] }
+            let warnings =
+                status.certificates.compactMap { $0.warning(at: now) }
+                + status.revocationLists.compactMap { $0.warning(at: now) }
+            let failure = status.problem.map { "cannot be renewed: \($0)" }
+            return (warnings + [failure].compactMap(\.self)).map { "\(listener.name): \($0)" }
+        }
+        return zip(["certificate  "] + Array(repeating: "             ", count: texts.count), texts)
             .map { $0 + $1 }
     }
 

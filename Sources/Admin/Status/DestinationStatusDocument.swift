@@ -21,31 +21,25 @@ extension JSONWriter {
         object("ledger") { $0.ledger(destination.queue.ledger) }
         member("ledger_closed", destination.queue.imbalance == 0)
         object("queue") { $0.backlog(destination.queue, now: now) }
-        object("delivery") { $0.delivery(delivery) }
+        object("delivery") { $0.delivery(delivery, now: now) }
         lastError(delivery.lastFailure)
         array("outlets") { json in
             for outlet in destination.outlets { json.object { $0.outlet(outlet, now: now) } }
         }
     }
 
-    private mutating func delivery(_ delivery: DestinationStatus) {
-        member("limit", delivery.limit)
-        member("in_flight", delivery.inFlight)
-        member("leased_packets", delivery.leased)
-        member("waiting_for_retry", delivery.waitingRetry)
-        member("rate", decimal: delivery.rate)
-        member("clock_offset_seconds", decimal: delivery.clockOffset.inSeconds)
+    /// What waits in the queue for a destination, and what may.
+    mutating func backlog(_ destination: QueueStatus.Destination, now: WallTime) {
+        member("admission", destination.admission.name)
+        figures(QueueFigures.backlog, of: destination, now: now)
+        figures(QueueFigures.losses, of: destination, now: now)
+        age("oldest_seconds", of: destination.oldest, now: now)
+        member("last_refusal", destination.lastRefusal.map { "\($0.code): \($0.message)" })
+    }
+
+    private mutating func delivery(_ delivery: DestinationStatus, now: WallTime) {
+        figures(DeliveryFigures.destinations, of: delivery, now: now)
         member("host_clock_wrong_by_seconds", decimal: delivery.hostIsWrongBy?.inSeconds)
-        member("awaiting_clock", delivery.awaitingClock)
-        member("sent_packets", delivery.sentPackets)
-        member("sent_logs", delivery.sentLogs)
-        member("stored_before", delivery.storedBefore)
-        member("unknown_outcomes", delivery.unknownOutcomes)
-        member("isolated_packets", delivery.isolated.packets)
-        member("discarded_packets", delivery.discarded.packets)
-        member("relaned_packets", delivery.relaned)
-        member("unreadable_packets", delivery.voided.packets)
-        member("resigned_requests", delivery.resigned)
         member("failures", delivery.failures.values.reduce(0, +))
         member("failures_in_a_row", delivery.failuresInARow)
         member("last_success", delivery.lastSuccess?.rfc3339)
@@ -53,21 +47,15 @@ extension JSONWriter {
 
     private mutating func outlet(_ outlet: GatewayReport.Outlet, now: WallTime) {
         member("logstore", outlet.logstore)
-        member("queued_logs", outlet.queue.queued)
+        figures(DeliveryFigures.logstores, of: outlet.queue, now: now)
         member("packets", outlet.queue.packets)
-        member("lanes_in_use", outlet.queue.lanesInUse)
         age("oldest_seconds", of: outlet.queue.oldest, now: now)
         guard let delivery = outlet.delivery else { return member("state", "idle") }
         member("state", delivery.stateName)
         member("trouble", delivery.trouble)
         member("next_attempt", delivery.standstill?.until?.rfc3339)
-        member("limit", delivery.limit)
-        member("in_flight", delivery.inFlight)
-        member("waiting_packets", delivery.waiting)
+        figures(DeliveryFigures.logstoreDelivery, of: delivery, now: now)
         member("waiting_for_retry", delivery.retrying)
-        member("rate", decimal: delivery.rate)
-        member("sent_packets", delivery.sentPackets)
-        member("sent_logs", delivery.sentLogs)
         member("failures", delivery.failures.values.reduce(0, +))
         member("last_success", delivery.lastSuccess?.rfc3339)
         lastError(delivery.lastFailure)

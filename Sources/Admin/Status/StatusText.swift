@@ -4,7 +4,7 @@ import Queue
 import System
 
 extension GatewayReport {
-    /// What `/admin/status` says, for a person in a hurry.
+    /// `GET /admin/status` as text, for a person in a hurry.
     var statusText: String {
         var lines = summary
         lines += ["", "sluice \(Version.current), up \(spanText(uptime)), at \(now.rfc3339)"]
@@ -56,7 +56,7 @@ extension GatewayReport.Destination {
         }
         if let notice { lines.append("  notice     \(notice)") }
         if let trouble { lines.append("  trouble    \(printable(trouble))") }
-        // The destination's own trouble is theirs too.
+        // The destination's own trouble covers its logstores.
         if delivery.trouble == nil { lines += troubledLogstores }
         if let failure = delivery.lastFailure {
             let id = failure.requestID.map { " (request id \($0))" } ?? ""
@@ -74,7 +74,7 @@ extension GatewayReport.Destination {
 extension GatewayReport.Destination {
     private static let shownMax = 10
 
-    /// Logstores that take nothing while others do.
+    /// Logstores that accept nothing while others do.
     fileprivate var troubledLogstores: [String] {
         let troubles = outlets.compactMap { outlet in
             outlet.delivery?.trouble.map {

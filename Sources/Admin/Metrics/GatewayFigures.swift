@@ -1,0 +1,118 @@
+import Credentials
+import Operations
+import System
+
+/// Figures of credentials, operators, the webhook and the process.
+enum GatewayFigures {
+    static let build = FigureGroup<Int>(
+        .gateway,
+        by: ["version"],
+        { _ in [([Version.current], 1)] },
+        [Figure("sluice_build_info", \.self, "The version that runs; always 1.")]
+    )
+
+    static let parts: [any FigurePart] = [credentials, webhook, operation, process, start]
+
+    private static let credentials = FigureGroup<CredentialStatus>(
+        .gateway,
+        by: ["credential"],
+        { $0.credentials.map { ([$0.name], $0) } },
+        [
+            Figure(
+                "sluice_credential_state",
+                by: "state",
+                "1 for the state that the credential is in."
+            ) {
+                credential in
+                CredentialStatus.State.allCases.map { ($0.rawValue, credential.state == $0) }
+            },
+            Figure(
+                "sluice_credential_seconds_left",
+                "Seconds until the credential expires; negative after that, absent without an end."
+            ) { credential, _ in credential.secondsLeft },
+            Figure(
+                "sluice_credential_failures",
+                \.failures,
+                "Failures of its source since it last worked."
+            ),
+        ]
+    )
+
+    private static let webhook = FigureGroup<WebhookStatus>(
+        .gateway,
+        \.webhook,
+        [
+            Figure(
+                "sluice_webhook_events_total",
+                by: "result",
+                "Messages for the webhook, by result."
+            ) {
+                [("sent", $0.sent), ("failed", $0.failed), ("dropped", $0.dropped)]
+            },
+            Figure(
+                "sluice_webhook_waiting_events",
+                \.waiting,
+                "Messages that wait for the webhook."
+            ),
+        ]
+    )
+
+    private static let operation = FigureGroup<GatewayReport>(
+        .gateway,
+        { $0 },
+        [
+            Figure(
+                "sluice_ready",
+                \.reasonsAgainstTraffic.isEmpty,
+                "1 if traffic should be sent here."
+            ),
+            Figure(
+                "sluice_draining",
+                \.isDraining,
+                "1 if an operator stopped the intake of logs."
+            ),
+            Figure("sluice_admin_changes_total", by: "action", "Changes by operators, by action.") {
+                $0.changes.map { ($0.action, $0.count) }
+            },
+        ]
+    )
+
+    /// Under the names that every Prometheus client library uses.
+    static let process = FigureGroup<ProcessFigures>(
+        .gateway,
+        { _ in .now },
+        [
+            Figure(
+                "process_resident_memory_bytes",
+                \.residentBytes,
+                "Memory in use.",
+                member: "resident_bytes"
+            ),
+            Figure("process_virtual_memory_bytes", \.virtualBytes, "Address space in use."),
+            Figure(
+                "process_cpu_seconds_total",
+                \.cpu,
+                "Processor time, user and system.",
+                member: "cpu_seconds"
+            ),
+            Figure(
+                "process_open_fds",
+                \.openDescriptors,
+                "Open descriptors.",
+                member: "open_descriptors"
+            ),
+            Figure("process_max_fds", \.descriptorsMax, "Descriptors that may be open."),
+            Figure("process_threads", \.threads, "Threads."),
+        ]
+    )
+
+    private static let start = FigureGroup<GatewayReport>(
+        .gateway,
+        { $0 },
+        [
+            Figure("process_start_time_seconds", "When the process started.") { report, now in
+                .nanoseconds(now.nanoseconds) - report.uptime as Duration
+            }
+        ]
+    )
+}

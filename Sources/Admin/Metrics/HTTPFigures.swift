@@ -1,0 +1,196 @@
+import HTTP
+import Net
+import Operations
+import System
+
+/// Figures of the listeners, and of the requests that they answer.
+enum HTTPFigures {
+    static let parts: [any FigurePart] = [
+        listeners, certificates, revocationLists, renewals, requests,
+    ]
+
+    private static let listeners = FigureGroup<HTTPServer.Counters>(
+        .requests,
+        by: ["listener"],
+        { $0.listeners.map { ([$0.name], $0.counters) } },
+        [
+            Figure(
+                "sluice_http_responses_total",
+                by: "class",
+                "Answers, by the class of their status."
+            ) {
+                $0.answersByClass.enumerated().dropFirst().map { ("\($0 + 1)xx", $1) }
+            },
+            Figure(
+                "sluice_http_connections_accepted_total",
+                \.connectionsAccepted,
+                "Connections accepted."
+            ),
+            Figure(
+                "sluice_http_connections_broken_total",
+                \.connectionsBroken,
+                "Connections that clients ended in the middle of a request or answer."
+            ),
+            Figure("sluice_http_malformed_total", \.malformed, "Requests that could not be read."),
+            Figure(
+                "sluice_http_too_large_total",
+                \.tooLarge,
+                "Requests with a body beyond the limit."
+            ),
+            Figure(
+                "sluice_http_refused_in_flight_total",
+                \.refusedInFlight,
+                "Requests refused because too many body bytes were in flight."
+            ),
+            Figure(
+                "sluice_http_refused_heads_total",
+                \.refusedHeads,
+                "Requests refused because too many bytes of heads were held."
+            ),
+            Figure(
+                "sluice_http_refused_answers_total",
+                \.refusedAnswers,
+                "Answers refused or cut off because too many bytes waited for their readers."
+            ),
+            Figure(
+                "sluice_http_tls_handshakes_total",
+                \.tlsHandshakes,
+                "TLS handshakes that completed."
+            ),
+            Figure(
+                "sluice_http_tls_resumptions_total",
+                \.tlsResumptions,
+                "TLS handshakes that resumed an earlier session."
+            ),
+            Figure("sluice_http_tls_failures_total", \.tlsFailures, "TLS handshakes that failed."),
+            Figure(
+                "sluice_http_proxy_headers_total",
+                \.proxyHeaders,
+                "Connections with a PROXY header."
+            ),
+            Figure("sluice_http_received_bytes_total", \.bytesIn, "Bytes read from connections."),
+            Figure("sluice_http_sent_bytes_total", \.bytesOut, "Bytes written to connections."),
+            Figure(
+                "sluice_http_connections_refused_total",
+                by: "reason",
+                "Connections turned away."
+            ) {
+                [
+                    ("full", $0.connectionsRefusedFull),
+                    ("address", $0.connectionsRefusedPerAddress),
+                    ("no_proxy", $0.connectionsRefusedNoProxy),
+                    ("proxy_header", $0.connectionsRefusedProxyHeader),
+                ]
+            },
+            Figure(
+                "sluice_http_timeouts_total",
+                by: "kind",
+                "Connections ended because they were too slow."
+            ) {
+                [
+                    ("head", $0.headTimeouts), ("body", $0.bodyTimeouts),
+                    ("write", $0.writeTimeouts), ("idle", $0.idleTimeouts),
+                ]
+            },
+            Figure("sluice_http_connections", \.connectionsOpen, "Connections that are open."),
+            Figure(
+                "sluice_http_in_flight_body_bytes",
+                \.inFlightBodyBytes,
+                "Bodies without an answer yet."
+            ),
+            Figure(
+                "sluice_http_large_requests_total",
+                \.largeRequests,
+                "Large requests that worker threads started."
+            ),
+            Figure(
+                "sluice_http_refused_large_requests_total",
+                \.largeRequestsRefused,
+                "Large requests refused because too many waited, or one for too long."
+            ),
+            Figure(
+                "sluice_http_large_requests_waiting",
+                \.largeRequestsWaiting,
+                "Large requests that wait for a worker thread."
+            ),
+            Figure(
+                "sluice_http_held_head_bytes",
+                \.heldHeadBytes,
+                "Heads of requests that are not complete."
+            ),
+            Figure(
+                "sluice_http_unsent_answer_bytes",
+                \.unsentAnswerBytes,
+                "Answers that wait for their readers."
+            ),
+        ]
+    )
+
+    /// The configuration names no file of a listener twice.
+    private static let certificates = FigureGroup<TLSCertificate>(
+        .requests,
+        by: ["listener", "file"],
+        { report in
+            report.listeners.flatMap { listener in
+                (listener.certificates?.certificates ?? []).map { ([listener.name, $0.file], $0) }
+            }
+        },
+        [
+            Figure(
+                "sluice_tls_certificate_expiry_timestamp_seconds",
+                \.expires.seconds,
+                "When the served certificate expires, in seconds since 1970."
+            ),
+            Figure(
+                "sluice_tls_certificate_expiring",
+                "1 if the served certificate should have been renewed by now."
+            ) { $0.isNearEnd(at: $1) },
+        ]
+    )
+
+    /// Each file of revocation lists, with the first expiry in it.
+    private static let revocationLists = FigureGroup<WallTime>(
+        .requests,
+        by: ["listener", "file"],
+        { report in
+            report.listeners.flatMap { listener in
+                let lists = listener.certificates?.revocationLists ?? []
+                let ends = Dictionary(
+                    lists.compactMap { list in list.expires.map { (list.file, $0) } },
+                    uniquingKeysWith: { min($0, $1) }
+                )
+                return ends.sorted { $0.key < $1.key }.map { ([listener.name, $0.key], $0.value) }
+            }
+        },
+        [
+            Figure(
+                "sluice_tls_crl_expiry_timestamp_seconds",
+                \.seconds,
+                "When the first revocation list of the file expires, in seconds since 1970; clients are refused from then on."
+            )
+        ]
+    )
+
+    private static let renewals = FigureGroup<CertificateWatch.Status>(
+        .requests,
+        by: ["listener"],
+        { $0.listeners.compactMap { each in each.certificates.map { ([each.name], $0) } } },
+        [
+            Figure(
+                "sluice_tls_renewal_failing",
+                "1 if a listener's certificate files cannot be served."
+            ) { status, _ in status.problem != nil }
+        ]
+    )
+
+    private static let requests = FigureGroup<AnswerCounters.Count>(
+        .requests,
+        by: ["listener", "route", "status"],
+        { report in
+            report.answers.flatMap { listener, counts in
+                counts.map { ([listener, $0.route, $0.status], $0) }
+            }
+        },
+        [Figure("sluice_http_requests_total", \.answers, "Requests by route and status.")]
+    )
+}

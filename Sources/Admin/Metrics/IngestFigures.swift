@@ -1,0 +1,174 @@
+import Ingest
+import Operations
+import System
+import Tokens
+
+/// Figures of what devices send, and of who sends it.
+enum IngestFigures {
+    static let parts: [any FigurePart] = [
+        accepted, refused, keys, senders, tokenKeys, content,
+    ]
+
+    private static let accepted = FigureGroup<IngestCounters.Accepted>(
+        .logs,
+        by: ["route"],
+        { $0.accepted.map { ([$0.route], $0.counts) } },
+        [
+            Figure("sluice_ingest_requests_total", \.requests, "Requests whose logs were stored."),
+            Figure("sluice_ingest_logs_total", \.logs, "Logs that were stored."),
+            Figure(
+                "sluice_ingest_body_bytes_total",
+                \.bodyBytes,
+                "Bodies of stored logs, inflated."
+            ),
+            Figure(
+                "sluice_ingest_repeated_total",
+                \.repeated,
+                "Repeated requests, which got the first answer."
+            ),
+            Figure(
+                "sluice_ingest_ack_seconds",
+                "From a complete request until its logs are on disk and its 2xx is sent.",
+                histogram: {
+                    FigureHistogram(
+                        bounds: DurationCounter.bounds,
+                        counts: $0.acknowledgements.buckets,
+                        sum: $0.acknowledgements.sum
+                    )
+                }
+            ),
+        ]
+    )
+
+    private static let refused = FigureGroup<Int>(
+        .logs,
+        by: ["route", "status", "code"],
+        { $0.refused.map { ([$0.kind.route, "\($0.kind.status)", $0.kind.code], $0.count) } },
+        [Figure("sluice_ingest_refused_total", \.self, "Requests that were refused, by reason.")]
+    )
+
+    private static let keys = FigureGroup<KeyCounter.Counts>(
+        .devices,
+        by: ["key"],
+        { $0.keys.map { ([$0.name], $0.counts) } },
+        [
+            Figure(
+                "sluice_device_key_requests_total",
+                \.requests,
+                "Requests stored, by their key."
+            ),
+            Figure("sluice_device_key_logs_total", \.logs, "Logs stored, by their key."),
+            Figure(
+                "sluice_device_key_body_bytes_total",
+                \.bodyBytes,
+                "Bodies of stored logs, inflated, by their key."
+            ),
+            Figure(
+                "sluice_device_key_refused_total",
+                by: "reason",
+                "Requests that a key's own rules refused, by the rule."
+            ) { $0.refused.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } },
+        ]
+    )
+
+    private static let senders = FigureGroup<GatewayReport>(
+        .devices,
+        { $0 },
+        [
+            Figure(
+                "sluice_device_address_refused_total",
+                by: "reason",
+                "Requests beyond the budget of their address."
+            ) { [("rate", $0.addresses.refusedRate), ("bytes", $0.addresses.refusedBytes)] },
+            Figure(
+                "sluice_device_address_shared_total",
+                \.addresses.shared,
+                "Times that addresses shared a budget, because too many others are remembered."
+            ),
+            Figure(
+                "sluice_device_addresses",
+                \.addresses.addresses,
+                "Addresses whose use is remembered."
+            ),
+            Figure(
+                "sluice_device_addresses_max",
+                \.addressesMax,
+                "Addresses that may be remembered."
+            ),
+            Figure(
+                "sluice_device_strangers_total",
+                by: "reason",
+                "Requests refused because they prove no known sender, by reason."
+            ) { $0.unknownSenders.map { ($0.reason, $0.count) } },
+            Figure(
+                "sluice_device_nonces",
+                \.nonces,
+                "Nonces of signed requests that are remembered; devices.hmac.nonces at most."
+            ),
+            Figure(
+                "sluice_device_tokens",
+                \.tokens,
+                "Good tokens that are remembered; 20,000 at most."
+            ),
+        ]
+    )
+
+    private static let tokenKeys = FigureGroup<TokenKeySources.Status>(
+        .devices,
+        by: ["source"],
+        { $0.tokenKeys.map { ([$0.name], $0) } },
+        [
+            Figure(
+                "sluice_device_token_keys",
+                \.keys.keys,
+                "Keys of an issuer of tokens that are known here."
+            ),
+            Figure(
+                "sluice_device_token_keys_age_seconds",
+                "Seconds since an issuer's keys were fetched; absent before the first fetch."
+            ) { source, now in source.keys.fetched.map { now - $0 } },
+            Figure(
+                "sluice_device_token_keys_fetches_total",
+                by: "outcome",
+                "Fetches of an issuer's keys, by outcome."
+            ) { [("fetched", $0.keys.fetches), ("failed", $0.keys.failures)] },
+        ]
+    )
+
+    private static let content = FigureGroup<GatewayReport>(
+        .logs,
+        { $0 },
+        [
+            Figure(
+                "sluice_ingest_clock_corrected_total",
+                \.clocks.corrected,
+                "Requests whose times were corrected by the skew of their device's clock."
+            ),
+            Figure(
+                "sluice_ingest_clock_unusable_total",
+                \.clocks.unusable,
+                "Requests whose x-log-client-time cannot be read, or is years away."
+            ),
+            Figure(
+                "sluice_ingest_repaired_requests_total",
+                \.damage.repairedRequests,
+                "Requests whose JSON could be read only after damaged parts of it were replaced."
+            ),
+            Figure(
+                "sluice_ingest_repaired_logs_total",
+                \.damage.repairedLogs,
+                "Logs with bytes that are not UTF-8, which became U+FFFD."
+            ),
+            Figure(
+                "sluice_ingest_unreadable_logs_total",
+                \.damage.unreadableLogs,
+                "Texts that cannot be read as logs, and became dead letters beside the others of their request."
+            ),
+            Figure(
+                "sluice_ingest_claims_removed_total",
+                \.claimsRemoved,
+                "Fields and tags of devices that were removed because a stamp has their name."
+            ),
+        ]
+    )
+}

@@ -1,0 +1,329 @@
+import Operations
+import Queue
+import System
+
+/// Figures of the queue: as a whole, by destination, and in the ledger.
+enum QueueFigures {
+    static let parts: [any FigurePart] = [queue, ledger, volumes, backlog, losses]
+
+    static let queue = FigureGroup<QueueStatus>(
+        .queue,
+        \.queue,
+        [
+            Figure(
+                "sluice_queue_admission",
+                by: "state",
+                "1 for the queue's answer to new batches."
+            ) {
+                queue in
+                QueueAdmission.all.filter(\.isOfQueue).map { ($0.name, queue.admission == $0) }
+            },
+            Figure(
+                "sluice_queue_bytes",
+                \.bytes,
+                "Queued, compressed, with the rows' own cost.",
+                member: "bytes"
+            ),
+            Figure(
+                "sluice_queue_max_bytes",
+                \.bytesMax,
+                "Bytes beyond which new batches are refused.",
+                member: "bytes_max"
+            ),
+            Figure("sluice_queue_rows", \.rows, "Rows in the queue.", member: "rows"),
+            Figure(
+                "sluice_queue_streams",
+                \.streams,
+                "Streams with something in the queue.",
+                member: "streams"
+            ),
+            Figure(
+                "sluice_queue_packets",
+                \.packets,
+                "Packets sealed and not yet delivered.",
+                member: "packets"
+            ),
+            Figure("sluice_queue_waiting_bytes", \.waitingBytes, "Bytes that wait for a commit."),
+            Figure("sluice_queue_recent_bytes", \.recentBytes, "Payloads kept in memory."),
+            Figure(
+                "sluice_queue_isolations_waiting",
+                \.isolationsWaiting,
+                "Refused packets that wait to be taken apart.",
+                member: "isolations_waiting"
+            ),
+            Figure(
+                "sluice_queue_known_requests",
+                \.repeats.known,
+                "Requests remembered to recognise a repetition.",
+                member: "duplicates.known"
+            ),
+            Figure(
+                "sluice_queue_database_bytes",
+                \.databaseBytes,
+                "The database file.",
+                member: "database_bytes"
+            ),
+            Figure(
+                "sluice_queue_log_bytes",
+                \.logBytes,
+                "The write-ahead log.",
+                member: "log_bytes"
+            ),
+            Figure(
+                "sluice_queue_disk_free_bytes",
+                \.freeBytes,
+                "Free space beside the queue.",
+                member: "disk_free_bytes"
+            ),
+            Figure(
+                "sluice_queue_damaged_copies",
+                \.damagedCopies,
+                "Damaged databases kept aside."
+            ),
+            Figure(
+                "sluice_queue_unsaved_copy_bytes",
+                \.unsavedCopyBytes,
+                "Damaged databases that may have the only copy of logs."
+            ),
+            Figure(
+                "sluice_queue_aside_logs",
+                \.asideLogs,
+                "Logs in damaged databases that are yet to be copied."
+            ),
+            Figure(
+                "sluice_queue_commits_total",
+                \.commits,
+                "Transactions committed.",
+                member: "commits"
+            ),
+            Figure(
+                "sluice_queue_checkpoints_total",
+                \.checkpoints,
+                "Checkpoints of the write-ahead log."
+            ),
+            Figure("sluice_queue_failures_total", \.failures, "Transactions that failed."),
+            Figure("sluice_queue_salvages_total", \.salvages, "Damaged databases moved aside."),
+            Figure(
+                "sluice_queue_salvaged_logs_total",
+                \.salvagedLogs,
+                "Logs saved from damaged databases."
+            ),
+            Figure(
+                "sluice_queue_lost_logs_total",
+                \.lostLogs,
+                "Logs that could not be saved from damage."
+            ),
+            Figure(
+                "sluice_queue_damaged_copies_removed_total",
+                \.damagedCopiesRemoved,
+                "Damaged databases kept aside that were deleted."
+            ),
+            Figure(
+                "sluice_queue_repeated_requests_total",
+                \.repeats.repeated,
+                "Repeated requests, which were not stored again.",
+                member: "duplicates.repeated"
+            ),
+            Figure(
+                "sluice_queue_forgotten_early_total",
+                \.repeats.forgottenEarly,
+                "Requests forgotten before devices.duplicates.window, because of its max.",
+                member: "duplicates.forgotten_early"
+            ),
+            Figure(
+                "sluice_queue_ledger_imbalances_total",
+                \.ledgerImbalances,
+                "Times that a ledger did not agree with the queue."
+            ),
+            Figure(
+                "sluice_queue_isolations_total",
+                \.isolations,
+                "Refused packets that were taken apart.",
+                member: "isolations"
+            ),
+            Figure(
+                "sluice_queue_relanes_total",
+                \.relanes,
+                "Packets that got another lane, because SLS had seen their number."
+            ),
+            Figure(
+                "sluice_queue_repaired_logs_total",
+                \.repairedLogs,
+                "Logs by which ledgers were corrected at a start."
+            ),
+            Figure(
+                "sluice_queue_streams_refused_total",
+                by: "share",
+                "Requests refused because a share of streams was used up, by share."
+            ) {
+                [
+                    ("queue", $0.streamRefusals.queue),
+                    ("destination", $0.streamRefusals.destination),
+                    ("key", $0.streamRefusals.sender),
+                ]
+            },
+            Figure(
+                "sluice_queue_commit_seconds_total",
+                \.commitTime,
+                "Time spent in commits."
+            ),
+            Figure(
+                "sluice_queue_commit_seconds_max",
+                \.commitTimeMax,
+                "The longest commit so far."
+            ),
+        ]
+    )
+
+    /// Also of destinations that the configuration no longer has: the ledger counts for ever.
+    static let ledger = FigureGroup<Ledger>(
+        .ledger,
+        by: ["destination"],
+        { report in
+            report.destinations.map { ([$0.name], $0.queue.ledger) }
+                + report.strangers.sorted { $0.key < $1.key }.map { ([$0.key], $0.value) }
+        },
+        [
+            Figure(
+                "sluice_logs_accepted_total",
+                \.accepted,
+                "Logs accepted since the queue exists."
+            ),
+            Figure("sluice_logs_delivered_total", \.delivered, "Logs stored at the destination."),
+            Figure(
+                "sluice_logs_expired_total",
+                \.expired,
+                "Logs that waited or lay dead too long, or made room for others."
+            ),
+            Figure(
+                "sluice_logs_discarded_total",
+                \.discarded,
+                "Logs dropped by an operator or a setting."
+            ),
+            Figure("sluice_logs_queued", \.queued, "Logs that wait for delivery."),
+            Figure("sluice_logs_dead", \.dead, "Logs that cannot be delivered as they are."),
+        ]
+    )
+
+    /// Since the start, in bytes of logs before compression.
+    private static let volumes = FigureGroup<Volumes>(
+        .ledger,
+        by: ["destination"],
+        { $0.destinations.map { ([$0.name], $0.queue.volumes) } },
+        [
+            Figure(
+                "sluice_accepted_bytes_total",
+                \.accepted,
+                "Bytes of accepted logs, before compression."
+            ),
+            Figure(
+                "sluice_delivered_bytes_total",
+                \.delivered,
+                "Bytes of logs stored at the destination, before compression."
+            ),
+            Figure(
+                "sluice_dead_bytes_total",
+                \.dead,
+                "Bytes of logs that became dead letters, before compression."
+            ),
+            Figure(
+                "sluice_expired_bytes_total",
+                \.expired,
+                "Bytes of expired logs, before compression."
+            ),
+            Figure(
+                "sluice_discarded_bytes_total",
+                \.discarded,
+                "Bytes of discarded logs, without those dropped as they came."
+            ),
+            Figure(
+                "sluice_logs_died_total",
+                \.died,
+                "Logs that became dead letters since the start."
+            ),
+        ]
+    )
+
+    /// What waits for a destination, and what may.
+    static let backlog = FigureGroup<QueueStatus.Destination>(
+        .destinations,
+        by: ["destination"],
+        { $0.destinations.map { ([$0.name], $0.queue) } },
+        [
+            Figure(
+                "sluice_destination_admission",
+                by: "state",
+                "1 for the destination's present answer to new batches."
+            ) { destination in
+                QueueAdmission.all.map { ($0.name, destination.admission == $0) }
+            },
+            Figure(
+                "sluice_destination_bytes",
+                \.bytes,
+                "Queued for a destination, with the rows' own cost.",
+                member: "bytes"
+            ),
+            Figure(
+                "sluice_destination_packets",
+                \.packets,
+                "Packets sealed and not yet delivered.",
+                member: "packets"
+            ),
+            Figure(
+                "sluice_destination_lanes",
+                \.lanes,
+                "Lanes of each logstore; 0 delivers at least once.",
+                member: "lanes"
+            ),
+            Figure(
+                "sluice_destination_logstores",
+                \.logstores,
+                "Logstores that have logs in the queue.",
+                member: "logstores"
+            ),
+            Figure(
+                "sluice_destination_max_logstores",
+                \.logstoresMax,
+                "Logstores that may have logs; batches for others are refused.",
+                member: "logstores_max"
+            ),
+            Figure(
+                "sluice_destination_max_bytes",
+                "Bytes beyond which a destination's batches are refused, if it has a bound.",
+                member: "bytes_max"
+            ) { destination, _ in destination.bytesMax },
+            Figure(
+                "sluice_destination_dead_bytes",
+                \.deadBytes,
+                "Dead letters among a destination's bytes.",
+                member: "dead_bytes"
+            ),
+        ]
+    )
+
+    /// What the ledger counts under another name, and whether it adds up.
+    static let losses = FigureGroup<QueueStatus.Destination>(
+        .ledger,
+        by: ["destination"],
+        { $0.destinations.map { ([$0.name], $0.queue) } },
+        [
+            Figure(
+                "sluice_logs_dropped_total",
+                \.dropped,
+                "Logs that made room for others since the start; they are among the expired.",
+                member: "dropped_logs"
+            ),
+            Figure(
+                "sluice_logs_refused_total",
+                \.refusedLogs,
+                "Logs of refused packets that were dropped as configured; they are among the discarded.",
+                member: "refused_logs"
+            ),
+            Figure(
+                "sluice_ledger_imbalance_logs",
+                \.imbalance,
+                "Logs by which the ledger is off; 0 is right."
+            ),
+        ]
+    )
+}
