@@ -6,7 +6,7 @@ import Queue
 package import SQLiteQueue
 package import System
 
-/// Answers operators and their tools.
+/// Answers the requests of operators and their tools.
 package final class AdminHandler: RequestHandler {
     /// The parts of the gateway that the admin API shows and changes.
     package struct Shared: Sendable {
@@ -87,7 +87,7 @@ package final class AdminHandler: RequestHandler {
 
     private func judge(_ head: RequestHead) -> Admission {
         let route = AdminRoute(path: head.pathText)
-        // Before anything else, so that a stranger does not learn which paths there are.
+        // First of all, so that the answer reveals no paths to a client without a token.
         let holder = holder(of: head)
         guard route?.isOpen == true || holder != nil else { return .refuse(strange(head)) }
         guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
@@ -124,7 +124,7 @@ package final class AdminHandler: RequestHandler {
         guard let route = AdminRoute(path: head.pathText) else {
             return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
         }
-        // A token that was taken away while the body came, or may only look since, changes nothing.
+        // The token may have been removed, or lost its role, while the body arrived.
         let holder = holder(of: head)
         guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
         guard head.method.isReading || holder?.role == .full else {
@@ -191,7 +191,7 @@ package final class AdminHandler: RequestHandler {
         stamp.apply(to: &fields, of: response)
     }
 
-    /// Whose token the request shows; nobody's while its address has to wait, unless it came from there before.
+    /// The holder of the request's token. nil while the address has to wait, unless this token came from there before.
     private func holder(of head: RequestHead) -> AdminHolder? {
         guard let range = head.fieldRange("authorization") else { return nil }
         let address = head.peer.neighbourhood
@@ -200,14 +200,14 @@ package final class AdminHandler: RequestHandler {
                 || doorkeeper.hasAdmitted(head.bytes[range], from: address)
         else { return nil }
         guard let holder = shared.access.holder(of: head.bytes[range]) else { return nil }
-        // Whoever may only look could guess the full one in between.
-        // And a neighbour's token makes nothing good while somebody has to wait.
+        // A token for reading forgives nothing: its holder could guess the full token in between. Nor does any token
+        // while its address waits, since the guesses may be a neighbour's.
         let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
         doorkeeper.admitted(head.bytes[range], from: address, forgiving: isForgiving)
         return holder
     }
 
-    /// The answer to whoever shows no token that is known. It says the same of all of them.
+    /// The answer to a missing or unknown token, the same for every path.
     private func strange(_ head: RequestHead) -> Response {
         let now = Moment.now
         let address = head.peer.neighbourhood
@@ -310,12 +310,12 @@ extension SerialWorker {
 }
 
 extension Response {
-    /// For people.
+    /// An answer for people.
     init(_ status: Int = 200, text: String) {
         self.init(status: status, contentType: "text/plain; charset=utf-8", text: text)
     }
 
-    /// For scripts.
+    /// An answer for scripts.
     init(_ status: Int = 200, json: String) {
         self.init(status: status, contentType: "application/json", text: json)
     }

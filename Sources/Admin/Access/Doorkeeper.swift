@@ -3,18 +3,18 @@ import Net
 import SLS
 import System
 
-/// Slows down whoever guesses tokens: after a few different wrong ones an address has to wait before its next
-/// try, longer each time.
+/// Throttles guesses of tokens: after a few different wrong tokens an address waits before its next attempt, longer
+/// each time.
 ///
-/// A wrong token that was shown before is no guess but a script with an old one, and makes nobody wait.
+/// The same wrong token again is not a guess but a script with an old token, and causes no wait.
 struct Doorkeeper {
     static let addressesMax = 1024
     /// Wrong tokens before the first wait.
     static let freeGuesses = 5
-    /// Wrong tokens of an address that are remembered.
+    /// Remembered wrong tokens per address.
     static let guessesKept = 16
     static let longestWait: Duration = .seconds(60)
-    /// An address that was quiet for so long starts anew.
+    /// An address without attempts for this long is forgotten.
     static let memory: Duration = .seconds(600)
 
     private struct Visitor {
@@ -25,20 +25,20 @@ struct Doorkeeper {
     }
 
     private var visitors: [Neighbourhood: Visitor] = [:]
-    /// Tokens that were right lately, with where they came from. They need not wait when a neighbour guesses:
-    /// operators, their monitoring and whoever guesses may share an address.
+    /// Tokens that were right lately, with their address. They do not wait when a neighbour guesses: operators, their
+    /// monitoring and an attacker may share an address.
     private var friends: [(address: Neighbourhood, digest: [UInt8])] = []
     static let friendsMax = 64
 
     var visitorCount: Int { visitors.count }
 
-    /// How long the address has to wait before its token is looked at; nil when it need not.
+    /// The time until a token from this address is checked; nil if it is checked now.
     func wait(of address: Neighbourhood, _ now: Moment) -> Duration? {
         guard let visitor = visitors[address], visitor.closedUntil > now else { return nil }
         return visitor.closedUntil - now
     }
 
-    /// A token was wrong. Returns whether it was one guess too many.
+    /// Records a wrong token. Returns true if the address has to wait from now on.
     mutating func refused(
         _ token: some Collection<UInt8>,
         from address: Neighbourhood,
@@ -62,14 +62,14 @@ struct Doorkeeper {
         return isNew && excess > 0
     }
 
-    /// Whether this token was right when it came from this address before. It may be wrong by now.
+    /// True if this token was right when it came from this address before; it may have been revoked since.
     func hasAdmitted(_ token: some Collection<UInt8>, from address: Neighbourhood) -> Bool {
         guard friends.contains(where: { $0.address == address }) else { return false }
         let digest = Digest.sha256(Array(token))
         return friends.contains { $0.address == address && $0.digest == digest }
     }
 
-    /// A token was right. It may make good what was wrong before.
+    /// Records a right token. A forgiving one clears the address's wrong tokens.
     mutating func admitted(
         _ token: some Collection<UInt8>,
         from address: Neighbourhood,
@@ -84,8 +84,8 @@ struct Doorkeeper {
         friends = friends.suffix(Self.friendsMax - 1) + [(address, digest)]
     }
 
-    /// Those that are done waiting go first, then whoever was quiet the longest: a flood of addresses must not
-    /// free the one that guesses.
+    /// Addresses that no longer wait go first, then the ones without attempts for the longest time, so that a flood
+    /// of addresses does not release one that guesses.
     private mutating func forgetSome(_ now: Moment) {
         let quiet = visitors.sorted {
             ($0.value.closedUntil, $0.value.seen) < ($1.value.closedUntil, $1.value.seen)

@@ -4,8 +4,8 @@ import Glibc
 import SLS
 package import System
 
-/// The token that the gateway makes for itself when the operator gives none: kept in the data
-/// directory, readable by the owner only, the same after a restart.
+/// The token that the gateway generates if the configuration has none. It is a file in the data directory that only
+/// its owner can read, so it stays the same after a restart.
 package struct TokenFile: Sendable {
     package let path: String
 
@@ -18,7 +18,7 @@ package struct TokenFile: Sendable {
         self.journal = journal
     }
 
-    /// Reads the token, or makes one.
+    /// Reads the token, or generates one.
     package func token() throws(StartProblem) -> Secret {
         if let kept = try kept() { return kept }
         let secret = hex(randomBytes(32))
@@ -34,11 +34,10 @@ package struct TokenFile: Sendable {
         return Secret(secret)
     }
 
-    /// Writes under another name first: whatever ends the process meanwhile, the file holds a whole
-    /// token or is not there.
+    /// Writes under another name and renames, so that a crash leaves a whole token or none.
     private func keep(_ line: [UInt8]) throws(SystemError) {
         let draft = path + ".new"
-        // What a start before this one may have left.
+        // An interrupted start may have left this file.
         unlink(draft)
         do throws(SystemError) {
             let file = OwnedDescriptor(
@@ -65,7 +64,7 @@ package struct TokenFile: Sendable {
         }
     }
 
-    /// Nil when there is none worth the name.
+    /// nil if the file is missing or its content is no token.
     private func kept() throws(StartProblem) -> Secret? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }

@@ -41,7 +41,7 @@ struct AuditDesk {
             let number = Int64(value).flatMap { $0 > 0 ? $0 : nil }
             switch name {
             case "before", "after":
-                // The way on has the same name as that of other lists.
+                // The header for the next page is that of the other lists.
                 guard let number else { throw problem("\(name) cannot be \(clipped(value))") }
                 before = number
             case "limit":

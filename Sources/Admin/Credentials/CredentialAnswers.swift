@@ -5,7 +5,7 @@ import JSON
 import Operations
 import System
 
-/// What is shown of credentials: nothing that signs.
+/// Answers about credentials, which never contain a secret.
 enum CredentialAnswers {
     static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
         guard !wantsText else { return Response(text: all.map(\.line).joined()) }
@@ -54,7 +54,7 @@ enum CredentialAnswers {
         return Response(json: json.text + "\n")
     }
 
-    /// As the source has it again; nothing but its name where it has none.
+    /// The credential of the configured source, or only the name if there is none.
     static func forgotten(
         _ name: String,
         _ rotation: CredentialRotation,
@@ -67,7 +67,7 @@ enum CredentialAnswers {
         return Response(json: json.text + "\n")
     }
 
-    /// 422 where SLS refuses it and 502 where nobody could tell, so that a script sees it too.
+    /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
     static func answer(_ name: String, proofs: CredentialProofs, _ wantsText: Bool) -> Response {
         let isTaken = proofs.verdicts.isEmpty || proofs.isProved
         var response = document(name, proofs: proofs, wantsText)

@@ -146,3 +146,22 @@ extension Bool: FigureValue { var figureText: String { self ? "1" : "0" } }
 extension Double: FigureValue { var figureText: String { decimalText(self) } }
 /// In seconds, with three decimals.
 extension Duration: FigureValue { var figureText: String { decimalSeconds(self) } }
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Writes the figures of a group that are members of the object, in the group's order.
+    mutating func figures<Subject>(
+        _ group: FigureGroup<Subject>,
+        of subject: Subject,
+        now: WallTime,
+        in object: String = ""
+    ) {
+        for figure in group.figures {
+            guard let place = figure.member, place.object == object,
+                case .value(let value) = figure.source
+            else { continue }
+            member(place.name, number: value(subject, now)?.figureText)
+        }
+    }
+}

@@ -93,19 +93,19 @@ extension StreamWish {
     }
 }
 
-/// What is shown of the queue.
+/// The data of one answer about the queue.
 struct QueueView {
     let report: GatewayReport
-    /// Nil for all.
+    /// nil: all destinations.
     let destination: String?
-    /// Nil when streams were not asked for, or could not be looked at.
+    /// nil if streams were not requested or could not be read.
     let listing: StreamListing?
 
     var destinations: [GatewayReport.Destination] {
         report.destinations.filter { destination ?? $0.name == $0.name }
     }
 
-    /// Nil as the listing is; without any where nothing waits.
+    /// nil if `listing` is; empty if nothing waits.
     func streams(of destination: String) -> StreamListing.Destination? {
         listing.map { $0.destinations[destination] ?? StreamListing.Destination() }
     }

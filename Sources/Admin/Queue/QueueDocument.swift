@@ -5,11 +5,10 @@ import Queue
 import System
 
 extension QueueView {
-    /// Devices choose what streams are called, and may choose much. Streams that find no room in the document are
-    /// counted as more.
+    /// Devices choose the names of streams, which may be long. Streams beyond this size are counted in `streams_more`.
     private static let streamBytesMax = 8 << 20
 
-    /// `/admin/queue`: what waits, how much of what may, and for how long.
+    /// `GET /admin/queue`: the backlog, its bounds and its age.
     var document: String {
         let now = report.now
         var json = JSONWriter()
@@ -63,7 +62,7 @@ extension JSONWriter {
         member("logstore", names.logstore)
         member("topic", names.topic)
         member("source", names.source)
-        // A device may give two tags one name, and their order makes another stream.
+        // An array: a device may use a tag's name twice, and another order of tags is another stream.
         array("tags") { json in
             for tag in names.tags {
                 json.object { json in
@@ -80,7 +79,7 @@ extension JSONWriter {
     }
 }
 
-/// What a stream is called, cut where devices were not modest.
+/// The names of a stream, cut to a bounded size.
 struct StreamNames {
     static let scalarsMax = 256
     static let tagsMax = 32

@@ -3,7 +3,7 @@ import Queue
 import System
 
 extension QueueView {
-    /// What `/admin/queue` says, for a person.
+    /// `GET /admin/queue` as text.
     var text: String {
         let queue = report.queue
         var lines = [
@@ -40,7 +40,7 @@ extension QueueView {
         return Self.aligned([["OLDEST", "LOGS", "BYTES", "PACKETS", "STREAM"]] + rows) + more
     }
 
-    /// To the right, as numbers are compared, but for the last column.
+    /// Aligned to the right, so that numbers can be compared, except for the last column.
     private static func aligned(_ rows: [[String]]) -> [String] {
         let columns = rows[0].count - 1
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }

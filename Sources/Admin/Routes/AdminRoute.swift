@@ -2,19 +2,16 @@ import Configuration
 import HTTP
 import System
 
-/// What an operator asks for, by the path alone.
+/// What a request's path asks for.
 package enum AdminRoute: Equatable {
     case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
     case credentials
-    /// One of them, by its name.
     case credential(String)
     case credentialVerify(String)
     case destinations
-    /// One of them, by its name.
     case destination(String)
     case destinationPause(String), destinationResume(String), destinationFlush(String)
     case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
-    /// One of them, by its number.
     case deadLetter(Int64)
 
     init?(path: String) {
@@ -81,13 +78,13 @@ package enum AdminRoute: Equatable {
         }
     }
 
-    /// What a path answers to that is none of these.
+    /// The answer to any other path.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
         + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
     static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
-    /// Without a token: what orchestrators ask.
+    /// True for the paths that orchestrators probe without a token.
     var isOpen: Bool { self == .health || self == .readiness }
 
     var methods: [RequestHead.Method] {
@@ -108,7 +105,7 @@ package enum AdminRoute: Equatable {
 
     var methodNames: String { methods.map(\.name).joined(separator: ", ") }
 
-    /// The parameters that its query may have, each once.
+    /// The parameters that the query may have.
     func queryNames(_ method: RequestHead.Method) -> [String] {
         let page = ["destination", "logstore", "code", "after", "limit"]
         return switch self {
@@ -124,7 +121,7 @@ package enum AdminRoute: Equatable {
         }
     }
 
-    /// The largest body that a request of this method may have.
+    /// The largest body of a request with this method.
     func bodyBytesMax(_ method: RequestHead.Method) -> Int {
         switch method {
         case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
@@ -135,7 +132,7 @@ package enum AdminRoute: Equatable {
 }
 
 extension RequestHead.Method {
-    /// Whether it only looks.
+    /// True if the method changes nothing.
     var isReading: Bool { self == .get || self == .head }
 
     var name: String {
@@ -149,5 +146,51 @@ extension RequestHead.Method {
         case .options: "OPTIONS"
         case .other: "other"
         }
+    }
+}
+
+// MARK: - Labels
+
+extension AdminRoute {
+    /// The names under which answers are counted; the first is for unknown paths.
+    package static let labels = [
+        "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
+        "credentials",
+        "destinations", "dead_letters", "tail", "openapi",
+    ]
+
+    static func label(ofPath path: String) -> Int {
+        guard let route = AdminRoute(path: path) else { return 0 }
+        return labels.firstIndex(of: route.label) ?? 0
+    }
+
+    /// A path with a name or number counts as the list, because there may be any number of them.
+    private var label: String {
+        switch self {
+        case .health: "healthz"
+        case .readiness: "readyz"
+        case .metrics: "metrics"
+        case .status: "status"
+        case .queue: "queue"
+        case .ledger: "ledger"
+        case .audit: "audit"
+        case .drain: "drain"
+        case .tail: "tail"
+        case .document: "openapi"
+        case .credentials, .credential, .credentialVerify: "credentials"
+        case .destinations, .destination, .destinationPause, .destinationResume,
+            .destinationFlush:
+            "destinations"
+        case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
+            "dead_letters"
+        }
+    }
+}
+
+extension Response {
+    func labelled(_ label: Int) -> Response {
+        var labelled = self
+        labelled.label = label
+        return labelled
     }
 }

@@ -5,9 +5,9 @@ import Queue
 import SLS
 import System
 
-/// Dead letters in words and in JSON.
+/// Dead letters as text and as JSON.
 enum DeadLetterText {
-    /// A line each, and before the first page what there is of them.
+    /// One line per letter; the first page begins with the sums.
     static func list(_ letters: [DeadLetter], _ sums: [DeadLetterSum], isFirst: Bool) -> String {
         var lines: [String] = []
         if isFirst {
@@ -25,7 +25,7 @@ enum DeadLetterText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// One with everything that is known of it.
+    /// One letter with all its details.
     static func page(_ letter: DeadLetter) -> String {
         let (stream, reason) = (letter.stream, letter.reason)
         var lines = [
@@ -76,7 +76,7 @@ enum DeadLetterText {
         return json.text
     }
 
-    /// The log as a device would send it: what an edit takes.
+    /// The log as a device would send it, which is also the body of an edit.
     static func logDocument(_ letter: DeadLetter) -> String? {
         guard let entry = letter.content else { return nil }
         var json = JSONWriter()

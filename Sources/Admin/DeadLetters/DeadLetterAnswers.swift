@@ -4,7 +4,7 @@ import JSON
 import Operations
 import Queue
 
-// What became of a change, for people and for scripts.
+// The results of changes, as text and as JSON.
 
 extension DeadLetterChange {
     func response(doing verb: String, _ wantsText: Bool) -> Response {

@@ -7,10 +7,10 @@ import Queue
 import SLS
 import System
 
-/// Answers what operators ask about dead letters: list, show, export, edit, replay, purge.
+/// Answers requests about dead letters: list, show, export, edit, replay, purge.
 ///
-/// One for the admin listener's thread, which reads through the queue's second connection; changes are made by
-/// the queue's own thread and answered when they are durable.
+/// The admin listener's thread reads through the queue's second connection. The queue's own thread makes changes, and
+/// they are answered when they are durable.
 final class DeadLetterDesk {
     private let letters: any DeadLetters
     private let audit: AuditTrail
@@ -90,7 +90,7 @@ final class DeadLetterDesk {
             : Response(json: DeadLetterText.line(letter) + "\n")
     }
 
-    /// The body is the log as a device would send it, read by the same decoder.
+    /// Reads the body with the decoder for devices' logs.
     private func edit(
         _ id: Int64,
         _ query: DeadLetterQuery,
@@ -112,7 +112,7 @@ final class DeadLetterDesk {
         }
         guard edit.fields != nil || edit.logstore != nil else { throw .nothingToEdit }
         var line = line
-        // The log itself is a customer's, and in no audit log.
+        // The audit log never has the log itself, which is customer data.
         line.after = [
             edit.fields.map { "\($0.count) fields" }, edit.logstore.map { "logstore \($0)" },
         ].compactMap { $0 }.joined(separator: ", ")
@@ -175,7 +175,7 @@ extension HTTPProblem {
 }
 
 extension Response {
-    /// Says where the next page of a listing starts.
+    /// Adds the header with the start of the next page.
     mutating func continues(at next: Int64?) {
         if let next { fields.append(("x-sluice-next", "\(next)")) }
     }

@@ -2,7 +2,7 @@ import HTTP
 import Queue
 import System
 
-/// Which dead letters a request is about, from its query.
+/// The dead letters that a request's query selects.
 struct DeadLetterQuery {
     var filter = DeadLetterFilter()
     var after: Int64 = 0
@@ -29,7 +29,7 @@ struct DeadLetterQuery {
         }
     }
 
-    /// What is to be changed, which must be said.
+    /// The selection of a change, which must be explicit.
     func selection() throws(HTTPProblem) -> DeadLetterSelection {
         if let ids {
             guard filter == DeadLetterFilter(), !isAll else {

@@ -1,8 +1,29 @@
 import HTTP
+import Net
 import System
 
+extension RequestHead {
+    /// True if the request has `Accept: text/plain`, because a person reads the answer. Scripts get JSON.
+    var wantsText: Bool {
+        field("accept")?.lowercased().hasPrefix("text/plain") ?? false
+    }
+
+    /// True if the request declares a JSON body.
+    var announcesJSON: Bool {
+        let type = field("content-type")?.lowercased().prefix { $0 != ";" && $0 != " " }
+        return type == "application/json" || type == "application/x-ndjson"
+    }
+}
+
+extension PeerAddress {
+    /// The address, or the /64 of an IPv6 address, because a host chooses the second half freely.
+    var neighbourhood: Neighbourhood {
+        (address ?? IPAddress(v6: 0, 0)).neighbourhood
+    }
+}
+
 extension AdminRoute {
-    /// Why the query cannot be meant: a parameter that means nothing here would be a wish that nobody hears.
+    /// Why the query is refused, if it is. An unknown parameter may be a misspelt filter, so it is an error.
     func problem(withQueryOf head: RequestHead) -> HTTPProblem? {
         func problem(_ reason: String) -> HTTPProblem {
             HTTPProblem(400, "ParameterInvalid", reason)
@@ -17,7 +38,7 @@ extension AdminRoute {
                     ? "no parameter does" : "known here: \(known.joined(separator: ", "))"
                 return problem("\(clipped(name)) means nothing here; \(rest)")
             }
-            // A log may be asked for by several of its fields.
+            // A tail may filter by several fields and tags.
             let mayRepeat = self == .tail && (name == "field" || name == "tag")
             guard seen.insert(name).inserted || mayRepeat else {
                 return problem("\(name) is given twice")
