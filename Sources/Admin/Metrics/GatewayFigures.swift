@@ -68,7 +68,7 @@ enum GatewayFigures {
             ),
             Figure(
                 "sluice_draining",
-                \.isDraining,
+                \.intake.isDraining,
                 "1 if an operator stopped the intake of logs."
             ),
             Figure("sluice_admin_changes_total", by: "action", "Changes by operators, by action.") {

@@ -187,7 +187,7 @@ enum HTTPFigures {
         .requests,
         by: ["listener", "route", "status"],
         { report in
-            report.answers.flatMap { listener, counts in
+            report.requests.answers.flatMap { listener, counts in
                 counts.map { ([listener, $0.route, $0.status], $0) }
             }
         },

@@ -12,7 +12,7 @@ enum IngestFigures {
     private static let accepted = FigureGroup<IngestCounters.Accepted>(
         .logs,
         by: ["route"],
-        { $0.accepted.map { ([$0.route], $0.counts) } },
+        { $0.requests.accepted.map { ([$0.route], $0.counts) } },
         [
             Figure("sluice_ingest_requests_total", \.requests, "Requests whose logs were stored."),
             Figure("sluice_ingest_logs_total", \.logs, "Logs that were stored."),
@@ -43,14 +43,18 @@ enum IngestFigures {
     private static let refused = FigureGroup<Int>(
         .logs,
         by: ["route", "status", "code"],
-        { $0.refused.map { ([$0.kind.route, "\($0.kind.status)", $0.kind.code], $0.count) } },
+        {
+            $0.requests.refused.map {
+                ([$0.kind.route, "\($0.kind.status)", $0.kind.code], $0.count)
+            }
+        },
         [Figure("sluice_ingest_refused_total", \.self, "Requests that were refused, by reason.")]
     )
 
     private static let keys = FigureGroup<KeyCounter.Counts>(
         .devices,
         by: ["key"],
-        { $0.keys.map { ([$0.name], $0.counts) } },
+        { $0.senders.keys.map { ([$0.name], $0.counts) } },
         [
             Figure(
                 "sluice_device_key_requests_total",
@@ -71,9 +75,9 @@ enum IngestFigures {
         ]
     )
 
-    private static let senders = FigureGroup<GatewayReport>(
+    private static let senders = FigureGroup<GatewayReport.Senders>(
         .devices,
-        { $0 },
+        \.senders,
         [
             Figure(
                 "sluice_device_address_refused_total",
@@ -99,7 +103,7 @@ enum IngestFigures {
                 "sluice_device_strangers_total",
                 by: "reason",
                 "Requests refused because they prove no known sender, by reason."
-            ) { $0.unknownSenders.map { ($0.reason, $0.count) } },
+            ) { $0.unknown.map { ($0.reason, $0.count) } },
             Figure(
                 "sluice_device_nonces",
                 \.nonces,
@@ -116,7 +120,7 @@ enum IngestFigures {
     private static let tokenKeys = FigureGroup<TokenKeySources.Status>(
         .devices,
         by: ["source"],
-        { $0.tokenKeys.map { ([$0.name], $0) } },
+        { $0.senders.tokenKeys.map { ([$0.name], $0) } },
         [
             Figure(
                 "sluice_device_token_keys",
@@ -135,9 +139,9 @@ enum IngestFigures {
         ]
     )
 
-    private static let content = FigureGroup<GatewayReport>(
+    private static let content = FigureGroup<GatewayReport.Requests>(
         .logs,
-        { $0 },
+        \.requests,
         [
             Figure(
                 "sluice_ingest_clock_corrected_total",

@@ -18,7 +18,7 @@ extension GatewayReport {
             json.member("uptime_seconds", seconds: uptime)
             let reasons = reasonsAgainstTraffic
             json.member("ready", reasons.isEmpty)
-            json.member("draining", isDraining)
+            json.member("draining", intake.isDraining)
             json.array("reasons") { json in reasons.forEach { json.element($0) } }
             json.object("ledger") { $0.ledger(queue.ledger) }
             json.member("ledger_closed", isLedgerClosed)
@@ -39,9 +39,9 @@ extension GatewayReport {
                 for credential in credentials { json.object { $0.credential(credential) } }
             }
             if webhook.place != nil { json.object("webhook") { $0.webhook(webhook) } }
-            if !tokenKeys.isEmpty {
+            if !senders.tokenKeys.isEmpty {
                 json.array("token_keys") { json in
-                    for source in tokenKeys { json.object { $0.tokenKeys(source) } }
+                    for source in senders.tokenKeys { json.object { $0.tokenKeys(source) } }
                 }
             }
             json.array("listeners") { json in
@@ -90,17 +90,17 @@ extension GatewayReport {
         guard wantsText else {
             return Response(
                 json: document { json in
-                    json.member("draining", isDraining)
+                    json.member("draining", intake.isDraining)
                     json.member("queued", queued)
-                    json.member("arriving", arriving)
+                    json.member("arriving", intake.arriving)
                     json.member("held", held)
                     json.member("dead", dead)
                 }
             )
         }
-        let state = isDraining ? "draining, no more logs are taken" : "logs are taken"
+        let state = intake.isDraining ? "draining, no more logs are taken" : "logs are taken"
         let extra = [
-            arriving > 0 ? "\(counted(arriving, "request")) being stored" : nil,
+            intake.arriving > 0 ? "\(counted(intake.arriving, "request")) being stored" : nil,
             held > 0 ? "\(held) of them of paused destinations" : nil,
             dead > 0 ? counted(dead, "dead letter") : nil,
         ]

@@ -15,8 +15,8 @@ extension GatewayReport {
     }
 
     private var accepting: [String] {
-        if isStopping { return ["no: the gateway is stopping"] }
-        if isDraining {
+        if intake.isStopping { return ["no: the gateway is stopping"] }
+        if intake.isDraining {
             return ["no: it is being drained; sluice drain --end lets it take logs again"]
         }
         if let reason = queue.admission.reason {

@@ -28,38 +28,51 @@ package struct GatewayReport: Sendable {
         package var isRemoved = false
     }
 
+    package struct Intake: Sendable {
+        package let isStopping: Bool
+        package let isDraining: Bool
+        /// Requests that are being stored. Read before the queue's status, so that their logs are counted in one of
+        /// both.
+        package let arriving: Int
+    }
+
+    package struct Requests: Sendable {
+        /// By listener.
+        package let answers: [(listener: String, counts: [AnswerCounters.Count])]
+        package let accepted: [(route: String, counts: IngestCounters.Accepted)]
+        package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
+        package let clocks: IngestCounters.Clocks
+        package let damage: IngestCounters.Damage
+        /// Fields and tags of devices that were removed because they have the name of a stamp.
+        package let claimsRemoved: Int
+    }
+
+    package struct Senders: Sendable {
+        /// By the name of a device's key.
+        package let keys: [(name: String, counts: KeyCounter.Counts)]
+        /// Requests of unknown senders, by reason.
+        package let unknown: [(reason: String, count: Int)]
+        /// Used nonces in memory.
+        package let nonces: Int
+        package let tokens: Int
+        /// The issuers whose keys are fetched.
+        package let tokenKeys: [TokenKeySources.Status]
+        package let addresses: AddressBook.Counts
+        package let addressesMax: Int
+    }
+
     package let now: WallTime
     package let uptime: Duration
-    package let isStopping: Bool
-    package let isDraining: Bool
-    /// Requests that are being stored. Read before the queue's status, so that their logs are counted in one of both.
-    package let arriving: Int
+    package let intake: Intake
     package let listeners: [Listener]
+    package let requests: Requests
+    package let senders: Senders
     package let queue: QueueStatus
     package let destinations: [Destination]
     /// Destinations that are not configured any more, and still have logs or counts in the ledger.
     package let strangers: [String: Ledger]
     package let credentials: [CredentialStatus]
     package let webhook: WebhookStatus
-    package let accepted: [(route: String, counts: IngestCounters.Accepted)]
-    package let clocks: IngestCounters.Clocks
-    package let damage: IngestCounters.Damage
-    /// Fields and tags of devices that were removed because they have the name of a stamp.
-    package let claimsRemoved: Int
-    package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
-    /// By the name of a device's key.
-    package let keys: [(name: String, counts: KeyCounter.Counts)]
-    /// Requests of unknown senders, by reason.
-    package let unknownSenders: [(reason: String, count: Int)]
-    /// Used nonces in memory.
-    package let nonces: Int
-    package let tokens: Int
-    /// The issuers whose keys are fetched.
-    package let tokenKeys: [TokenKeySources.Status]
-    package let addresses: AddressBook.Counts
-    package let addressesMax: Int
-    /// By listener.
-    package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Changes by operators.
     package let changes: [(action: String, count: Int)]
 }

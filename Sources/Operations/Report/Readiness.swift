@@ -5,9 +5,9 @@ extension GatewayReport {
     /// Why this gateway should get no traffic; empty when all is well.
     package var reasonsAgainstTraffic: [String] {
         var reasons: [String] = []
-        if isStopping {
+        if intake.isStopping {
             reasons.append("the gateway is stopping")
-        } else if isDraining {
+        } else if intake.isDraining {
             reasons.append("the gateway is being drained")
         } else if let reason = queue.admission.reason {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)

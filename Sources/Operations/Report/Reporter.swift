@@ -92,9 +92,11 @@ package final class Reporter: Sendable {
         return GatewayReport(
             now: .now,
             uptime: .now - start,
-            isStopping: stopping.load(ordering: .relaxed),
-            isDraining: parts.devices.intake.isOff,
-            arriving: arriving,
+            intake: .init(
+                isStopping: stopping.load(ordering: .relaxed),
+                isDraining: parts.devices.intake.isOff,
+                arriving: arriving
+            ),
             listeners: servers.map {
                 .init(
                     name: $0.name,
@@ -103,6 +105,26 @@ package final class Reporter: Sendable {
                     certificates: $0.certificates?.status
                 )
             },
+            requests: .init(
+                answers: [
+                    ("devices", counters.answers(showing: dialects)),
+                    ("admin", operators.answers.all),
+                ],
+                accepted: counters.accepted(showing: dialects),
+                refused: counters.refused,
+                clocks: counters.clocks,
+                damage: counters.damage,
+                claimsRemoved: counters.claimsRemoved
+            ),
+            senders: .init(
+                keys: door.counts,
+                unknown: door.strangers,
+                nonces: door.nonces.count,
+                tokens: door.tokenCount,
+                tokenKeys: door.keySources.status,
+                addresses: door.addresses.counts,
+                addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax)
+            ),
             queue: queue,
             destinations: described.compactMap { settings in
                 delivery[settings.name].map {
@@ -117,22 +139,6 @@ package final class Reporter: Sendable {
                 .mapValues(\.ledger),
             credentials: parts.keeper.status,
             webhook: parts.webhook.status,
-            accepted: counters.accepted(showing: dialects),
-            clocks: counters.clocks,
-            damage: counters.damage,
-            claimsRemoved: counters.claimsRemoved,
-            refused: counters.refused,
-            keys: door.counts,
-            unknownSenders: door.strangers,
-            nonces: door.nonces.count,
-            tokens: door.tokenCount,
-            tokenKeys: door.keySources.status,
-            addresses: door.addresses.counts,
-            addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax),
-            answers: [
-                ("devices", counters.answers(showing: dialects)),
-                ("admin", operators.answers.all),
-            ],
             changes: operators.changed
         )
     }

@@ -118,11 +118,11 @@ import Tokens
         let early = try post(token)
         #expect(early.status == 503, "\(early.text)")
         #expect(early["retry-after"] == "5")
-        #expect(eventually { trial.gateway.report.tokenKeys.first?.keys.problem != nil })
+        #expect(eventually { trial.gateway.report.senders.tokenKeys.first?.keys.problem != nil })
         let status = try trial.admin("/admin/status").text
         #expect(status.contains(#""problem":"it answers 500""#), "\(status)")
         isAway.withLock { $0 = false }
-        #expect(eventually { trial.gateway.report.tokenKeys.first?.keys.keys == 1 })
+        #expect(eventually { trial.gateway.report.senders.tokenKeys.first?.keys.keys == 1 })
         #expect(try post(token).status == 200)
         // The budget is that of the entry, for all keys that it gives.
         #expect(try post(token).status == 200)
