@@ -8,8 +8,8 @@ import typing
 
 from harness.gateway import Gateway
 from proof.attacks import costly_requests
-from proof.attacks.costly_requests import Built, Genes
 from proof.attacks.known_costly_requests import KNOWN
+from proof.attacks.pieces import Built, Genes
 from proof.clients.device import request
 from proof.measures.process import busy, contention, per_thread
 from proof.trial import Trial
