@@ -1,3 +1,4 @@
+import Glibc
 import Logs
 import Queue
 import SQLite
@@ -55,6 +56,19 @@ import Testing
         reopen(owner)
         #expect(owner.door.recalls.contains(held.number))
         #expect(owner.store?.destinations.knows(.named("right")) == true)
+    }
+
+    @Test("Numbers go on when the database is lost, so no new packet has the number of a held one")
+    func numbersGoOn() throws {
+        let owner = try open()
+        let held = handOver(owner)
+        for name in ["queue.db", "queue.db-wal", "queue.db-shm"] {
+            unlink(directory.path + "/" + name)
+        }
+        owner.apply(rules("right"), nil)
+        let store = try #require(owner.store)
+        #expect(store.packets[held.number] == nil)
+        #expect(try store.context.takeNumber() > held.number)
     }
 
     @Test("While the store is closed the owner rests, also when housekeeping is overdue")

@@ -11,7 +11,12 @@ final class StoreKeeper {
     private let clock: QueueClock
     private let journal: Journal
     private let lock: LockFile
-    private(set) var store: OpenStore?
+    private(set) var store: OpenStore? {
+        didSet { lastNumber = max(lastNumber, oldValue?.context.lastNumber ?? 0) }
+    }
+    /// The last number that a closed store gave out. A store opened later begins after it, even if its database is new:
+    /// delivery may still hold packets with the old numbers.
+    private var lastNumber: Int64 = 0
     private(set) var failures: StoreFailures
     /// The ages of the last open store.
     private var ages: AgeBasis?
@@ -117,6 +122,7 @@ final class StoreKeeper {
             now: clock.now,
             handed: packets.numbers,
             ages: ages,
+            numbersAfter: lastNumber,
             keepingOlder: upgrade.keepOlder
         )
         ages = store.ages.basis

@@ -18,11 +18,15 @@ extension OpenStore {
     /// rows, not with their bytes. Payloads have checksums, which are checked when they are read.
     ///
     /// Delivery already holds the packets `handed`. The others are handed over first.
-    func recover(handed: Set<Int64>, ages: AgeBasis?) throws(SQLiteError) -> Recovery {
+    func recover(
+        handed: Set<Int64>,
+        ages: AgeBasis?,
+        numbersAfter lastNumber: Int64 = 0
+    ) throws(SQLiteError) -> Recovery {
         try files.makeLogCertain()
         // One transaction, because otherwise each of many small reads takes a lock of its own.
         try database.write()
-        try context.recoverNumbers()
+        try context.recoverNumbers(after: lastNumber)
         try self.ages.recover(ages)
         for (name, ledger) in try database.ledgers.all() {
             destinations.named(name).ledger = ledger

@@ -60,6 +60,7 @@ final class OpenStore: StorePart {
         now: @escaping @Sendable () -> WallTime,
         handed: Set<Int64>,
         ages: AgeBasis? = nil,
+        numbersAfter lastNumber: Int64 = 0,
         keepingOlder keep: QueueDatabase.KeepOlder = { _, _ in }
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
         let (connection, found) = try QueueDatabase.connect(path, configuration, keepingOlder: keep)
@@ -71,7 +72,7 @@ final class OpenStore: StorePart {
             throw error.lacksTable && found > 0 ? .damage("\(error)") : error
         }
         let store = OpenStore(database, configuration, now: now)
-        var recovery = try store.recover(handed: handed, ages: ages)
+        var recovery = try store.recover(handed: handed, ages: ages, numbersAfter: lastNumber)
         recovery.schemaBefore = found
         return (store, recovery)
     }

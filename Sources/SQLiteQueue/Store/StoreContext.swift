@@ -23,9 +23,10 @@ final class StoreContext {
 
     // MARK: - Numbers
 
-    /// At a start: finds the highest number that may be in use.
-    func recoverNumbers() throws(SQLiteError) {
-        ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
+    /// At a start: finds the highest number that may be in use, in the database or since the process began.
+    func recoverNumbers(after lastNumber: Int64) throws(SQLiteError) {
+        let highest = try IdentifierSupply.highest(database.connection)
+        ids = IdentifierSupply(after: max(highest, lastNumber))
     }
 
     /// A number that was never given out.
