@@ -2285,11 +2285,12 @@ enum EmbeddedFiles {
           },
           "project": { "type": "string" },
           "logstore": { "type": "string" },
+          "max_logstores": { "type": "integer", "minimum": 0 },
+          "region": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "credential": { "type": "string" },
           "signature": { "type": "string", "enum": ["v1", "v4"] },
-          "region": { "type": ["string", "null"] },
-          "proxy": { "type": ["string", "null"] },
-          "ca_file": { "type": ["string", "null"] },
+          "proxy": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+          "ca_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "compress": { "type": "string", "enum": ["lz4", "zstd", "deflate", "none"] },
           "packet": {
             "type": "object",
@@ -2302,40 +2303,76 @@ enum EmbeddedFiles {
             "additionalProperties": false
           },
           "concurrency": { "type": "integer", "minimum": 0 },
+          "connect_timeout": { "type": "string" },
+          "send_timeout": { "type": "string" },
+          "stall_timeout": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "exactly_once": { "type": "boolean" },
           "lanes": { "type": "integer", "minimum": 0 },
           "drop_unauthorized": { "type": "boolean" },
-          "connect_timeout": { "type": "string" },
-          "send_timeout": { "type": "string" },
-          "stall_timeout": { "type": ["string", "null"] },
           "clock_offset": { "type": "string" },
-          "topic": { "type": ["string", "null"] },
-          "source": { "type": ["string", "null"] },
+          "topic": { "type": "string" },
+          "source": { "type": "string" },
           "tags": { "type": "object", "additionalProperties": { "type": "string" } },
           "late_logs": { "type": "string", "enum": ["rewrite", "drop", "dead_letter"] },
           "max_log_delay": { "type": "string" },
           "oversize": { "type": "string", "enum": ["truncate", "dead_letter"] },
           "fold_tags": {
             "anyOf": [
-              { "type": "string", "enum": ["none", "all"] },
+              { "type": "string", "enum": ["all", "none"] },
               { "type": "array", "items": { "type": "string" } }
             ]
           },
+          "stamp": {
+            "type": "object",
+            "properties": {
+              "client_ip": { "type": "string" },
+              "key": { "type": "string" },
+              "subject": { "type": "string" },
+              "certificate": { "type": "string" },
+              "receipt": { "type": "string" }
+            },
+            "additionalProperties": false
+          },
           "keep_pack_id": { "type": "boolean" },
-          "stamp": { "type": "object", "additionalProperties": { "type": "string" } },
-          "max_bytes": { "type": ["integer", "null"], "minimum": 0 },
-          "max_age": { "type": ["string", "null"] },
+          "max_bytes": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "null" }] },
+          "max_age": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "overflow": { "type": "string", "enum": ["reject", "drop_oldest"] },
-          "fresh_first": { "type": "string" },
-          "logstores_max": { "type": "integer", "minimum": 0 }
+          "fresh_first": { "type": "string" }
         },
         "required": [
-          "name", "endpoint", "project", "logstore", "credential", "signature", "region", "proxy",
-          "ca_file", "compress", "packet", "concurrency", "exactly_once", "lanes",
-          "drop_unauthorized", "connect_timeout", "send_timeout", "stall_timeout", "clock_offset",
-          "topic", "source", "tags", "late_logs", "max_log_delay", "oversize", "fold_tags",
-          "keep_pack_id", "stamp", "max_bytes", "max_age", "overflow", "fresh_first",
-          "logstores_max"
+          "name",
+          "endpoint",
+          "project",
+          "logstore",
+          "max_logstores",
+          "region",
+          "credential",
+          "signature",
+          "proxy",
+          "ca_file",
+          "compress",
+          "packet",
+          "concurrency",
+          "connect_timeout",
+          "send_timeout",
+          "stall_timeout",
+          "exactly_once",
+          "lanes",
+          "drop_unauthorized",
+          "clock_offset",
+          "topic",
+          "source",
+          "tags",
+          "late_logs",
+          "max_log_delay",
+          "oversize",
+          "fold_tags",
+          "stamp",
+          "keep_pack_id",
+          "max_bytes",
+          "max_age",
+          "overflow",
+          "fresh_first"
         ],
         "additionalProperties": false
       },
@@ -2356,50 +2393,108 @@ enum EmbeddedFiles {
             ]
           },
           "project": {
-            "type": ["string", "number", "boolean", "null"],
-            "pattern": "^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$"
+            "anyOf": [
+              {
+                "type": ["string", "number", "boolean"],
+                "pattern": "^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$"
+              },
+              { "type": "null" }
+            ]
           },
           "logstore": {
-            "type": ["string", "number", "boolean", "null"],
-            "pattern": "^([a-z0-9][a-z0-9_-]{0,61}[a-z0-9]|\\*)$"
+            "anyOf": [
+              {
+                "type": ["string", "number", "boolean"],
+                "pattern": "^([a-z0-9][a-z0-9_-]{0,61}[a-z0-9]|\\*)$"
+              },
+              { "type": "null" }
+            ]
           },
-          "credential": { "type": ["string", "number", "boolean", "null"] },
-          "signature": { "type": ["string", "null"], "enum": ["v1", "v4", null] },
+          "max_logstores": {
+            "anyOf": [
+              { "type": "integer", "minimum": 1, "maximum": 10000 },
+              { "type": "string", "pattern": "^[+-]?[0-9]+$" },
+              { "type": "null" }
+            ]
+          },
           "region": {
-            "type": ["string", "number", "boolean", "null"],
-            "pattern": "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$"
+            "anyOf": [
+              {
+                "type": ["string", "number", "boolean"],
+                "pattern": "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$"
+              },
+              { "type": "null" }
+            ]
           },
-          "proxy": { "type": ["string", "number", "boolean", "null"] },
-          "ca_file": { "type": ["string", "number", "boolean", "null"] },
+          "credential": {
+            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+          },
+          "signature": {
+            "anyOf": [{ "type": "string", "enum": ["v1", "v4"] }, { "type": "null" }]
+          },
+          "proxy": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
+          "ca_file": {
+            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+          },
           "compress": {
-            "type": ["string", "null"],
-            "enum": ["lz4", "zstd", "deflate", "none", null]
+            "anyOf": [
+              { "type": "string", "enum": ["lz4", "zstd", "deflate", "none"] },
+              { "type": "null" }
+            ]
           },
           "packet": {
-            "type": ["object", "null"],
-            "properties": {
-              "bytes": {
-                "anyOf": [
-                  { "type": "integer", "minimum": 1 },
-                  { "type": "string", "pattern": "^[0-9]+([KMGT]i?B|B)?$" },
-                  { "type": "null" }
-                ]
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "bytes": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 1, "maximum": 10485760 },
+                      { "type": "string", "pattern": "^[0-9]+([KMGT]i?B|B)?$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "logs": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 1, "maximum": 40960 },
+                      { "type": "string", "pattern": "^[+-]?[0-9]+$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "age": {
+                    "anyOf": [
+                      { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+                      { "type": "null" }
+                    ]
+                  }
+                },
+                "additionalProperties": false
               },
-              "logs": {
-                "anyOf": [
-                  { "type": "integer", "minimum": 1, "maximum": 40960 },
-                  { "type": "string", "pattern": "^[+-]?[0-9]+$" },
-                  { "type": "null" }
-                ]
-              },
-              "age": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" }
-            },
-            "additionalProperties": false
+              { "type": "null" }
+            ]
           },
           "concurrency": {
             "anyOf": [
               { "type": "integer", "minimum": 1, "maximum": 256 },
               { "type": "string", "pattern": "^[+-]?[0-9]+$" },
+              { "type": "null" }
+            ]
+          },
+          "connect_timeout": {
+            "anyOf": [
+              { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+              { "type": "null" }
+            ]
+          },
+          "send_timeout": {
+            "anyOf": [
+              { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+              { "type": "null" }
+            ]
+          },
+          "stall_timeout": {
+            "anyOf": [
+              { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
               { "type": "null" }
             ]
           },
@@ -2424,9 +2519,6 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
-          "connect_timeout": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
-          "send_timeout": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
-          "stall_timeout": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
           "clock_offset": {
             "anyOf": [
               { "type": "string", "pattern": "^[+-]?(0|([0-9]+(ms|s|m|h|d))+)$" },
@@ -2434,18 +2526,35 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
-          "topic": { "type": ["string", "number", "boolean", "null"] },
-          "source": { "type": ["string", "number", "boolean", "null"] },
+          "topic": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
+          "source": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
           "tags": {
-            "type": ["object", "null"],
-            "additionalProperties": { "type": ["string", "number", "boolean"] }
+            "anyOf": [
+              {
+                "type": "object",
+                "additionalProperties": { "type": ["string", "number", "boolean"] }
+              },
+              { "type": "null" }
+            ]
           },
           "late_logs": {
-            "type": ["string", "null"],
-            "enum": ["rewrite", "drop", "dead_letter", null]
+            "anyOf": [
+              { "type": "string", "enum": ["rewrite", "drop", "dead_letter"] },
+              { "type": "null" }
+            ]
           },
-          "max_log_delay": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
-          "oversize": { "type": ["string", "null"], "enum": ["truncate", "dead_letter", null] },
+          "max_log_delay": {
+            "anyOf": [
+              { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+              { "type": "null" }
+            ]
+          },
+          "oversize": {
+            "anyOf": [
+              { "type": "string", "enum": ["truncate", "dead_letter"] },
+              { "type": "null" }
+            ]
+          },
           "fold_tags": {
             "anyOf": [
               { "type": "string", "enum": ["all", "none"] },
@@ -2457,6 +2566,32 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
+          "stamp": {
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "client_ip": {
+                    "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+                  },
+                  "key": {
+                    "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+                  },
+                  "subject": {
+                    "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+                  },
+                  "certificate": {
+                    "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+                  },
+                  "receipt": {
+                    "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+                  }
+                },
+                "additionalProperties": false
+              },
+              { "type": "null" }
+            ]
+          },
           "keep_pack_id": {
             "anyOf": [
               { "type": "boolean" },
@@ -2464,37 +2599,26 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
-          "stamp": {
-            "type": ["object", "null"],
-            "properties": {
-              "client_ip": { "type": ["string", "number", "boolean", "null"] },
-              "key": { "type": ["string", "number", "boolean", "null"] },
-              "subject": { "type": ["string", "number", "boolean", "null"] },
-              "certificate": { "type": ["string", "number", "boolean", "null"] },
-              "receipt": { "type": ["string", "number", "boolean", "null"] }
-            },
-            "additionalProperties": false
-          },
           "max_bytes": {
             "anyOf": [
-              { "type": "integer", "minimum": 1 },
+              { "type": "integer", "minimum": 1048576, "maximum": 1125899906842624 },
               { "type": "string", "pattern": "^[0-9]+([KMGT]i?B|B)?$" },
               { "type": "null" }
             ]
           },
-          "max_age": { "type": ["string", "null"], "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
-          "overflow": { "type": ["string", "null"], "enum": ["reject", "drop_oldest", null] },
+          "max_age": {
+            "anyOf": [
+              { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+              { "type": "null" }
+            ]
+          },
+          "overflow": {
+            "anyOf": [{ "type": "string", "enum": ["reject", "drop_oldest"] }, { "type": "null" }]
+          },
           "fresh_first": {
             "anyOf": [
               { "type": "string", "pattern": "^([0-9]+%|0)$" },
               { "type": "integer", "minimum": 0, "maximum": 0 },
-              { "type": "null" }
-            ]
-          },
-          "logstores_max": {
-            "anyOf": [
-              { "type": "integer", "minimum": 1, "maximum": 10000 },
-              { "type": "string", "pattern": "^[+-]?[0-9]+$" },
               { "type": "null" }
             ]
           }

@@ -24,6 +24,10 @@ package struct CommandLineTool: Sendable {
                 return try helpOnMetrics(words)
             }
             if word == "help" {
+                if words.count > 1, words[1] == "settings" {
+                    Terminal.say(try SettingsHelp(Array(words.dropFirst(2))).text())
+                    return ExitCode.fine
+                }
                 try refuseExtraWords(words, than: 2)
                 return try help(about: words.dropFirst())
             }

@@ -28,7 +28,7 @@ package struct AdminAccess: Sendable {
         inputs.readsCertificates = false
         let url = try AdminURL.take(from: &inputs)
         let report = ProblemReport(inputs)
-        let document = GatewayConfiguration.document(report)
+        let document = report.document()
         guard report.problems.isEmpty else { throw report.sorted }
         var file = Section(document, path: "", report: report)
         let settings = AdminSettings.read(file.section("admin"))
@@ -58,18 +58,5 @@ package struct AdminAccess: Sendable {
             }
         }
         return nil
-    }
-}
-
-extension ListenAddress {
-    /// An address that somebody on this machine can use.
-    package var reachable: ListenAddress {
-        // Which family a socket for all addresses is of, its own kernel decides; v4 reaches it in any case.
-        if isEverywhere { return ListenAddress(host: "127.0.0.1", port: port) }
-        return switch host {
-        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)
-        case "::": ListenAddress(host: "::1", port: port)
-        default: self
-        }
     }
 }

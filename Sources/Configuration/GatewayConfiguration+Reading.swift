@@ -2,26 +2,12 @@ import Net
 import System
 
 extension GatewayConfiguration {
-    private static let defaultListen = ListenAddress.everywhere(port: 8080)
-    /// To try things out nobody else needs to reach the gateway.
-    private static let sandboxedListen = ListenAddress(host: "127.0.0.1", port: 8080)
-    private static let listenSource = Override(option: "--listen", variable: "SLUICE_LISTEN")
-    package static let dataDirectorySource = Override(
-        option: "--data-dir",
-        variable: "SLUICE_DATA_DIR"
-    )
-    private static let defaultDataDirectory = "/var/lib/sluice"
-    private static let sandboxedDataDirectory = "sluice-data"
-    /// Where a gateway keeps its data that was told nothing.
-    package static let usualDataDirectories = [defaultDataDirectory, sandboxedDataDirectory]
-    package static var usualDataDirectory: String { defaultDataDirectory }
-
     /// Reads and checks everything, and throws everything that is wrong.
     package static func read(
         _ inputs: ConfigurationInputs
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(inputs)
-        let document = document(report)
+        let document = report.document()
         // A file that is no YAML says nothing about the settings in it; options and variables can be judged alone.
         guard report.problems.isEmpty else {
             let rest = ProblemReport(inputs)
@@ -34,117 +20,122 @@ extension GatewayConfiguration {
         return configuration
     }
 
-    package static func document(_ report: ProblemReport) -> YAMLNode? {
-        guard let path = report.inputs.path else { return nil }
-        do {
-            let content =
-                if let kept = report.inputs.content { kept } else {
-                    try fileContent(path, bytesMax: YAMLLimits().bytes)
-                }
-            return try YAMLDocument.read(content)
-        } catch let error as YAMLError {
-            report.add(line: error.line, key: "", error.reason)
-        } catch let error as FileProblem {
-            report.add(.whole, "the configuration file \(path) cannot be read: \(error.reason)")
-        } catch {}
-        return nil
-    }
-
-    private static func read(_ file: consuming Section) -> GatewayConfiguration? {
+    private static func read(_ given: consuming Section) -> GatewayConfiguration? {
+        var file = given
         let report = file.report
-        let listen = file.value("listen", .listenAddress, listenSource)
-        let listenOrigin = file.origin(of: "listen", listenSource)
-        let adminSection = file.section("admin")
-        let adminOrigin = adminSection.origin(of: "listen", AdminSettings.listenSource)
-        let adminListen: ListenAddress? = adminSection.readable(
-            "listen",
-            .listenAddress,
-            AdminSettings.listenSource
-        )
-        let admin = AdminSettings.read(adminSection)
-        let devicesListen =
-            listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen)
-        let tlsSection = file.section("tls")
-        // Also those of a group that has mistakes.
-        let clientsHaveNames = tlsSection.has("client_ca")
-        let tls = DeviceTLS.read(
-            tlsSection,
-            // An address that is wrong takes no port; its default is not meant.
-            besides: [
-                ("listen", listen ?? (listenOrigin == nil ? devicesListen : nil)),
-                ("admin.listen", adminListen ?? (adminOrigin == nil ? admin.listen : nil)),
-            ]
-        )
-        if listenOrigin == nil || listen != nil, adminOrigin == nil || adminListen != nil {
-            refuseSharedPort(
-                (devicesListen, listenOrigin),
-                (admin.listen, adminOrigin),
-                report
-            )
-        }
-        let written = file.value("data_dir", .path)
-        let dataDirectory = file.overriding(dataDirectorySource, .path) ?? written
-        let queue = QueueSettings.read(file.section("queue"))
-        let described = file.section("destinations")
         // Also those that are described wrongly.
-        let names = described.names
-        let destinations = Destination.readAll(described, queue: queue)
-        let devices = DeviceSettings.read(
-            file.section("devices"),
-            destinations: Set(names + destinations.map(\.name)),
-            clientsHaveNames: clientsHaveNames
-        )
-        let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
-        let webhook = WebhookSettings.read(file.section("webhook"))
-        let log = LogSettings.read(file.section("log"))
-        let limits = LimitSettings.read(file.section("limits"))
-        let drain = file.value("drain_timeout", .duration(.zero ... .seconds(3600)))
-        file.refuseOthers()
-
-        let complete = destinations.compactMap(\.destination)
-        guard !complete.isEmpty else { return nil }
-        var configuration = GatewayConfiguration(
-            listen: devicesListen,
-            tls: tls,
-            admin: admin,
-            dataDirectory: dataDirectory
-                ?? (report.inputs.isSandboxed ? sandboxedDataDirectory : defaultDataDirectory),
-            queue: queue,
-            devices: devices,
-            destinations: complete,
-            credentials: credentials.sources,
-            encryptionKey: credentials.encryptionKey,
-            environment: HiddenEnvironment(report.inputs.environment),
-            log: log,
-            limits: limits
-        )
-        configuration.webhook = webhook
-        if case .environment = report.inputs.override(dataDirectorySource)?.place,
-            written != dataDirectory
-        {
-            configuration.overruledDirectory = written
+        let names = file.inner("destinations").names
+        report.destinationNames = Set(names.isEmpty ? ["default"] : names)
+        report.clientsHaveNames = file.inner("tls").has("client_ca")
+        var configuration = GatewayConfiguration()
+        if report.inputs.isSandboxed {
+            // To try things out nobody else needs to reach the gateway.
+            configuration.listen = ListenAddress(host: "127.0.0.1", port: 8080)
+            configuration.dataDirectory = sandboxedDataDirectory
         }
-        if let drain { configuration.drainTimeout = drain }
-        return configuration
+        configuration.readSettings(&file)
+        configuration.refuseSharedPorts(file)
+        if case .environment = report.inputs.override(dataDirectorySource)?.place {
+            let written = file.readable("data_dir", .path)
+            if written != configuration.dataDirectory { configuration.overruledDirectory = written }
+        }
+        let described = DescribedDestination.readAll(
+            file.section("destinations"),
+            queue: configuration.queue
+        )
+        let credentials = CredentialsGroup.read(file.section("credentials"), usedBy: described)
+        file.refuseOthers()
+        configuration.destinations = described.compactMap(\.destination)
+        configuration.credentials = credentials.sources
+        configuration.encryptionKey = credentials.encryptionKey
+        configuration.environment = HiddenEnvironment(report.inputs.environment)
+        return configuration.destinations.isEmpty ? nil : configuration
     }
 
-    /// An address and where it was given; nil is its default.
-    private typealias GivenAddress = (ListenAddress, ConfigurationProblem.Place?)
+    /// An address to listen on, and where it was given; nil is its default.
+    private struct GivenAddress {
+        let key: String
+        let address: ListenAddress
+        let place: ConfigurationProblem.Place?
 
-    private static func refuseSharedPort(
-        _ devices: GivenAddress,
-        _ operators: GivenAddress,
-        _ report: ProblemReport
-    ) {
-        guard devices.0.excludes(operators.0) else { return }
-        if let place = devices.1 {
-            report.add(place, key: "listen", devices.0.takesPort(of: "admin.listen", operators.0))
-        } else {
+        /// Nil where it is wrong: it takes no port, and its default is not meant.
+        init?(
+            _ section: borrowing Section,
+            _ source: Override,
+            default usual: ListenAddress
+        ) {
+            key = section.keyPath("listen")
+            place = section.origin(of: "listen", source)
+            let written: ListenAddress? = section.readable("listen", .listenAddress, source)
+            guard let address = written ?? (place == nil ? usual : nil) else { return nil }
+            self.address = address
+        }
+    }
+
+    /// Two listeners on one port: the kernel would refuse the second.
+    private func refuseSharedPorts(_ file: borrowing Section) {
+        let report = file.report
+        let devices = GivenAddress(file, Self.listenSource, default: listen)
+        let operators = GivenAddress(
+            file.inner("admin"),
+            AdminSettings.listenSource,
+            default: admin.listen
+        )
+        if let devices, let operators, devices.address.excludes(operators.address) {
+            // The default is the one that is not told.
+            let (one, other) = devices.place == nil ? (operators, devices) : (devices, operators)
             report.add(
-                operators.1 ?? .whole,
-                key: "admin.listen",
-                operators.0.takesPort(of: "listen", devices.0)
+                one.place ?? .whole,
+                key: one.key,
+                one.address.takesPort(of: other.key, other.address)
             )
         }
+        let tls = file.inner("tls")
+        let usual = DeviceTLSEntry.defaultListen(isSandboxed: report.inputs.isSandboxed)
+        guard tls.isInFile, let secure = GivenAddress(tls, .none, default: usual) else { return }
+        for other in [devices, operators].compactMap(\.self)
+        where secure.address.excludes(other.address) {
+            report.add(
+                tls.place(of: "listen"),
+                key: secure.key,
+                secure.address.takesPort(of: other.key, other.address)
+            )
+        }
+    }
+}
+
+/// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was
+/// asked for last.
+package typealias ConfigurationReading =
+    @Sendable (
+        _ decided: [String: DecidedSettings], _ anew: Bool
+    ) throws(ConfigurationProblems) -> GatewayConfiguration
+
+/// Reads the configuration again and again, with the file as it was when it was last asked for anew: a file that
+/// somebody is editing concerns nobody before SIGHUP.
+package struct ConfigurationReader: Sendable {
+    private let inputs: ConfigurationInputs
+    private let content = Locked<[UInt8]?>(nil)
+
+    package init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+    }
+
+    package func read(
+        _ decided: [String: DecidedSettings],
+        anew: Bool
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        var inputs = inputs
+        inputs.decided = decided
+        inputs.readsCertificates = anew
+        inputs.content = anew ? nil : content.withLock { $0 }
+        if inputs.content == nil, let path = inputs.path {
+            // A file that cannot be read tells so when the configuration is read from it.
+            inputs.content = try? fileContent(path, bytesMax: YAMLLimits().bytes)
+        }
+        let read = try GatewayConfiguration.read(inputs)
+        let used = inputs.content
+        content.withLock { $0 = used }
+        return read
     }
 }

@@ -1,26 +1,24 @@
 package import Credentials
 package import Crypto
 import Delivery
-package import HTTP
-package import Logs
 package import Net
 package import Queue
 package import System
 
 /// Everything that an operator can set, read and checked once.
-package struct GatewayConfiguration: Sendable, Equatable {
-    package var listen: ListenAddress
+package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
+    package var listen = ListenAddress.everywhere(port: 8080)
     /// Nil leaves devices with the listener that speaks plain HTTP.
     package var tls: DeviceTLS?
-    package var admin: AdminSettings
-    package var dataDirectory: String
-    /// What the file says of it, where the environment says something else.
+    package var admin = AdminSettings()
+    package var dataDirectory = Self.usualDataDirectory
+    /// The file's data directory, where the environment's beats it.
     var overruledDirectory: String?
     package var queue = QueueSettings()
     package var devices = DeviceSettings()
-    package var destinations: [Destination]
+    package var destinations: [Destination] = []
     /// By the name that destinations use.
-    package var credentials: [String: CredentialSource]
+    package var credentials: [String: CredentialSource] = [:]
     /// Pushed credentials are stored under it; without it they are kept in memory only.
     package var encryptionKey: Secret?
     /// Who is told when a credential is not well.
@@ -32,112 +30,231 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// How long a stop may take to finish requests and deliver what is queued.
     package var drainTimeout: Duration = .seconds(10)
 
-    /// Where batches go whose `Host` names no project of ours.
+    // MARK: - Settings
+
+    static let listenSource = Override(option: "--listen", variable: "SLUICE_LISTEN")
+    package static let dataDirectorySource = Override(
+        option: "--data-dir",
+        variable: "SLUICE_DATA_DIR"
+    )
+    package static let usualDataDirectory = "/var/lib/sluice"
+    static let sandboxedDataDirectory = "sluice-data"
+    /// Where a gateway keeps its data that was told nothing.
+    package static let usualDataDirectories = [usualDataDirectory, sandboxedDataDirectory]
+
+    /// All but the destinations and credentials, which are read with the operator's names of them.
+    static var settings: [Setting<GatewayConfiguration>] {
+        ownSettings
+        tlsSetting
+        Setting(group: "admin", \.admin)
+        Setting(group: "queue", \.queue)
+        Setting(group: "devices", \.devices)
+        Setting(group: "limits", \.limits)
+        Setting(group: "webhook", \.webhook)
+        Setting(group: "log", \.log)
+    }
+
+    @SettingRows<GatewayConfiguration> static var ownSettings: [Setting<GatewayConfiguration>] {
+        Setting(
+            "listen",
+            \.listen,
+            .listenAddress,
+            from: listenSource,
+            default: "`:8080`; with `--sandbox` `127.0.0.1:8080`",
+            reload: .atRestart
+        ) {
+            """
+            where devices post ([addresses](listeners.md#addresses)); a group `tls` adds a \
+            [TLS](listeners.md#tls) listener
+            """
+        }
+        Setting(
+            "data_dir",
+            \.dataDirectory,
+            .path,
+            from: dataDirectorySource,
+            default: "`/var/lib/sluice`; with `--sandbox` `sluice-data`",
+            reload: .atRestart
+        ) {
+            """
+            where the queue lives; one process at a time. The [image](deployment.md#the-image) sets the \
+            variable
+            """
+        }
+        Setting("drain_timeout", \.drainTimeout, .duration(.zero ... .seconds(3600))) {
+            "how long a stop may take to deliver; unfinished requests get half of it"
+        }
+    }
+
+    /// Certificates are replaced in a listener that has some; a listener comes or goes with a restart.
+    private static var tlsSetting: Setting<GatewayConfiguration> {
+        Setting(
+            description: SettingDescription(
+                key: "tls",
+                help: "a second listener for devices, see [listeners](listeners.md#tls)",
+                members: DeviceTLSEntry.descriptions
+            ),
+            read: { section, configuration in
+                configuration.tls = DeviceTLSEntry.read(section.section("tls"))
+                return true
+            },
+            changes: { old, new in
+                guard let before = old.tls, let after = new.tls else {
+                    return old.tls == new.tls ? [] : [.init(key: "tls", isImmediate: false)]
+                }
+                return
+                    (before.settings == after.settings
+                    ? [] : [.init(key: "tls", isImmediate: true)])
+                    + (before.listen == after.listen
+                        ? [] : [.init(key: "tls.listen", isImmediate: false)])
+            },
+            apply: { running, new in
+                if let new = new.tls { running.tls?.settings = new.settings }
+            },
+            show: { _ in .hidden }
+        )
+    }
+}
+
+// MARK: - Reload
+
+extension GatewayConfiguration {
+    /// What a reload changes, in the order of the tables.
+    package func changes(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        changes(to: new, at: "") + credentialChanges(to: new) + destinationChanges(to: new)
+    }
+
+    private func credentialChanges(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        let kept = kept(under: new)
+        // Only a start reads it.
+        let key: [ConfigurationChange] =
+            encryptionKey == new.encryptionKey
+            ? [] : [.init(key: "credentials.encryption_key", isImmediate: false)]
+        return key
+            + Set(credentials.keys).union(new.credentials.keys).sorted().compactMap { name in
+                let users = kept.filter { $0.credential == name }.map(\.name)
+                if new.credentials[name] == nil, !users.isEmpty {
+                    let plural = users.count == 1 ? "" : "s"
+                    return .init(
+                        key: "credentials.\(name) (gone, but still used by destination\(plural) "
+                            + "\(users.joined(separator: " and ")))",
+                        isImmediate: false
+                    )
+                }
+                return credentials[name] == new.credentials[name]
+                    ? nil : .init(key: "credentials.\(name)", isImmediate: true)
+            }
+    }
+
+    private func destinationChanges(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        var changes: [ConfigurationChange] = []
+        let names = Set(destinations.map(\.name)).union(new.destinations.map(\.name)).sorted()
+        for name in names {
+            let key = "destinations.\(name)"
+            switch (destination(name), new.destination(name)) {
+            case (let before?, let after?):
+                changes += before.changes(to: after, at: key + ".")
+            case (nil, _): changes.append(.init(key: "\(key) (new)", isImmediate: false))
+            case (_, nil): changes.append(.init(key: "\(key) (gone)", isImmediate: false))
+            }
+        }
+        return changes
+    }
+
+    /// Takes over what takes effect at once.
+    package mutating func apply(_ new: GatewayConfiguration) {
+        for setting in Self.settings { setting.apply(&self, new) }
+        let kept = Set(kept(under: new).map(\.credential))
+        // One that is gone stays for the destinations that still use it.
+        credentials = new.credentials.merging(credentials.filter { kept.contains($0.key) }) {
+            new,
+            _ in new
+        }
+        for index in destinations.indices {
+            if let after = new.destination(destinations[index].name) {
+                destinations[index] = after
+            } else {
+                destinations[index].isRemoved = true
+            }
+        }
+    }
+
+    /// Destinations that go on as they are, because the new configuration knows nothing of them.
+    private func kept(under new: GatewayConfiguration) -> [Destination] {
+        destinations.filter { new.destination($0.name) == nil }
+    }
+
+    private func destination(_ name: String) -> Destination? {
+        destinations.first { $0.name == name }
+    }
+}
+
+// MARK: - Uses
+
+extension GatewayConfiguration {
+    /// The destination of batches whose `Host` names no configured project.
     package var defaultDestination: Destination {
         destinations.first { $0.name == "default" } ?? destinations[0]
     }
-}
 
-package struct AdminSettings: Sendable, Equatable {
-    package var listen: ListenAddress
-    /// Absent, one is made and kept in the data directory.
-    package var token: Secret?
-    /// Tokens with a name of their own besides it.
-    package var tokens: [NamedToken] = []
-    /// Nil speaks plain HTTP.
-    package var tls: TLSSettings?
-    /// For the commands that talk to the listener.
-    package var client = ClientSettings()
+    /// How a listener speaks TLS, by the name it has in reports; nil speaks none.
+    package func tls(of listener: String) -> TLSSettings? {
+        switch listener {
+        case "admin": admin.tls
+        case DeviceTLS.listener: tls?.settings
+        default: nil
+        }
+    }
 
-    package struct ClientSettings: Sendable, Equatable {
-        /// Trusted in place of the system's.
-        package var authorities: String?
-        /// What the command shows where certificates of clients are asked for.
-        package var certificate: TLSSettings.Certificate?
+    package var queueBounds: QueueBounds {
+        QueueBounds(
+            bytesMax: queue.bytesMax,
+            ageMax: queue.ageMax,
+            freeBytesMin: queue.freeBytesMin,
+            deadLetterAgeMax: queue.deadLetterAgeMax,
+            streamsMax: queue.streamsMax,
+            senders: devices.senders.count
+        )
+    }
+
+    package var queueRules: [String: DestinationRules] {
+        Dictionary(
+            destinations.map { ($0.name, $0.queueRules) },
+            uniquingKeysWith: { first, _ in first }
+        )
     }
 }
 
-package struct QueueSettings: Sendable, Equatable {
-    package var bytesMax = 4 << 30
-    package var ageMax: Duration = .seconds(7 * 86_400)
-    package var durability = Durability.full
-    package var freeBytesMin = 256 << 20
-    package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
-    /// Different streams that may wait at a time.
-    package var streamsMax = 100_000
-    /// For destinations that say nothing of their own.
-    package var overflow = DestinationRules.Overflow.reject
-    package var freshPercent = 0
-}
-
-package struct DeviceSettings: Sendable, Equatable {
-
-    package init() {}
-    /// How repeated requests are recognised; with either at 0 none are.
-    package struct Duplicates: Sendable, Equatable {
-        package var window: Duration = .seconds(86_400)
-        package var max = 200_000
-    }
-
-    /// How requests may be signed with a key, besides SLS's own way.
-    package struct HMAC: Sendable, Equatable {
-        /// So far the signed time may be from ours, either way.
-        package var window: Duration = .seconds(300)
-        /// So many are remembered at a time; beyond, what is signed gets 503.
-        package var noncesMax = 200_000
-    }
-
-    /// Who may send; everybody, with none of them.
-    package var keys: [DeviceKey] = []
-    package var hmac = HMAC()
-    /// Nil takes none.
-    package var tokens: DeviceTokens?
-    /// Of pages that may send, unless a key says otherwise.
-    package var origins = OriginList.any
-    /// Names of headers that pages may send besides those that clients are known to, in lower case.
-    package var corsHeaders: [String] = []
-    /// Which clients' paths there are.
-    package var accepted = AcceptedDialects.all
-    package var duplicates = Duplicates()
-    /// What each address may send, whoever it is.
-    package struct PerAddress: Sendable, Equatable {
-        package var rate: Allowance?
-        package var bytes: Allowance?
-        /// The address book has this many pages; each needs room for one address.
-        package static let addressesMin = 64
-
-        /// So many are remembered.
-        package var addressesMax = 65_536
-    }
-
-    package var perAddress = PerAddress()
-    /// Those in front of the listeners.
-    package var proxies = ProxyTrust.Rules()
-}
-
-package struct LogSettings: Sendable, Equatable {
+/// The group `log`.
+package struct LogSettings: SettingGroup, Sendable, Equatable {
     package var level = Journal.Level.info
     /// Absent, it follows from whether standard error is a terminal.
     package var format: Journal.Format?
-}
 
-package struct LimitSettings: Sendable, Equatable {
-
-    package init() {}
-    package var http = HTTPServer.Limits()
-    package var bodyBytes = 10 << 20
-    package var inflatedBytes = 10 << 20
-    /// Bytes of content for each byte on the wire.
-    package var inflateRatio = InflateLimit().ratio
-    package var json = LogLimits()
-    /// What delivery keeps in memory for all destinations together.
-    package var deliveryBytes = DeliveryMemory.usualMax
-}
-
-extension DeviceSettings {
-    /// Who may send what, by names that are no one else's.
-    package var senders: [(name: String, rules: SenderRules)] {
-        let ofTokens = tokens.map { Array(zip($0.names, $0.senders)) } ?? []
-        return keys.map { ($0.name, $0.rules) } + ofTokens
+    static var settings: [Setting<LogSettings>] {
+        Setting(
+            "format",
+            \.format,
+            Kind<Journal.Format?>.choice(["auto": nil, "json": .json, "text": .text]),
+            reload: .atRestart
+        ) { "`json`, `text`, or `auto`: text on a terminal" }
+        Setting(
+            "level",
+            \.level,
+            .choice(["debug": .debug, "info": .info, "warning": .warning, "error": .error]),
+            from: Override(option: "--log-level", variable: "SLUICE_LOG_LEVEL")
+        ) { "`debug`, `info`, `warning` or `error`" }
     }
+}
+
+/// The environment's variables, some of which are secrets: printing them shows their names only.
+package struct HiddenEnvironment: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    package let variables: [String: String]
+
+    package init(_ variables: [String: String] = [:]) {
+        self.variables = variables
+    }
+
+    package var description: String { "\(variables.keys.sorted())" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

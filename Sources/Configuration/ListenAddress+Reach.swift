@@ -1,4 +1,4 @@
-import Net
+package import Net
 
 extension ListenAddress {
     /// Whether only this machine can reach it.
@@ -16,4 +16,15 @@ extension ListenAddress {
     }
 
     private var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+
+    /// An address that somebody on this machine can use.
+    package var reachable: ListenAddress {
+        // Which family a socket for all addresses is of, its own kernel decides; v4 reaches it in any case.
+        if isEverywhere { return ListenAddress(host: "127.0.0.1", port: port) }
+        return switch host {
+        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)
+        case "::": ListenAddress(host: "::1", port: port)
+        default: self
+        }
+    }
 }

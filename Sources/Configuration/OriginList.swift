@@ -1,3 +1,5 @@
+import Net
+
 /// Which pages may send, by what browsers call their origin (RFC 6454 section 6.1): "https://app.example.com", with
 /// its port where that is not the scheme's own, "https://*.example.com" for each name of one more label, "null" for
 /// pages out of files, "*" for all.
@@ -70,5 +72,65 @@ extension UInt8 {
             true
         default: false
         }
+    }
+}
+
+extension Kind<String> {
+    /// The origin of pages; see `OriginList`.
+    static var origin: Kind {
+        Kind(wants: "an origin such as https://app.example.com") { written throws(Mismatch) in
+            if written == "*" || written == "null" { return written }
+            // Browsers write it so.
+            let text = written.lowercased()
+            let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, isScheme(parts[0]), let problem = problem(parts[0], parts[1])
+            else {
+                throw Mismatch(
+                    "\(quoted(written)) is not an origin; write one such as https://app.example.com, "
+                        + "https://*.example.com, http://localhost:3000 or null"
+                )
+            }
+            guard problem.isEmpty else { throw Mismatch("\(quoted(written)) \(problem)") }
+            return text
+        }
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        guard let first = text.first, first.isASCII, first.isLetter else { return false }
+        return text.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "-" || $0 == ".")
+        }
+    }
+
+    /// What is wrong with an authority; empty when nothing is, nil when it is none.
+    private static func problem(_ scheme: Substring, _ authority: Substring) -> String? {
+        if authority.hasSuffix("/") { return "ends in a slash; origins have no path" }
+        var host = authority
+        if let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") {
+            let port = authority[authority.index(after: colon)...]
+            guard let number = UInt16(port), "\(number)" == port, number > 0 else { return nil }
+            let own: [Substring: UInt16] = ["http": 80, "https": 443]
+            if own[scheme] == number {
+                return "has the port of its scheme, which browsers leave out; leave it out"
+            }
+            host = authority[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            let address = IPAddress(String(host.dropFirst().dropLast()))
+            return address.map { $0.isV4 ? "has a v4 address in brackets" : "" }
+        }
+        if host.hasPrefix("*.") { host = host.dropFirst(2) }
+        if host.contains("*") {
+            return "has a * that is not the whole first label; write https://*.example.com"
+        }
+        let isHost = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isHost && !host.isEmpty && host.utf8.count <= 253 ? "" : nil
     }
 }

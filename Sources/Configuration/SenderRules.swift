@@ -1,5 +1,5 @@
-/// What a sender may, however it showed who it is.
-package struct SenderRules: Sendable, Equatable {
+/// What a sender may do, however it proves who it is: the same settings in `devices.keys` and `devices.jwt.keys`.
+package struct SenderRules: SettingGroup, Sendable, Equatable {
     /// Where it may send; nil is everywhere.
     package var destinations: Set<String>?
     /// Requests that bring logs.
@@ -19,5 +19,47 @@ package struct SenderRules: Sendable, Equatable {
         self.rate = rate
         self.bytes = bytes
         self.origins = origins
+    }
+
+    init() { self.init(destinations: nil) }
+
+    private static var destination: Kind<String> { .text(upTo: 64) }
+
+    static var settings: [Setting<SenderRules>] {
+        Setting(
+            "destinations",
+            \.destinations,
+            listOf: destination,
+            1...64,
+            default: "all",
+            as: { Set($0) }
+        ) { "the allowed destinations" }
+        Setting("rate", \.rate, Allowance.requests) {
+            "[budget](budgets.md) of requests of all senders with this key together: `200/s`"
+        }
+        Setting("bytes", \.bytes, Allowance.bytes) {
+            "[budget](budgets.md) of bytes of all senders with this key together: `2MiB/s`"
+        }
+        Setting(
+            "origins",
+            \.origins,
+            listOf: .origin,
+            1...OriginList.countMax,
+            default: "`devices.cors.origins`",
+            as: { OriginList($0) }
+        ) { "origins of web pages that may use it, in place of those" }
+    }
+
+    func check(_ section: borrowing Section) {
+        let known = section.report.destinationNames
+        for destination in section.readableItems("destinations", Self.destination)
+        where !known.contains(destination) {
+            let meant = nearMiss(destination, among: known.sorted())
+            section.problem(
+                "destinations",
+                "there is no destination \(quoted(destination))"
+                    + (meant.map { "; did you mean \($0)?" } ?? "")
+            )
+        }
     }
 }

@@ -31,40 +31,67 @@ package struct SenderStamps: Sendable, Equatable {
     package var isEmpty: Bool { labels.isEmpty }
 }
 
-extension SenderStamps {
-    /// The group `stamp` of a destination. `tags` are the operator's own.
-    static func read(_ section: consuming Section, tags: [String]) -> SenderStamps {
-        var stamps = SenderStamps()
-        for fact in Fact.allCases {
-            let key = fact.rawValue
-            guard let written = section.value(key, .stampName) else { continue }
-            let isTag = written.hasPrefix(Label.tagPrefix)
-            let name = isTag ? String(written.dropFirst(Label.tagPrefix.utf8.count)) : written
-            if let other = stamps.labels.first(where: { $0.name == name }) {
-                section.problem(
-                    key,
-                    "\(quoted(name)) is what \(other.fact.rawValue) is called; give each a name of its own"
-                )
-            }
-            if tags.contains(name) {
-                section.problem(
-                    key,
-                    "\(quoted(name)) is in tags too, which say what the operator knows; choose another name"
-                )
-            }
-            stamps.labels.append(Label(fact: fact, name: name, isTag: isTag))
+extension SenderStamps: SettingGroup {
+    static var settings: [Setting<SenderStamps>] {
+        Fact.allCases.map { fact in
+            Setting(fact.rawValue, \.[fact], Label.kind) { fact.help }
         }
-        section.refuseOthers()
-        return stamps
+    }
+
+    func check(_ section: borrowing Section) {
+        for (index, label) in labels.enumerated() {
+            guard let other = labels[..<index].first(where: { $0.name == label.name }) else {
+                continue
+            }
+            section.problem(
+                label.fact.rawValue,
+                "\(quoted(label.name)) is what \(other.fact.rawValue) is called; give each a name of its own"
+            )
+        }
+    }
+
+    /// The label of a fact, as the configuration has it.
+    private subscript(fact: Fact) -> String? {
+        get { labels.first { $0.fact == fact }?.written }
+        set {
+            labels.removeAll { $0.fact == fact }
+            if let newValue { labels.append(Label(fact, newValue)) }
+        }
     }
 }
 
-extension Kind<String> {
+extension SenderStamps.Fact {
+    fileprivate var help: String {
+        switch self {
+        case .clientIP:
+            """
+            the client's address, through trusted proxies. A stamp is a fact about the sender that the \
+            gateway verified; its value here is the name of a field, or of a `__tag__:` tag: \
+            `{ client_ip: __client_ip__, key: device_key }`. Devices cannot set these themselves, see \
+            [devices](devices.md#stamps)
+            """
+        case .key: "the name of the key in `devices.keys`, or `jwt:KID`"
+        case .subject: "`sub` of the token"
+        case .certificate: "the first name in the client's certificate, with its kind"
+        case .receipt: "the answer's `x-log-requestid`"
+        }
+    }
+}
+
+extension SenderStamps.Label {
+    fileprivate init(_ fact: SenderStamps.Fact, _ written: String) {
+        self.fact = fact
+        isTag = written.hasPrefix(Self.tagPrefix)
+        name = isTag ? String(written.dropFirst(Self.tagPrefix.utf8.count)) : written
+    }
+
     /// The name of a field, or `__tag__:` and that of a tag.
-    fileprivate static var stampName: Kind {
-        Kind(wants: "the name of a field, or __tag__: and the name of a tag") {
-            text throws(Mismatch) in
-            let prefix = SenderStamps.Label.tagPrefix
+    fileprivate static var kind: Kind<String> {
+        Kind(
+            wants: "the name of a field, or __tag__: and the name of a tag",
+            show: { .text($0) }
+        ) { text throws(Mismatch) in
+            let prefix = tagPrefix
             let name = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.utf8.count)) : text
             // A field of this name is withheld with its tag's prefix, too, and SLS takes 128 bytes.
             guard !name.isEmpty, prefix.utf8.count + name.utf8.count <= 128 else {

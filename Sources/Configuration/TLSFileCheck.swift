@@ -11,13 +11,7 @@ struct TLSFileCheck {
         let key: String
     }
 
-    private let group: (place: ConfigurationProblem.Place, key: String)
     private var origins: [Origin] = []
-
-    /// The group that names the files.
-    init(place: ConfigurationProblem.Place, key: String) {
-        group = (place, key)
-    }
 
     /// Remembers where a file is named, and what for.
     mutating func note(_ file: String, _ role: Role, _ key: String, of section: borrowing Section) {
@@ -31,8 +25,9 @@ struct TLSFileCheck {
     func run(
         _ pairs: [TLSSettings.Certificate],
         _ version: TLSSettings.Version,
-        _ report: ProblemReport
+        of section: borrowing Section
     ) {
+        let report = section.report
         var unsound: Set<String> = []
         for origin in origins {
             do throws(TLSError) {
@@ -55,8 +50,8 @@ struct TLSFileCheck {
                     origins.first { $0.file == file && [.certificate, .key].contains($0.role) }
                 }
                 report.add(
-                    origin?.place ?? group.place,
-                    key: origin?.key ?? group.key,
+                    origin?.place ?? section.ownPlace,
+                    key: origin?.key ?? section.path,
                     error.description
                 )
             }

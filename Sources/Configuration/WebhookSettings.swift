@@ -1,20 +1,60 @@
 package import Crypto
 package import SLS
 
-/// Who is told, by a POST, when a credential is not well.
-package struct WebhookSettings: Sendable, Equatable {
-    /// Absent, nobody is.
+/// The group `webhook`: who is told, by a POST, when a credential is not well.
+package struct WebhookSettings: SettingGroup, Sendable, Equatable {
+    /// Absent, nothing is posted.
     package var address: WebhookAddress?
-    /// Whether it may be told without TLS to other machines.
-    package var isPlainAllowed = false
     /// The value of the header of that name.
     package var authorization: Secret?
+    /// Lets messages go to other machines without TLS.
+    package var isPlainAllowed = false
     /// How long one attempt may take.
     package var timeout: Duration = .seconds(10)
     /// What flaps is told that often at most: of each credential, each kind of event.
     package var interval: Duration = .seconds(300)
 
     package init() {}
+
+    static var settings: [Setting<WebhookSettings>] {
+        Setting("url", \.address, WebhookAddress.kind, default: "none: no message") {
+            """
+            `https://hooks.example.com/sluice?token=…`; only scheme, host and port are ever shown. \
+            Plain `http://` on this machine only
+            """
+        }
+        Setting("authorization", \.authorization, .headerValue) {
+            "the value of that header, best from `${file:…}`: `Bearer …`"
+        }
+        Setting("plain_http", \.isPlainAllowed, .boolean) {
+            """
+            `true` lets it go to other machines without TLS, where others on the way can read and \
+            change it, the authorization too
+            """
+        }
+        Setting("timeout", \.timeout, .duration(.milliseconds(100) ... .seconds(60))) {
+            "for one attempt, from `100ms` to `60s`"
+        }
+        Setting("interval", \.interval, .duration(.seconds(10) ... .seconds(86_400))) {
+            """
+            for each credential, each event is posted once per interval at most, even if it flaps; \
+            from `10s`
+            """
+        }
+    }
+
+    func check(_ section: borrowing Section) {
+        if let place = address?.place, place.scheme == .http, !place.isLoopback, !isPlainAllowed {
+            section.problem(
+                "url",
+                "goes to another machine without TLS, where whoever is on the way reads and changes it; "
+                    + "use https, or set webhook.plain_http: true where you trust that network"
+            )
+        }
+        if section.has("authorization"), !section.has("url") {
+            section.problem("authorization", "is of no use without webhook.url")
+        }
+    }
 }
 
 /// A URL whose path and query may carry a token: printing it shows scheme, host and port.
@@ -26,6 +66,12 @@ package struct WebhookAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension WebhookAddress {
+    static var kind: Kind<WebhookAddress> {
+        Kind(wants: "a URL such as https://hooks.example.com/sluice") { text throws(Mismatch) in
+            try WebhookAddress(parsing: text)
+        }
+    }
+
     /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without repeating it.
     init(parsing text: String) throws(Mismatch) {
         let example = "write it as https://hooks.example.com/sluice"

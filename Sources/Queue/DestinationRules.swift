@@ -46,7 +46,13 @@ package struct PacketLimits: Sendable, Equatable {
     package var logs = 4096
     package var age: Duration = .seconds(1)
 
-    package init(rawBytes: Int = 1 << 20, logs: Int = 4096, age: Duration = .seconds(1)) {
+    package init() {}
+
+    package init(
+        rawBytes: Int = PacketLimits().rawBytes,
+        logs: Int = PacketLimits().logs,
+        age: Duration = PacketLimits().age
+    ) {
         self.rawBytes = rawBytes
         self.logs = logs
         self.age = age

@@ -206,7 +206,7 @@ enum DeliveryFigures {
         ]
     )
 
-    /// At most `logstores_max` of each destination.
+    /// At most `max_logstores` of each destination.
     static let logstores = FigureGroup<QueueStatus.Outlet>(
         .logstores,
         by: ["destination", "logstore"],

@@ -17,7 +17,7 @@ enum Help {
           sandbox    run an SLS look-alike
           fsck       check a whole queue and report damage
           backup     copy the queue into a file, even while the gateway runs
-          help       describe a command; help metrics lists the metrics
+          help       describe a command; help metrics and help settings list all of them
           --version  print the version
 
         Commands for a running gateway:

@@ -94,7 +94,7 @@ extension GatewayConfiguration {
         var inputs = described
         inputs.readsCertificates = false
         let report = ProblemReport(inputs)
-        let document = document(report)
+        let document = report.document()
         guard report.problems.isEmpty else { throw report.sorted }
         var file = Section(document, path: "", report: report)
         let named = file.value("data_dir", .path, dataDirectorySource)

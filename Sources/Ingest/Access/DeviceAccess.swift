@@ -30,11 +30,11 @@ final class DeviceAccess: Sendable {
             fetched: fetched
         )
         origins = OriginRules(
-            common: settings.origins,
+            common: settings.cors.origins,
             own: settings.senders.map { $0.rules.origins }
         )
         accepted = settings.accepted
-        preflightHeaders = PreflightHeaders(settings.accepted, settings.corsHeaders)
+        preflightHeaders = PreflightHeaders(settings.accepted, settings.cors.headers)
         addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
         proxies = settings.proxies.ranges
     }

@@ -17,7 +17,7 @@ extension Refusal {
             case .destinationFull:
                 "the queue of this destination is full; keep the logs and send them again later"
             case .tooManyLogstores:
-                "no room for one more logstore; see destinations.*.logstores_max"
+                "no room for one more logstore; see destinations.*.max_logstores"
             case .tooManyStreams:
                 "the queue holds as many streams (sets of topic, source and tags) as queue.max_streams "
                     + "allows; keep the logs and send them again later"

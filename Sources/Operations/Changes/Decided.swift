@@ -28,7 +28,10 @@ package struct Decided: Sendable, Equatable {
             } else if name.hasPrefix(Self.destinationStart) {
                 let destination = String(name.dropFirst(Self.destinationStart.count))
                 do {
-                    settings[destination] = try DecidedSettings(json: value)
+                    settings[destination] = try DecidedSettings(
+                        json: value,
+                        renamed: Destination.formerKeys
+                    )
                 } catch {
                     unreadable.append(name)
                 }

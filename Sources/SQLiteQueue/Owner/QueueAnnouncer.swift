@@ -90,7 +90,7 @@ struct QueueAnnouncer {
             "batches are refused: too many logstores have logs in the queue",
             [
                 "destination": destination.name, "limit": destination.rules.logstoresMax,
-                "remedy": "see which take none, or raise the destination's logstores_max",
+                "remedy": "see which take none, or raise the destination's max_logstores",
             ]
         )
     }

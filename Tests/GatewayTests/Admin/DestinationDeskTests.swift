@@ -109,10 +109,13 @@ import Testing
             trial,
             "PATCH",
             Self.path,
-            #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0}}"#
+            #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0},"logstores_max":5}"#
         )
         #expect(answer.status == 400)
-        for part in ["destinations.default.concurrency", "colour: unknown key", "packet.logs"] {
+        for part in [
+            "destinations.default.concurrency", "colour: unknown key", "packet.logs",
+            "logstores_max: is called max_logstores now",
+        ] {
             #expect(answer.text.contains(part), "\(part) in \(answer.text)")
         }
         #expect(try settings(try ask(trial, "GET"))["topic"] as? String == "")

@@ -171,7 +171,8 @@ import Testing
             "Credential.properties.state",
             lists: CredentialStatus.State.allCases.map(\.rawValue)
         )
-        let stamps = value(at: "components.schemas.DestinationPatch.properties.stamp.properties")
+        let patch = value(at: "components.schemas.DestinationPatch.properties.stamp.anyOf")
+        let stamps = (patch as? [[String: Any]])?.first?["properties"]
         let facts = try #require(stamps as? [String: Any]).keys
         #expect(Set(facts) == Set(SenderStamps.Fact.allCases.map(\.rawValue)))
         let tags = value(at: "components.schemas.StreamQueue.properties.tags.maxItems")

@@ -88,7 +88,7 @@ import Testing
         end.queue.say(.tooManyLogstores, for: Outlet(destination: "any", logstore: "xx"))
         let crowded = try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other)
         #expect(crowded.status == 503)
-        #expect(crowded.text.contains("logstores_max"))
+        #expect(crowded.text.contains("max_logstores"))
     }
 
     @Test("A queue that fails with the batch in hand is 503 too")

@@ -200,14 +200,14 @@ import Testing
 
     @Test("A list for all counts without keys, and a reload replaces it at once")
     func reloaded() throws {
-        let trial = try TryOut { $0.devices.origins = OriginList(["https://app.example.com"]) }
+        let trial = try TryOut { $0.devices.cors.origins = OriginList(["https://app.example.com"]) }
         func status(_ origin: String) throws -> Int {
             try trial.devices.post("/logs/hello", Self.body, ["origin": origin]).status
         }
         #expect(try status("https://app.example.com") == 200)
         #expect(try status("https://web.example.com") == 403)
         var new = trial.gateway.configuration.withLock { $0 }
-        new.devices.origins = OriginList(["https://web.example.com"])
+        new.devices.cors.origins = OriginList(["https://web.example.com"])
         trial.gateway.reload(new)
         #expect(try status("https://app.example.com") == 403)
         #expect(try status("https://web.example.com") == 200)

@@ -1,0 +1,91 @@
+/// What the configuration says of one destination. What could be read stands here even where the rest is wrong, so
+/// checks between settings do not wait for it.
+struct DescribedDestination {
+    private static let noDestination =
+        "no destination: describe one in a file given with --config, set SLUICE_ENDPOINT, "
+        + "SLUICE_PROJECT and SLUICE_LOGSTORE, or try without an account: sluice serve --sandbox"
+
+    let name: String
+    private let place: ConfigurationProblem.Place
+    private var project: String?
+    private var logstore: Destination.Logstore?
+    /// Nil when it could not be read.
+    private(set) var credential: String?
+    private(set) var credentialPlace: ConfigurationProblem.Place
+    /// Nil when something in it is missing, which is reported.
+    private(set) var destination: Destination?
+
+    /// The group `destinations`.
+    static func readAll(_ group: consuming Section, queue: QueueSettings) -> [DescribedDestination]
+    {
+        let report = group.report
+        let names = group.names.isEmpty ? ["default"] : group.names
+        // The environment speaks of the default destination, and makes one where there is none.
+        let defaultName = names.contains("default") ? "default" : names[0]
+        let sources = [
+            Destination.endpointSource, Destination.projectSource, Destination.logstoreSource,
+        ]
+        if group.names.isEmpty, !report.inputs.isSandboxed,
+            !sources.contains(where: { report.inputs.override($0) != nil })
+        {
+            report.add(.whole, noDestination)
+            group.refuseOthers()
+            return []
+        }
+        var found: [DescribedDestination] = []
+        for name in names {
+            if !isNameOfLetters(name) {
+                group.problem(name, "a name has 1 to 64 letters, digits, '-', '_' and '.'")
+            }
+            let place = group.place(of: name)
+            var section = group.section(name)
+            section.takesOverrides = name == defaultName
+            if let decided = report.inputs.decided[name] { section.overlay(decided) }
+            found.append(DescribedDestination(name, place, section, queue: queue))
+        }
+        group.refuseOthers()
+        refuseTwins(found, report)
+        return found
+    }
+
+    private init(
+        _ name: String,
+        _ place: ConfigurationProblem.Place,
+        _ given: consuming Section,
+        queue: QueueSettings
+    ) {
+        var section = given
+        self.name = name
+        self.place = place
+        credentialPlace = section.has("credential") ? section.place(of: "credential") : place
+        var destination = Destination(name: name)
+        destination.backlog.overflow = queue.overflow
+        destination.backlog.freshPercent = queue.freshPercent
+        let read = destination.readSettings(&section)
+        destination.complete(section, given: read, queue: queue)
+        if read.contains("project") { project = destination.project }
+        if read.contains("logstore") { logstore = destination.logstore }
+        if read.contains("credential") || !section.has("credential") {
+            credential = destination.credential
+        }
+        if read.isSuperset(of: ["endpoint", "project", "logstore"]) {
+            self.destination = destination
+        }
+        section.refuseOthers()
+    }
+
+    /// Two destinations for the same project and logstore: no request could tell them apart.
+    private static func refuseTwins(_ found: [DescribedDestination], _ report: ProblemReport) {
+        for (index, one) in found.enumerated() {
+            guard let project = one.project, let logstore = one.logstore else { continue }
+            let twin = found[..<index].first { $0.project == project && $0.logstore == logstore }
+            guard let twin else { continue }
+            report.add(
+                one.place,
+                key: "destinations.\(one.name)",
+                "has the project and logstore of \(twin.name), "
+                    + "so nothing would ever reach it"
+            )
+        }
+    }
+}

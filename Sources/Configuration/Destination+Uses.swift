@@ -1,0 +1,108 @@
+package import Delivery
+package import JSON
+import Queue
+import System
+
+// A destination in the words of the rooms that use it.
+extension Destination {
+    /// What SLS takes in one request, before compression.
+    static let requestBytesMax = 10 << 20
+
+    /// Topic, source, tags and pack id of a packet: those of devices have a bound of 8 KiB.
+    private var endingBytesMax: Int {
+        labels.tags.reduce(32 << 10) { $0 + $1.key.utf8.count + $1.value.utf8.count + 16 }
+    }
+
+    /// The logs of a packet: what ends it is in SLS's limit, too.
+    var packetLimits: PacketLimits {
+        var limits = transfer.packet
+        limits.rawBytes = max(1, min(limits.rawBytes, Self.requestBytesMax - endingBytesMax))
+        return limits
+    }
+
+    var queueRules: DestinationRules {
+        var rules = DestinationRules(packet: packetLimits)
+        if case .named(let name) = logstore { rules.logstore = name }
+        rules.bytesMax = backlog.bytesMax
+        rules.ageMax = backlog.ageMax
+        rules.overflow = backlog.overflow
+        rules.freshPercent = backlog.freshPercent
+        rules.logstoresMax = backlog.logstoresMax
+        rules.lanes = transfer.lanes
+        rules.lateLogs = intake.lateLogs
+        return rules
+    }
+
+    /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out with
+    /// the tags of the day it was accepted.
+    package var deliverySettings: DestinationSettings {
+        var settings = DestinationSettings(
+            name: name,
+            endpoint: endpoints[0],
+            project: project,
+            credential: credential,
+            signature: signature,
+            region: region,
+            compression: transfer.compression
+        )
+        settings.endpoints = endpoints
+        settings.concurrency = transfer.concurrency
+        settings.dropUnauthorized = transfer.dropsUnauthorized
+        settings.transport.connectTimeout = transfer.connectTimeout
+        settings.transport.sendTimeout = transfer.sendTimeout
+        settings.transport.stallTimeout = transfer.stallTimeout
+        settings.clockOffset = transfer.clockOffset
+        settings.transport.proxy = transfer.proxy
+        settings.transport.certificateAuthorities = transfer.certificateFile
+        return settings
+    }
+
+    /// What an operator chose here that changes what happens to logs, in words.
+    var particulars: [String] {
+        var lines: [String] = []
+        if transfer.lanes > 0 {
+            lines.append("each log exactly once, \(transfer.lanes) lanes for a logstore")
+        }
+        if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
+        if transfer.dropsUnauthorized {
+            lines.append("logs that SLS refuses for lack of rights are dropped and counted")
+        }
+        switch intake.lateLogs {
+        case .rewrite: break
+        case .drop: lines.append("logs too old for SLS are dropped and counted")
+        case .deadLetter: lines.append("logs too old for SLS become dead letters")
+        }
+        if intake.oversize == .deadLetter { lines.append("oversized logs become dead letters") }
+        switch intake.foldTags {
+        case .none: break
+        case .all: lines.append("devices' tags become fields of their logs")
+        case .named(let names):
+            lines.append(
+                "devices' tags \(names.joined(separator: ", ")) become fields of their logs"
+            )
+        }
+        if intake.keepsPackID { lines.append("devices' pack ids are kept") }
+        if !intake.stamps.isEmpty {
+            let stamps = intake.stamps.labels.map { "\($0.fact.rawValue) as \($0.written)" }
+            lines.append("logs are stamped with \(stamps.joined(separator: ", "))")
+        }
+        var bounds = [
+            backlog.bytesMax.map { "up to \(sizeText($0))" },
+            backlog.ageMax.map { "for \(durationText($0))" },
+        ].compactMap(\.self)
+        if backlog.overflow == .dropOldest { bounds.append("the oldest dropped when full") }
+        if backlog.freshPercent > 0 {
+            bounds.append("\(backlog.freshPercent)% for fresh logs")
+        }
+        if !bounds.isEmpty { lines.append("queued " + bounds.joined(separator: ", ")) }
+        return lines
+    }
+}
+
+extension JSONWriter {
+    /// The settings of a destination, as the configuration file has them.
+    package mutating func settings(_ destination: Destination) {
+        member("name", destination.name)
+        for each in destination.shown { member(each.key, each.value) }
+    }
+}

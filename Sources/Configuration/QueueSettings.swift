@@ -1,0 +1,68 @@
+package import Queue
+
+/// The group `queue`.
+package struct QueueSettings: SettingGroup, Sendable, Equatable {
+    package var bytesMax = 4 << 30
+    package var ageMax: Duration = .seconds(7 * 86_400)
+    /// For destinations that say nothing of their own.
+    package var overflow = DestinationRules.Overflow.reject
+    package var freshPercent = 0
+    package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
+    /// Different streams that may wait at a time.
+    package var streamsMax = 100_000
+    package var durability = Durability.full
+    package var freeBytesMin = 256 << 20
+
+    static var settings: [Setting<QueueSettings>] {
+        Setting("max_bytes", \.bytesMax, bytes) {
+            "stored bytes, dead letters included; beyond, devices get 503 and keep their data"
+        }
+        Setting("max_age", \.ageMax, age) {
+            "logs that waited longer are dropped and counted as expired, even after failed attempts"
+        }
+        Setting("overflow", \.overflow, overflow, reload: .silent) {
+            """
+            default for [destinations](destinations.md#what-may-wait-for-it) that do not set it
+            """
+        }
+        Setting("fresh_first", \.freshPercent, freshPercent, reload: .silent) { "likewise" }
+        Setting("dead_letter_age", \.deadLetterAgeMax, age) {
+            "older dead letters are dropped and counted as expired"
+        }
+        Setting("max_streams", \.streamsMax, .count(1...1_000_000)) {
+            """
+            different streams (logs of one topic, source and set of tags) that may wait at a time; \
+            shared by destinations and [device keys](budgets.md#shares); beyond, devices that would \
+            need one more get 503 and keep their data, see `fold_tags`
+            """
+        }
+        // It belongs to the connection that is open.
+        Setting(
+            "durability",
+            \.durability,
+            .choice(["full": .full, "normal": .normal]),
+            reload: .atRestart
+        ) {
+            """
+            `full` syncs each commit; `normal` survives a crash, and loses the last moments in a power \
+            cut ([how much](disaster-recovery.md))
+            """
+        }
+        Setting("min_free_bytes", \.freeBytesMin, .size(0...1 << 50)) {
+            "free space on the file system that is left to others"
+        }
+    }
+
+    // Destinations have these settings too.
+
+    static var bytes: Kind<Int> { .size(1 << 20...1 << 50) }
+
+    static var age: Kind<Duration> { .duration(.seconds(60) ... .seconds(86_400 * 365)) }
+
+    static var overflow: Kind<DestinationRules.Overflow> {
+        .choice(["reject": .reject, "drop_oldest": .dropOldest])
+    }
+
+    /// Beyond 90% a backlog might never end.
+    static var freshPercent: Kind<Int> { .percent(upTo: 90) }
+}

@@ -1,0 +1,118 @@
+import System
+
+/// One thing that is wrong with the configuration: where, which setting, and what would be right.
+package struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Place: Hashable, Sendable {
+        case file(String, line: Int)
+        /// The name of an environment variable.
+        case environment(String)
+        /// A command line option, with its dashes.
+        case option(String)
+        /// What an operator decided while the gateway ran.
+        case decided
+        /// What follows from all of it together.
+        case whole
+    }
+
+    package let place: Place
+    /// The path of the setting, as in "destinations.app.endpoint"; empty where it is none.
+    package let key: String
+    package let text: String
+
+    /// "sluice.yaml:7: queue.max_bytes: …"
+    package var description: String {
+        let start =
+            switch place {
+            case .file(let path, let line): "\(path):\(line): "
+            case .environment(let name): "environment: \(name): "
+            case .option(let name): "\(name): "
+            case .decided, .whole: ""
+            }
+        // An option or variable names the setting itself.
+        if case .environment = place { return start + text }
+        if case .option = place { return start + text }
+        return start + (key.isEmpty ? "" : "\(key): ") + text
+    }
+}
+
+/// Everything that is wrong, in the order of the file.
+package struct ConfigurationProblems: Error, Equatable, Sendable, CustomStringConvertible {
+    package let problems: [ConfigurationProblem]
+
+    package var description: String {
+        problems.map(\.description).joined(separator: "\n")
+    }
+}
+
+/// Collects everything that is wrong while a configuration is read.
+package final class ProblemReport {
+    let inputs: ConfigurationInputs
+    let file: String
+    let substitution: Substitution
+    package private(set) var problems: [ConfigurationProblem] = []
+    /// Names that senders may be bound to; set before the groups that refer to them are read.
+    var destinationNames: Set<String> = []
+    /// Devices' certificates are checked, so their names can be known.
+    var clientsHaveNames = false
+
+    package init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+        file = inputs.path ?? ""
+        substitution = Substitution(environment: inputs.environment)
+    }
+
+    /// The document that the inputs name; nil without one, and where it cannot be read, which is reported.
+    package func document() -> YAMLNode? {
+        guard let path = inputs.path else { return nil }
+        do {
+            let content =
+                try inputs.content ?? fileContent(path, bytesMax: YAMLLimits().bytes)
+            return try YAMLDocument.read(content)
+        } catch let error as YAMLError {
+            add(line: error.line, key: "", error.reason)
+        } catch let error as FileProblem {
+            add(.whole, "the configuration file \(path) cannot be read: \(error.reason)")
+        } catch {}
+        return nil
+    }
+
+    func add(line: Int, key: String, _ text: String) {
+        add(place(line), key: key, text)
+    }
+
+    func place(_ line: Int) -> ConfigurationProblem.Place {
+        line == YAMLNode.decidedLine ? .decided : .file(file, line: line)
+    }
+
+    func add(_ place: ConfigurationProblem.Place, key: String = "", _ text: String) {
+        problems.append(.init(place: place, key: key, text: text))
+    }
+
+    /// A setting with this path is wrong already: what depends on its value cannot be judged.
+    func hasProblem(with key: String) -> Bool { problems.contains { $0.key == key } }
+
+    /// Takes over the problems of options and variables that are set. They can be judged without the file.
+    func add(ofInputs other: ProblemReport) {
+        for problem in other.problems {
+            switch problem.place {
+            case .option: problems.append(problem)
+            case .environment(let name) where inputs.variable(name) != nil: problems.append(problem)
+            default: break
+            }
+        }
+    }
+
+    /// By line, and without the repetitions that aliases bring.
+    package var sorted: ConfigurationProblems {
+        func line(_ problem: ConfigurationProblem) -> Int {
+            if case .file(_, let line) = problem.place { line } else { 0 }
+        }
+        var seen: Set<ConfigurationProblem> = []
+        return ConfigurationProblems(
+            problems: problems.enumerated()
+                .sorted { (line($0.element), $0.offset) < (line($1.element), $1.offset) }
+                .map(\.element)
+                .filter { seen.insert($0).inserted }
+        )
+    }
+}

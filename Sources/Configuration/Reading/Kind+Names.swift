@@ -1,0 +1,168 @@
+import Crypto
+import Delivery
+import Net
+import SLS
+
+extension Kind<ListenAddress> {
+    static var listenAddress: Kind {
+        Kind(wants: "an address such as 0.0.0.0:8080", show: { .text("\($0)") }) {
+            text throws(Mismatch) in
+            do throws(ListenAddressError) {
+                return try ListenAddress(parsing: text)
+            } catch {
+                throw Mismatch(error.description)
+            }
+        }
+    }
+}
+
+extension Kind<AddressRange> {
+    static var addressRange: Kind {
+        Kind(wants: "a range of addresses such as 10.0.0.0/8") { text throws(Mismatch) in
+            do throws(AddressRangeError) {
+                return try AddressRange(parsing: text)
+            } catch {
+                throw Mismatch("\(quoted(text)) \(error.description)")
+            }
+        }
+    }
+}
+
+extension Kind<Endpoint> {
+    static var endpoint: Kind {
+        Kind(
+            wants: "an endpoint such as https://cn-hangzhou.log.aliyuncs.com",
+            show: { .text("\($0)") }
+        ) { text throws(Mismatch) in
+            do throws(EndpointError) {
+                return try Endpoint(parsing: text)
+            } catch {
+                throw Mismatch(error.description)
+            }
+        }
+    }
+}
+
+extension Kind<Proxy> {
+    /// It may contain a password, so no message repeats any of it; the password is not shown.
+    static var proxy: Kind {
+        Kind(wants: "a proxy such as http://10.0.0.1:3128", show: { .text("\($0)") }) {
+            text throws(Mismatch) in
+            do throws(ProxyError) {
+                return try Proxy(parsing: text)
+            } catch {
+                throw Mismatch(error.description)
+            }
+        }
+    }
+}
+
+extension Kind<CertificatePattern> {
+    static var certificatePattern: Kind {
+        Kind(wants: "a name such as dns:phone-*.example.com") { text throws(Mismatch) in
+            guard let pattern = CertificatePattern(text) else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a kind (\(CertificatePattern.kinds.joined(separator: ", "))) and a "
+                        + "name with one * at most, as in dns:phone-*.example.com"
+                )
+            }
+            return pattern
+        }
+    }
+}
+
+extension Kind<Secret> {
+    /// Neither a message nor a document contains the value.
+    static func secret(bytesMin: Int) -> Kind {
+        Kind(wants: "a secret") { text throws(Mismatch) in
+            guard text.utf8.count >= bytesMin else {
+                throw Mismatch(
+                    "has \(text.utf8.count) characters; give at least \(bytesMin), "
+                        + "for example from: openssl rand -hex 32"
+                )
+            }
+            guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+                throw Mismatch("has spaces, line ends or characters beyond ASCII")
+            }
+            return Secret(text)
+        }
+    }
+
+    /// The value of an HTTP header.
+    static var headerValue: Kind {
+        Kind(wants: "a text such as Bearer …") { text throws(Mismatch) in
+            guard !text.isEmpty, text.utf8.count <= 8 << 10,
+                text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f })
+            else {
+                throw Mismatch(
+                    "is not the value of a header: one line of visible ASCII, up to 8 KiB, as in "
+                        + "\"Bearer …\""
+                )
+            }
+            return Secret(text)
+        }
+    }
+}
+
+extension Kind<String> {
+    /// `regex` says the same in the schema.
+    static func name(_ pattern: NamePattern, _ regex: String) -> Kind {
+        Kind(wants: "a name", .text(pattern: regex), show: { .text($0) }) { text throws(Mismatch) in
+            if let problem = pattern.problem(with: text) { throw Mismatch(problem) }
+            return text
+        }
+    }
+
+    static var tagName: Kind {
+        Kind(wants: "the name of a tag", show: { .text($0) }) { text throws(Mismatch) in
+            guard (1...128).contains(text.utf8.count) else {
+                throw Mismatch("a tag's name has 1 to 128 bytes")
+            }
+            return text
+        }
+    }
+
+    /// A name that becomes a label of metrics.
+    static var keyName: Kind {
+        Kind(wants: "a name", .text(pattern: "^[A-Za-z0-9._-]{1,64}$")) { text throws(Mismatch) in
+            guard isNameOfLetters(text) else {
+                throw Mismatch("a name has 1 to 64 letters, digits, '-', '_' and '.'")
+            }
+            return text
+        }
+    }
+
+    /// The name of a header of requests (RFC 9110 section 5.1), in lower case.
+    static var headerName: Kind {
+        Kind(wants: "the name of a header such as x-app-version") { written throws(Mismatch) in
+            // A star stands for itself where a page sends credentials, as beacons do.
+            guard written != "*" else {
+                throw Mismatch("\"*\" is not the name of a header; list each that pages send")
+            }
+            guard (1...64).contains(written.utf8.count), written.utf8.allSatisfy(\.isOfToken) else {
+                throw Mismatch(
+                    "\(quoted(written)) is not the name of a header: 1 to 64 letters, digits and !#$%&'*+-.^_`|~"
+                )
+            }
+            return written.lowercased()
+        }
+    }
+}
+
+/// 1 to 64 ASCII letters, digits, '-', '_' and '.'.
+func isNameOfLetters(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+        && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
+}
+
+extension UInt8 {
+    /// RFC 9110 section 5.6.2.
+    fileprivate var isOfToken: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import System
+
+/// Why a text is not a value of the wanted kind, and what would be one.
+struct Mismatch: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// What a setting's text must look like, and how its value is shown.
+package struct Kind<Value> {
+    /// "a size such as 64MiB"
+    let wants: String
+    let shape: SettingShape
+    /// For defaults and the admin JSON.
+    let show: (Value) -> SettingValue
+    let parse: (String) throws(Mismatch) -> Value
+
+    init(
+        wants: String,
+        _ shape: SettingShape = .text(),
+        show: @escaping (Value) -> SettingValue = { _ in .hidden },
+        parse: @escaping (String) throws(Mismatch) -> Value
+    ) {
+        self.wants = wants
+        self.shape = shape
+        self.show = show
+        self.parse = parse
+    }
+}
+
+extension Kind<String> {
+    static func text(upTo bytesMax: Int) -> Kind {
+        Kind(wants: "a text", show: { .text($0) }) { text throws(Mismatch) in
+            guard text.utf8.count <= bytesMax else {
+                throw Mismatch("longer than \(bytesMax) bytes")
+            }
+            return text
+        }
+    }
+
+    package static var path: Kind {
+        Kind(wants: "a path", show: { .text($0) }) { text throws(Mismatch) in
+            guard !text.isEmpty, !text.utf8.contains(0) else { throw Mismatch("wants a path") }
+            return text
+        }
+    }
+
+    /// An existing, readable file, so that the mistake shows now and not at the first send.
+    static var readableFile: Kind {
+        Kind(wants: "the path of a file", show: { .text($0) }) { text throws(Mismatch) in
+            do throws(FileProblem) {
+                _ = try fileContent(text, bytesMax: 16 << 20, waits: false)
+                return text
+            } catch {
+                throw Mismatch("\(text) cannot be read: \(error.reason)")
+            }
+        }
+    }
+}
+
+extension Kind<Int> {
+    static func size(_ range: ClosedRange<Int>) -> Kind {
+        Kind(wants: "a size such as 64MiB", .size(range), show: { .size($0) }) {
+            text throws(Mismatch) in
+            guard let size = byteSize(text) else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a size; write one such as 512KiB, 64MiB, 4GiB"
+                )
+            }
+            guard range.contains(size) else {
+                throw Mismatch(
+                    "\(text) is not between \(sizeText(range.lowerBound)) and \(sizeText(range.upperBound))"
+                )
+            }
+            return size
+        }
+    }
+
+    static func count(_ range: ClosedRange<Int>) -> Kind {
+        Kind(wants: "a number", .count(range), show: { .number($0) }) { text throws(Mismatch) in
+            guard let number = Int(text) else {
+                throw Mismatch("\(quoted(text)) is not a whole number")
+            }
+            guard range.contains(number) else {
+                throw Mismatch(
+                    "\(number) is not between \(range.lowerBound) and \(range.upperBound)"
+                )
+            }
+            return number
+        }
+    }
+
+    /// A part of a whole: "20%" is 20.
+    static func percent(upTo percentMax: Int) -> Kind {
+        Kind(wants: "a percentage such as 20%", .percent(percentMax), show: { .text("\($0)%") }) {
+            text throws(Mismatch) in
+            let number = text.hasSuffix("%") ? text.dropLast() : text == "0" ? text[...] : ""
+            guard !number.isEmpty, number.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let percent = Int(number)
+            else { throw Mismatch("\(quoted(text)) is not a percentage; write one such as 20%") }
+            guard percent <= percentMax else {
+                throw Mismatch("\(text) is not between 0% and \(percentMax)%")
+            }
+            return percent
+        }
+    }
+
+    /// A rate that is judged each second, so "/s" is its only unit.
+    static func bytesPerSecond(_ range: ClosedRange<Int>) -> Kind {
+        Kind(
+            wants: "a rate such as 1KiB/s",
+            .rate(ofBytes: true, units: "s"),
+            show: { .text("\(sizeText($0))/s") }
+        ) { text throws(Mismatch) in
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1] == "s", let bytes = byteSize(String(parts[0])) else {
+                throw Mismatch("\(quoted(text)) is not a rate; write one such as 1KiB/s")
+            }
+            guard range.contains(bytes) else {
+                throw Mismatch(
+                    "\(text) is not between \(sizeText(range.lowerBound))/s and "
+                        + "\(sizeText(range.upperBound))/s"
+                )
+            }
+            return bytes
+        }
+    }
+}
+
+extension Kind<Duration> {
+    static func duration(_ range: ClosedRange<Duration>) -> Kind {
+        Kind(
+            wants: "a duration such as 10s",
+            .duration(range),
+            show: { .text(durationText($0)) }
+        ) { text throws(Mismatch) in
+            guard let duration = timeSpan(text) else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a duration; write one such as 500ms, 10s, 2h, 7d"
+                )
+            }
+            guard range.contains(duration) else {
+                throw Mismatch(
+                    "\(text) is not between \(durationText(range.lowerBound)) and "
+                        + durationText(range.upperBound)
+                )
+            }
+            return duration
+        }
+    }
+
+    /// A duration forwards, or backwards with '-' in front.
+    static func offset(upTo bound: Duration) -> Kind {
+        Kind(wants: "an offset such as 90s or -2h", .offset, show: { .text(durationText($0)) }) {
+            written throws(Mismatch) in
+            let isBackwards = written.hasPrefix("-")
+            let digits =
+                isBackwards || written.hasPrefix("+") ? String(written.dropFirst()) : written
+            guard let distance = timeSpan(digits) else {
+                throw Mismatch("\(quoted(written)) is not an offset; write one such as 90s or -2h")
+            }
+            guard distance <= bound else {
+                let text = durationText(bound)
+                throw Mismatch("\(written) is not between -\(text) and \(text)")
+            }
+            return isBackwards ? .zero - distance : distance
+        }
+    }
+}
+
+extension Kind<Bool> {
+    static var boolean: Kind {
+        Kind(wants: "true or false", .truth, show: { .truth($0) }) { text throws(Mismatch) in
+            switch text {
+            case "true": return true
+            case "false": return false
+            default: throw Mismatch("\(quoted(text)) is neither true nor false")
+            }
+        }
+    }
+}
+
+extension Kind where Value: Equatable {
+    /// One of a few words.
+    static func choice(_ words: KeyValuePairs<String, Value>) -> Kind {
+        let names = words.map(\.key)
+        return Kind(
+            wants: "one of \(names.joined(separator: ", "))",
+            .choice(names),
+            show: { value in .text(words.first { $0.value == value }?.key ?? "") }
+        ) { text throws(Mismatch) in
+            guard let word = words.first(where: { $0.key == text }) else {
+                let hint = nearMiss(text, among: names).map { "; did you mean \($0)?" } ?? ""
+                throw Mismatch(
+                    "\(quoted(text)) is not one of \(names.joined(separator: ", "))\(hint)"
+                )
+            }
+            return word.value
+        }
+    }
+}
+
+extension Kind {
+    static func commaSeparated<Item>(
+        _ item: Kind<Item>,
+        _ counts: ClosedRange<Int>
+    ) -> Kind<[Item]> where Value == [Item] {
+        Kind(wants: "\(item.wants), or a list of them") { text throws(Mismatch) in
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+            try counts.check(parts.count)
+            var items: [Item] = []
+            var reasons: [String] = []
+            for part in parts {
+                do throws(Mismatch) {
+                    items.append(try item.parse(trimmed(part)))
+                } catch {
+                    reasons.append(error.reason)
+                }
+            }
+            guard reasons.isEmpty else { throw Mismatch(reasons.joined(separator: "; ")) }
+            return items
+        }
+    }
+}
+
+/// A value as an error shows it: quoted, and not longer than a line can bear.
+func quoted(_ text: String) -> String {
+    text.count > 60 ? jsonQuoted(String(text.prefix(57)) + "...") : jsonQuoted(text)
+}
+
+extension ClosedRange<Int> {
+    func check(_ count: Int) throws(Mismatch) {
+        guard !contains(count) else { return }
+        throw Mismatch(
+            count == 0
+                ? "is an empty list; give at least \(lowerBound)"
+                : "has \(count) values; give at most \(upperBound)"
+        )
+    }
+}
+
+func trimmed(_ text: Substring) -> String {
+    let spaces = { (character: Character) in character == " " || character == "\t" }
+    return String(text.drop(while: spaces).reversed().drop(while: spaces).reversed())
+}

@@ -1,0 +1,194 @@
+/// A group of settings being read: takes what it is asked for, collects what is wrong, and at the
+/// end refuses what nobody asked for.
+package struct Section: ~Copyable {
+    let path: String
+    let report: ProblemReport
+    /// Whether the file has it at all.
+    let isInFile: Bool
+    private let line: Int
+    var entries: [String: YAMLNode.Entry] = [:]
+    /// The keys, in the order of the file.
+    var names: [String] = []
+    private var known: [String] = []
+    /// Keys of earlier versions and what they are called now.
+    private var formerKeys: [String: String] = [:]
+    /// False in a group that options and variables do not speak of.
+    var takesOverrides = true
+
+    /// No node, or a null one, reads as a group with nothing in it.
+    package init(_ node: YAMLNode?, path: String, report: ProblemReport) {
+        self.path = path
+        self.report = report
+        isInFile = node != nil
+        line = node?.line ?? 1
+        guard let node, !node.isNull else { return }
+        guard case .mapping(let all) = node.content else {
+            report.add(
+                line: node.line,
+                key: path,
+                "wants a group of settings, got \(node.kindName)"
+            )
+            return
+        }
+        for entry in all {
+            if let first = entries[entry.key] {
+                report.add(
+                    line: entry.line,
+                    key: keyPath(entry.key),
+                    "given twice; first on line \(first.line)"
+                )
+            } else {
+                entries[entry.key] = entry
+                names.append(entry.key)
+            }
+        }
+    }
+
+    func has(_ key: String) -> Bool { entries[key].map { !$0.value.isNull } ?? false }
+
+    func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    /// Where a key stands, or the group when the key is absent.
+    func place(of key: String) -> ConfigurationProblem.Place {
+        report.place(entries[key]?.line ?? line)
+    }
+
+    /// Where the group itself stands.
+    var ownPlace: ConfigurationProblem.Place { report.place(line) }
+
+    /// Where a setting was given; nil when it was nowhere.
+    func origin(of key: String, _ override: Override) -> ConfigurationProblem.Place? {
+        overridden(key, override)?.place ?? (has(key) ? place(of: key) : nil)
+    }
+
+    func problem(_ key: String, _ text: String) {
+        report.add(place(of: key), key: keyPath(key), text)
+    }
+
+    /// The setting's value; nil when it is absent, or wrong and reported.
+    package mutating func value<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> Value? {
+        know(key)
+        let fromFile = entries[key].flatMap { parsed($0.value, key, kind) }
+        return overridden(key, override) == nil ? fromFile : overriding(override, kind)
+    }
+
+    /// What option or environment say; nil when they are wrong, and that is reported.
+    func overriding<Value>(_ override: Override, _ kind: Kind<Value>) -> Value? {
+        guard let (place, text) = report.inputs.override(override) else { return nil }
+        do throws(Mismatch) {
+            return try kind.parse(text)
+        } catch {
+            report.add(place, error.reason)
+            return nil
+        }
+    }
+
+    /// A setting that must be given, read by `read`; a sandbox in place of SLS has its own value.
+    mutating func required<Value>(
+        _ key: String,
+        _ override: Override,
+        inSandbox: Value,
+        _ read: (inout Section, Override) -> Value?
+    ) -> Value? {
+        guard !has(key), overridden(key, override) == nil else {
+            return read(&self, override)
+        }
+        know(key)
+        if report.inputs.isSandboxed { return inSandbox }
+        if takesOverrides, let variable = override.variable, !isInFile {
+            report.add(.environment(variable), "not set, and a destination needs it")
+        } else {
+            problem(key, "is missing")
+        }
+        return nil
+    }
+
+    /// What option or environment say, unless an operator decided the setting at run time.
+    func overridden(
+        _ key: String,
+        _ override: Override
+    ) -> (place: ConfigurationProblem.Place, text: String)? {
+        guard takesOverrides, entries[key]?.value.isDecided != true else { return nil }
+        return report.inputs.override(override)
+    }
+
+    /// Puts what an operator decided over what the file says.
+    mutating func overlay(_ decided: DecidedSettings) {
+        for entry in decided.entries {
+            if entries[entry.key] == nil { names.append(entry.key) }
+            entries[entry.key] = entries[entry.key]?.merged(with: entry) ?? entry
+        }
+    }
+
+    mutating func section(_ key: String) -> Section {
+        know(key)
+        return Section(entries[key]?.value, path: keyPath(key), report: report)
+    }
+
+    /// For checks: a group that was read already.
+    func inner(_ key: String) -> Section {
+        Section(entries[key]?.value, path: keyPath(key), report: report)
+    }
+
+    /// Reports every key that was not asked for.
+    consuming func refuseOthers() {
+        for key in names where !known.contains(key) {
+            if let present = formerKeys[key] {
+                problem(key, "is called \(present) now; write that")
+            } else if key == "<<" {
+                problem(key, "merge keys are not supported; use an alias for the whole value")
+            } else if let meant = nearMiss(key, among: known) {
+                problem(key, "unknown key; did you mean \(meant)?")
+            } else if known.isEmpty {
+                problem(key, "unknown key; nothing can be set here")
+            } else {
+                problem(key, "unknown key; known here: \(known.joined(separator: ", "))")
+            }
+        }
+    }
+
+    /// From now on the key is one that means something here.
+    mutating func know(_ key: String) {
+        if !known.contains(key) { known.append(key) }
+    }
+
+    /// A key of earlier versions is refused with its present name.
+    mutating func rename(_ former: String, to present: String) { formerKeys[former] = present }
+
+    /// The setting's value where it can be read, without a report where it cannot: for checks that compare it
+    /// with other settings.
+    func readable<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> Value? {
+        if let (_, text) = overridden(key, override) { return try? kind.parse(text) }
+        guard let node = entries[key]?.value, !node.isNull else { return nil }
+        return try? value(of: node, kind)
+    }
+
+    /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
+    func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
+        guard !node.isNull else { return nil }
+        do throws(Mismatch) {
+            return try value(of: node, kind)
+        } catch {
+            report.add(line: node.line, key: keyPath(key), error.reason)
+            return nil
+        }
+    }
+
+    func value<Value>(of node: YAMLNode, _ kind: Kind<Value>) throws(Mismatch) -> Value {
+        guard case .scalar(let written, _) = node.content else {
+            throw Mismatch("wants \(kind.wants), got \(node.kindName)")
+        }
+        // Files and variables are the business of whoever writes the file.
+        return try kind.parse(
+            node.isDecided ? written : try report.substitution.apply(to: written)
+        )
+    }
+}

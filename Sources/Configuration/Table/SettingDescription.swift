@@ -1,0 +1,120 @@
+/// A setting for documents: all of its row but the code.
+package struct SettingDescription {
+    package let key: String
+    /// One sentence in Markdown.
+    package let help: String
+    /// "a size such as 64MiB"
+    package let wants: String
+    let shape: SettingShape
+    /// In Markdown: a value in backticks, or a phrase.
+    package let defaultText: String
+    let override: Override
+    let isRequired: Bool
+    /// Absent, JSON shows null.
+    let isNullable: Bool
+    /// A reload applies it without a restart.
+    package let isImmediate: Bool
+    /// What it was called in earlier versions.
+    let former: String?
+    /// Of a group.
+    let members: [SettingDescription]?
+    /// A list of such groups.
+    let isList: Bool
+    /// Such groups under names of the operator's choice.
+    let isMap: Bool
+
+    init(
+        key: String,
+        help: String = "",
+        wants: String = "a group of settings",
+        shape: SettingShape = .text(),
+        default defaultText: String? = nil,
+        override: Override = .none,
+        isRequired: Bool = false,
+        isNullable: Bool = false,
+        isImmediate: Bool = true,
+        former: String? = nil,
+        members: [SettingDescription]? = nil,
+        isList: Bool = false,
+        isMap: Bool = false
+    ) {
+        self.key = key
+        self.help = help
+        self.wants = wants
+        self.shape = shape
+        self.defaultText = isRequired ? "required" : defaultText ?? "none"
+        self.override = override
+        self.isRequired = isRequired
+        self.isNullable = isNullable
+        self.isImmediate = isImmediate
+        self.former = former
+        self.members = members
+        self.isList = isList
+        self.isMap = isMap
+    }
+}
+
+extension SettingDescription {
+    /// The help as plain text, for terminals and schemas.
+    package var plainHelp: String { plainText(help) }
+
+    /// "1MiB to 1TiB"; nil where the kind says it all.
+    package var bounds: String? { shape.bounds }
+
+    package var plainDefault: String { plainText(defaultText) }
+
+    /// "--listen, SLUICE_LISTEN"; empty where the file alone has it.
+    package var sources: [String] { [override.option, override.variable].compactMap(\.self) }
+
+    /// The settings in it, with their paths: a group within a table is shown with it, while one that has a sentence
+    /// of its own has a table of its own.
+    package var leaves: [(path: String, setting: SettingDescription)] {
+        guard let members, !isList, !isMap else { return [(key, self)] }
+        guard help.isEmpty else { return [] }
+        return members.flatMap(\.leaves).map { ("\(key).\($0.path)", $0.setting) }
+    }
+
+    // MARK: - Schemas
+
+    /// For the configuration file. Nothing is required there, since the environment may give it.
+    var fileSchema: JSONSchema {
+        let schema: JSONSchema
+        if let members {
+            let group = JSONSchema.object(members.map { ($0.key, $0.fileSchema, false) })
+            schema =
+                isList ? .array(of: group, count: 0...Int.max) : isMap ? .map(of: group) : group
+        } else {
+            // A value such as ${NAME} has any form once it is replaced.
+            schema = shape.written.or(.pattern("\\$\\{"))
+        }
+        return .described(plainHelp, schema.orNull)
+    }
+
+    /// For a change at run time; null gives the setting back to the file.
+    var patchSchema: JSONSchema {
+        let group = members.map { JSONSchema.object($0.map { ($0.key, $0.patchSchema, false) }) }
+        return (group ?? shape.written).orNull
+    }
+
+    /// For the admin JSON.
+    var shownSchema: JSONSchema {
+        if let members {
+            return .object(members.map { ($0.key, $0.shape.shown, !$0.isNullable) })
+        }
+        return isNullable ? shape.shown.orNull : shape.shown
+    }
+}
+
+/// Markdown without backticks and links.
+private func plainText(_ markdown: String) -> String {
+    var text = ""
+    var rest = markdown[...]
+    while let middle = rest.firstRange(of: "]("),
+        let start = rest[..<middle.lowerBound].lastIndex(of: "["),
+        let end = rest[middle.upperBound...].firstIndex(of: ")")
+    {
+        text += rest[..<start] + rest[rest.index(after: start)..<middle.lowerBound]
+        rest = rest[rest.index(after: end)...]
+    }
+    return (text + rest).filter { $0 != "`" }
+}
