@@ -53,7 +53,7 @@ package struct CommandLineTool: Sendable {
 
     private func helpOnMetrics(_ words: [String]) throws(UsageError) -> CInt {
         let asMarkdown = words.dropFirst(2).first == "--markdown"
-        try refuseMore(words, than: asMarkdown ? 3 : 2)
+        try refuseExtraWords(words, than: asMarkdown ? 3 : 2)
         Terminal.say(server.helpOnMetrics(asMarkdown))
         return ExitCode.fine
     }
