@@ -13,4 +13,28 @@ import Testing
         #expect(notices.happened(start + .seconds(60)) == 100)
         #expect(notices.happened(start + .seconds(60)) == 0)
     }
+
+    @Test("Other endpoints in the settings have lines of their own")
+    func moved() throws {
+        let settings = try Samples.destination(port: 1)
+        let recorder = try JournalRecorder()
+        let status = Locked(DestinationStatus(settings))
+        let reporter = DeliveryReporter("app", recorder.journal, status)
+        let shared = SharedState()
+        let entry = shared.agenda.join()
+        let gates = GateKeeper(settings, shared, entry, OutletRegistry(entry), reporter)
+        func flap() {
+            let change = EndpointChoice.Switch(from: 0, to: 0, reason: .answered)
+            reporter.switched(change, among: gates.endpoints.endpoints, because: nil, .now)
+        }
+        for _ in 0..<10 { flap() }
+        #expect(recorder.count(of: "destination has found an endpoint") == 4)
+        gates.replaceSettings(settings, with: settings, .now)
+        flap()
+        #expect(recorder.count(of: "destination has found an endpoint") == 4)
+        gates.replaceSettings(settings, with: try Samples.destination(port: 2), .now)
+        flap()
+        #expect(recorder.count(of: "destination has found an endpoint") == 5)
+        #expect(recorder.lines.now.last?.contains(#""passed_over":0"#) == true)
+    }
 }

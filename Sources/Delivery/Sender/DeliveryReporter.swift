@@ -121,6 +121,9 @@ final class DeliveryReporter {
         }
     }
 
+    /// The settings name other endpoints, whose first switches are worth a line again.
+    func endpointsReplaced() { switches = EndpointNotices() }
+
     /// `failure` is the one that led to another endpoint.
     func switched(
         _ change: EndpointChoice.Switch,

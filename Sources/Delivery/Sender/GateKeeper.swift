@@ -241,6 +241,7 @@ final class GateKeeper {
         if !new.hasMoved(from: old) {
             endpoints.resize(from: oldTotal, to: places.total)
         } else {
+            reporter.endpointsReplaced()
             let left = endpoints
             // The new ones before the old ones are let go of, so that those in both keep what they know.
             endpoints = DestinationEndpoints(new, shared.endpoints, places: places.total)
