@@ -79,6 +79,27 @@ import Testing
         rig.stop()
     }
 
+    @Test("A gate that was closed under other settings shows that these are being tried")
+    func shownAsTried() throws {
+        let server = try ScriptedServer { request, _ in
+            request.header("x-log-project") == "demo-project"
+                ? .answer(404, code: "ProjectNotExist") : .silence
+        }
+        let rig = try Rig(source, server)
+        source.offer(1)
+        #expect(server.requests.wait { $0.count >= 3 })
+        var settings = try Samples.destination(port: server.port)
+        settings.project = "right-project"
+        try rig.forwarder.reconfigure([settings])
+        let tried = DestinationStatus.State.paused(
+            reason: "the settings changed; one request at a time tries them",
+            until: nil
+        )
+        #expect(eventually { rig.status.state == tried })
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+    }
+
     @Test("So does one whose project has asked for rest")
     func wakesFromRest() throws {
         let server = try ScriptedServer { _, number in

@@ -114,7 +114,10 @@ struct StatusPublisher {
     }
 
     private func reason(_ pause: Pause?) -> String {
-        guard let failure = pause?.failure else { return "SLS asked to wait" }
+        // Only other settings forget why a gate is closed, and leave it to its next probe.
+        guard let failure = pause?.failure else {
+            return "the settings changed; one request at a time tries them"
+        }
         return "\(failure.summary); \(failure.remedy)"
     }
 
