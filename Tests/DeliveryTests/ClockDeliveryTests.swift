@@ -1,3 +1,4 @@
+import Glibc
 import Sandbox
 import System
 import Testing
@@ -45,6 +46,44 @@ import Testing
         sandbox.stop()
         #expect(recorder.count(of: "the clock of this host is off") == 1)
         #expect(recorder.count(of: "the clock of this host is right again") == 1)
+    }
+
+    @Test("One look at the host's clock serves the offset and the decision to sign again")
+    func oneLook() throws {
+        let answered = Locked(false)
+        let steps = Locked(0)
+        let start = WallTime.now
+        let server = try ScriptedServer { _, number in
+            guard number == 0 else { return .stored }
+            // By then the sender has looked at its clock for what it shows of the request.
+            usleep(200_000)
+            answered.withLock { $0 = true }
+            return .answer(400, code: "RequestTimeExpired")
+        }
+        let forwarder = try Forwarder(
+            [try Samples.destination(port: server.port)],
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: .silent,
+            // A second look at the answer's time would find a time that SLS may accept.
+            now: {
+                guard answered.withLock({ $0 }) else { return start }
+                return start
+                    + .seconds(
+                        steps.withLock {
+                            $0 += 1
+                            return 50 * $0
+                        }
+                    )
+            }
+        )
+        try forwarder.start()
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        #expect(forwarder.status[0].failures[.clock] == 1)
+        #expect(forwarder.status[0].resigned == 0)
     }
 
     @Test("A configured clock offset saves the first refusal")

@@ -41,13 +41,14 @@ struct DestinationClock {
         endpoint.clock.hostIsWrong(assuming: assumed)
     }
 
-    /// Takes the time from an answer to a request that was signed at `signed`.
+    /// Takes the time from an answer that came at `received`, to a request that was signed at `signed`.
     func learn(
         from answer: AnswerTime,
         at endpoint: EndpointState,
-        signed: WallTime
+        signed: WallTime,
+        received: WallTime
     ) -> ServerClock.Change? {
-        endpoint.clock.learn(from: answer, sent: signed, received: now, assuming: assumed)
+        endpoint.clock.learn(from: answer, sent: signed, received: received, assuming: assumed)
     }
 
     /// True once when the host's clock was wrong and is right again.

@@ -21,15 +21,23 @@ extension DestinationSender {
         case .answered(let response):
             let answer = output.answer(response)
             status.answered(answer.countedAs, after: now - transfer.started)
-            if let change = clock.learn(from: answer.time, at: load.endpoint, signed: load.signed) {
+            let received = clock.now
+            if let change = clock.learn(
+                from: answer.time,
+                at: load.endpoint,
+                signed: load.signed,
+                received: received
+            ) {
                 // Others go there, too.
                 agendaEntry.noteEveryone()
                 reporter.clockChanged(at: load.endpoint, change)
             }
-            let time = clock.time(of: load.endpoint, at: clock.now)
-            judged(output.judge(answer, load.attempt(time)), load, body.count, now)
+            let attempt = load.attempt(clock.time(of: load.endpoint, at: received))
+            let judgement = output.judge(answer, attempt)
+            judged(judgement, load, body.count, now)
         case .failed(let failure):
-            judged(output.judge(failure, isTaken: body.isTaken), load, body.count, now)
+            let judgement = output.judge(failure, isTaken: body.isTaken)
+            judged(judgement, load, body.count, now)
         }
     }
 
