@@ -1,3 +1,4 @@
+import Crypto
 import HTTPClient
 import SLS
 import Testing
@@ -228,6 +229,32 @@ import Testing
     func quota(message: String, quota: Quota) {
         #expect(Judge.judge(Self.answer(403, "WriteQuotaExceed", message)).quota == quota)
     }
+
+    @Test("The words count as an operator sees them: without secrets, and cut")
+    func shownWords() {
+        func quota(_ message: String) -> Quota {
+            Judge.judge(Self.answer(403, "WriteQuotaExceed", message), by: Self.wordy).quota
+        }
+        func deniesRights(_ message: String) -> Bool {
+            Judge.judge(Self.answer(401, "Unauthorized", message), by: Self.wordy)
+                .traits.contains(.deniesRights)
+        }
+        // As many bytes as are kept of a message.
+        let filling = String(repeating: "-", count: 512)
+        #expect(quota("exceed: qps") == .requests)
+        #expect(quota("exceed: \(filling) qps") == .unknown)
+        #expect(quota("exceed, inflow-token") == .unknown)
+        #expect(!deniesRights("token expired"))
+        #expect(deniesRights("token \(filling) expired"))
+        #expect(deniesRights("inflow-token expired"))
+    }
+
+    /// A credential with words in its token that the judge looks for.
+    static let wordy = Credential(
+        accessKeyID: "testkeyid",
+        secret: Secret("secret-of-the-test"),
+        securityToken: Secret("inflow-token")
+    )
 
     @Test("How long SLS wants to be left alone is told to the gate of the scope only")
     func retryAfter() {

@@ -46,8 +46,8 @@ struct Judgement: Equatable {
     let status: Int?
     /// The destination's error code, or the transport's.
     let code: String?
-    /// May hold what was sent: redact the credential before showing it.
-    var message: String
+    /// Without the secrets of the credential that signed the request.
+    let message: String
     let requestID: String?
     var remedy: String
     let retryAfter: Duration?

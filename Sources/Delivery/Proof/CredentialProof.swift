@@ -26,7 +26,6 @@ package struct CredentialProof: Sendable, Equatable {
 extension CredentialProof {
     init(
         _ judgement: Judgement,
-        _ credential: Credential,
         of settings: DestinationSettings,
         at endpoint: Endpoint,
         isRealLogstore: Bool = true
@@ -36,7 +35,7 @@ extension CredentialProof {
         self.endpoint = endpoint.description
         status = judgement.status
         code = judgement.code
-        message = credential.redacted(judgement.message)
+        message = judgement.message
         requestID = judgement.requestID
         remedy = judgement.remedy
         result = judgement.result

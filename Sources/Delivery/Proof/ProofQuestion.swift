@@ -74,10 +74,10 @@ final class ProofQuestion {
         let endpoint = endpoints[endpoints.startIndex]
         switch outcome {
         case .failed(let failure):
-            judgement = (Judge.judge(TransportProblem(failure)), endpoint)
+            judgement = (Judge.judge(TransportProblem(failure), by: credential), endpoint)
         case .answered(let response):
             let answer = SLSAnswer(response)
-            let judged = Judge.judge(answer)
+            let judged = Judge.judge(answer, by: credential)
             judgement = (judged, endpoint)
             if judged.action == .resign, !isResigned, let told = answer.serverTime {
                 isResigned = true
@@ -110,7 +110,6 @@ final class ProofQuestion {
         judgement.map { judgement, endpoint in
             CredentialProof(
                 judgement,
-                credential,
                 of: settings,
                 at: endpoint,
                 isRealLogstore: place.logstore != nil

@@ -3,7 +3,13 @@ import SLS
 /// Decides from SLS's answer what becomes of a packet, and how far the reason reaches. Everything that it
 /// knows is in its table.
 enum Judge {
-    static func judge(_ answer: SLSAnswer, _ attempt: Attempt = Attempt()) -> Judgement {
+    /// `credential` is the one that signed the request: a server may echo it, so its secrets are taken out of the
+    /// message before anything but the rule is read from it.
+    static func judge(
+        _ answer: SLSAnswer,
+        _ attempt: Attempt = Attempt(),
+        by credential: Credential? = nil
+    ) -> Judgement {
         if answer.isStored { return .stored(answer) }
         guard answer.requestID != nil else {
             return Judgement(
@@ -19,11 +25,12 @@ enum Judge {
         let byStatus = byStatus.first { $0.fits(answer) }
         let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
         let action = action(of: rule, answer, attempt)
+        let message = answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)"
         return Judgement(
             answer,
             rule,
             action: action,
-            message: answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)",
+            message: credential?.redacted(message) ?? message,
             remedy: action == .relane
                 ? relaneRemedy : known?.remedy ?? byStatus?.remedy ?? foreignRemedy
         )
@@ -31,14 +38,18 @@ enum Judge {
 
     /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have carried
     /// it, though the last one was never made: curl repeats by itself what broke without a word.
-    static func judge(_ problem: TransportProblem, isTaken: Bool = false) -> Judgement {
+    static func judge(
+        _ problem: TransportProblem,
+        isTaken: Bool = false,
+        by credential: Credential? = nil
+    ) -> Judgement {
         Judgement(
             action: .again(problem.scope),
             kind: transport.kind,
             result: transport.result,
             status: nil,
             code: problem.code,
-            message: problem.message,
+            message: credential?.redacted(problem.message) ?? problem.message,
             requestID: nil,
             remedy: problem.remedy,
             retryAfter: nil,

@@ -122,13 +122,13 @@ struct SLSOutput {
 
     func answer(_ response: TransferResponse) -> SLSAnswer { SLSAnswer(response) }
 
-    func judge(_ answer: SLSAnswer, _ attempt: Attempt) -> Judgement {
-        Judge.judge(answer, attempt)
+    func judge(_ answer: SLSAnswer, _ attempt: Attempt, by credential: Credential) -> Judgement {
+        Judge.judge(answer, attempt, by: credential)
     }
 
     /// There was no answer. `isTaken` tells whether curl took something of the body.
-    func judge(_ failure: TransferFailure, isTaken: Bool) -> Judgement {
-        Judge.judge(TransportProblem(failure), isTaken: isTaken)
+    func judge(_ failure: TransferFailure, isTaken: Bool, by credential: Credential) -> Judgement {
+        Judge.judge(TransportProblem(failure), isTaken: isTaken, by: credential)
     }
 
     // MARK: - The body

@@ -33,10 +33,10 @@ extension DestinationSender {
                 reporter.clockChanged(at: load.endpoint, change)
             }
             let attempt = load.attempt(clock.time(of: load.endpoint, at: received))
-            let judgement = output.judge(answer, attempt)
+            let judgement = output.judge(answer, attempt, by: load.credential)
             judged(judgement, load, body.count, now)
         case .failed(let failure):
-            let judgement = output.judge(failure, isTaken: body.isTaken)
+            let judgement = output.judge(failure, isTaken: body.isTaken, by: load.credential)
             judged(judgement, load, body.count, now)
         }
     }
@@ -56,7 +56,6 @@ extension DestinationSender {
         // What is stored has nothing to tell, and is what there is most of.
         if judgement.action != .acknowledge {
             judgement = credential.narrowed(judgement, by: load.credential, now)
-            judgement.message = load.credential.redacted(judgement.message)
         }
         var lease = load.lease
         if judgement.isOutcomeUnknown {
