@@ -9,29 +9,33 @@ import Testing
 
     @Test("Without a stored packet no packet is convicted")
     func none() {
-        #expect(!Evidence().convicts(lease, now))
+        #expect(!Evidence().isPacketAtFault(lease, now))
     }
 
-    @Test("A packet stored lately convicts, until too much time or too many suspects have passed")
+    @Test(
+        "A packet stored lately proves others at fault, until too much time or too many suspects have passed"
+    )
     func lately() {
         var evidence = Evidence()
         evidence.stored(now)
-        #expect(evidence.convicts(lease, now + .seconds(1)))
-        #expect(!evidence.convicts(lease, now + Evidence.lasts))
+        #expect(evidence.isPacketAtFault(lease, now + .seconds(1)))
+        #expect(!evidence.isPacketAtFault(lease, now + Evidence.lasts))
         for _ in 0...Evidence.suspectsMax { evidence.suspected() }
-        #expect(!evidence.convicts(lease, now + .seconds(1)))
+        #expect(!evidence.isPacketAtFault(lease, now + .seconds(1)))
     }
 
-    @Test("A packet stored after the first failure convicts, however many suspects there are")
+    @Test(
+        "A packet stored after the first failure proves the fault, however many suspects there are"
+    )
     func since() {
         var evidence = Evidence()
         var lease = lease
         lease.firstFailure = now
         evidence.stored(now + .seconds(1))
         for _ in 0..<100 { evidence.suspected() }
-        #expect(evidence.convicts(lease, now + .seconds(1000)))
+        #expect(evidence.isPacketAtFault(lease, now + .seconds(1000)))
         lease.firstFailure = now + .seconds(2)
-        #expect(!evidence.convicts(lease, now + .seconds(3)))
+        #expect(!evidence.isPacketAtFault(lease, now + .seconds(3)))
     }
 
     @Test("Other settings need other evidence")
@@ -39,7 +43,7 @@ import Testing
         var evidence = Evidence()
         evidence.stored(now)
         evidence.forget()
-        #expect(!evidence.convicts(lease, now))
+        #expect(!evidence.isPacketAtFault(lease, now))
     }
 
     @Test("After so many lone logs refused in a row content is doubted, until one is stored")

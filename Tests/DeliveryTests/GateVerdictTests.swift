@@ -117,27 +117,27 @@ import Testing
     @Test("An answer moves the gates that it concerns, and no other", arguments: rows)
     func verdicts(row: Row) {
         let judgement = Judge.judge(JudgeTests.answer(row.status, row.code))
-        #expect(judgement.verdict(for: .endpoint, isOutletProven: true) == row.endpoint)
-        #expect(judgement.verdict(for: .quota, isOutletProven: true) == row.quota)
-        #expect(judgement.verdict(for: .project, isOutletProven: true) == row.project)
-        #expect(judgement.verdict(for: .logstore, isOutletProven: true) == row.logstore)
+        #expect(judgement.verdict(for: .endpoint, isPacketAtFault: true) == row.endpoint)
+        #expect(judgement.verdict(for: .quota, isPacketAtFault: true) == row.quota)
+        #expect(judgement.verdict(for: .project, isPacketAtFault: true) == row.project)
+        #expect(judgement.verdict(for: .logstore, isPacketAtFault: true) == row.logstore)
     }
 
     @Test("A number that is used up at the first attempt counts against the logstore alone")
     func relane() {
         let answer = JudgeTests.answer(400, "InvalidSequenceId")
         let judgement = Judge.judge(answer, Attempt(hasLane: true))
-        #expect(judgement.verdict(for: .logstore, isOutletProven: true) == .failed)
-        #expect(judgement.verdict(for: .project, isOutletProven: true) == .reached)
-        #expect(judgement.verdict(for: .quota, isOutletProven: true) == .reached)
-        #expect(judgement.verdict(for: .endpoint, isOutletProven: true) == .reached)
+        #expect(judgement.verdict(for: .logstore, isPacketAtFault: true) == .failed)
+        #expect(judgement.verdict(for: .project, isPacketAtFault: true) == .reached)
+        #expect(judgement.verdict(for: .quota, isPacketAtFault: true) == .reached)
+        #expect(judgement.verdict(for: .endpoint, isPacketAtFault: true) == .reached)
     }
 
     @Test("A suspect packet closes its logstore until something is stored there")
     func suspect() {
         let judgement = Judge.judge(JudgeTests.answer(400, "ParameterInvalid"))
-        #expect(judgement.verdict(for: .logstore, isOutletProven: false) == .forbidden)
-        #expect(judgement.verdict(for: .project, isOutletProven: false) == .none)
-        #expect(judgement.verdict(for: .endpoint, isOutletProven: false) == .reached)
+        #expect(judgement.verdict(for: .logstore, isPacketAtFault: false) == .forbidden)
+        #expect(judgement.verdict(for: .project, isPacketAtFault: false) == .none)
+        #expect(judgement.verdict(for: .endpoint, isPacketAtFault: false) == .reached)
     }
 }

@@ -33,7 +33,7 @@ import Testing
         settings.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
     }
 
-    @Test("A packet that is stored as the old settings say convicts none that the new ones spoil")
+    @Test("A packet stored with the old settings proves no packet at fault that the new ones spoil")
     func evidence() throws {
         let server = try server(
             holding: { $0.header("x-log-compresstype") == "lz4" },

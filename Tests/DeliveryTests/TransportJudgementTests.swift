@@ -44,12 +44,12 @@ import Testing
     @Test("Silence proves nothing about project and logstore")
     func verdicts() {
         let silence = Judge.judge(TransportProblem(.timedOut, detail: ""))
-        #expect(silence.verdict(for: .endpoint, isOutletProven: true) == .failed)
-        #expect(silence.verdict(for: .project, isOutletProven: true) == .none)
-        #expect(silence.verdict(for: .logstore, isOutletProven: true) == .failed)
+        #expect(silence.verdict(for: .endpoint, isPacketAtFault: true) == .failed)
+        #expect(silence.verdict(for: .project, isPacketAtFault: true) == .none)
+        #expect(silence.verdict(for: .logstore, isPacketAtFault: true) == .failed)
         let unknownName = Judge.judge(TransportProblem(.couldNotResolveHost, detail: ""))
-        #expect(unknownName.verdict(for: .endpoint, isOutletProven: true) == .none)
-        #expect(unknownName.verdict(for: .project, isOutletProven: true) == .failed)
-        #expect(unknownName.verdict(for: .logstore, isOutletProven: true) == .none)
+        #expect(unknownName.verdict(for: .endpoint, isPacketAtFault: true) == .none)
+        #expect(unknownName.verdict(for: .project, isPacketAtFault: true) == .failed)
+        #expect(unknownName.verdict(for: .logstore, isPacketAtFault: true) == .none)
     }
 }

@@ -1,11 +1,11 @@
 extension Judgement {
-    /// What the answer says about a scope, for its gate. `isOutletProven` is true when other packets of the same
-    /// outlet are stored: then a suspect packet says nothing against it.
+    /// What the answer says about a scope, for its gate. `isPacketAtFault` is true when the outlet's other
+    /// packets prove that this packet is at fault: then a suspect packet says nothing against the outlet.
     ///
     /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and project work. An
     /// endpoint's failure also counts against the logstore that it happened to. So a single logstore that never gets
     /// an answer is slowed down by itself, and the endpoint's gate sees the successes of the others.
-    func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
+    func verdict(for scope: GateScope, isPacketAtFault: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
         case .split: return .reached
@@ -14,7 +14,7 @@ extension Judgement {
         case .relane: return scope == .logstore ? .failed : .reached
         // Refused before SLS looked at project and logstore, or for an unknown reason.
         case .resign: return scope == .endpoint ? .reached : .none
-        case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden
+        case .suspect where scope == .logstore: return isPacketAtFault ? .none : .forbidden
         case .suspect: return scope == .endpoint ? .reached : .none
         case .again(.endpoint):
             return scope == .endpoint || scope == .logstore ? .failed : .none

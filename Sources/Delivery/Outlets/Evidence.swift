@@ -57,8 +57,8 @@ struct Evidence {
         self = Evidence()
     }
 
-    /// True when the packet itself must be at fault, as far as can be known.
-    func convicts(_ lease: Lease, _ now: Moment) -> Bool {
+    /// True when the outlet's other packets prove that this packet is at fault.
+    func isPacketAtFault(_ lease: Lease, _ now: Moment) -> Bool {
         guard let lastStored else { return false }
         if let first = lease.firstFailure, lastStored > first { return true }
         return suspects <= Self.suspectsMax && now - lastStored < Self.lasts

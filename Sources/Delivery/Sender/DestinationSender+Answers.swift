@@ -63,7 +63,7 @@ extension DestinationSender {
             status.lostOutcome()
         }
         if isOfNow { judgement = outlet.evidence.weighed(judgement, of: lease) }
-        let isConvicted = isOfNow && outlet.evidence.convicts(lease, now)
+        let isPacketAtFault = isOfNow && outlet.evidence.isPacketAtFault(lease, now)
         let failure = failure(judgement, of: outlet)
         if let failure { reporter.count(failure, of: outlet) }
         credential.judged(judgement, failure, load.credential, sent: load.started, now)
@@ -72,12 +72,12 @@ extension DestinationSender {
             judgement,
             failure,
             isExcused: isExcused(judgement, load),
-            isConvicted: isConvicted,
+            isPacketAtFault: isPacketAtFault,
             now
         )
         gates.ended(at: load.endpoint, judgement, failure, after: now - load.started, now)
         if failure != nil { lease.firstFailure = lease.firstFailure ?? now }
-        settle(lease, load, judgement, isConvicted: isConvicted, now)
+        settle(lease, load, judgement, isPacketAtFault: isPacketAtFault, now)
         if judgement.action == .acknowledge {
             status.stored(
                 lease.packet,
@@ -109,7 +109,7 @@ extension DestinationSender {
         _ original: Lease,
         _ load: Load,
         _ judgement: Judgement,
-        isConvicted: Bool,
+        isPacketAtFault: Bool,
         _ now: Moment
     ) {
         let outlet = load.outlet
@@ -134,7 +134,7 @@ extension DestinationSender {
                 let wait = settings.probeWaits.wait(after: lease.suspicions, random: random)
                 leases.awaitClock(lease, of: outlet, until: now + wait)
             } else {
-                suspected(lease, load, judgement, isConvicted: isConvicted)
+                suspected(lease, load, judgement, isPacketAtFault: isPacketAtFault)
             }
         case .relane: leases.relane(lease, of: outlet)
         }
@@ -168,11 +168,11 @@ extension DestinationSender {
         _ lease: Lease,
         _ load: Load,
         _ judgement: Judgement,
-        isConvicted: Bool
+        isPacketAtFault: Bool
     ) {
         let outlet = load.outlet
         let isAlone = lease.packet.logCount == 1
-        if isConvicted {
+        if isPacketAtFault {
             // A lone log dies of it, so it is asked for twice.
             if isAlone, lease.suspicions < 2 { return outlet.leases.failed(lease) }
             return leases.isolate(lease, of: outlet, DeathReason(judgement))

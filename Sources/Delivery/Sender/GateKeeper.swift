@@ -103,20 +103,20 @@ final class GateKeeper {
     // MARK: - The way out
 
     /// Gives back the passes of a request, each with what its answer says about its gate, and notes which pauses that
-    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isConvicted` that other
-    /// packets of the outlet are stored.
+    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isPacketAtFault`
+    /// that the outlet's other packets prove that this packet is at fault.
     func leave(
         _ load: Load,
         _ judgement: Judgement,
         _ failure: DeliveryFailure?,
         isExcused: Bool,
-        isConvicted: Bool,
+        isPacketAtFault: Bool,
         _ now: Moment
     ) {
         let (passes, outlet) = (load.passes, load.outlet)
         func verdict(_ scope: GateScope) -> Gate.Verdict {
             guard isExcused else {
-                return judgement.verdict(for: scope, isOutletProven: isConvicted)
+                return judgement.verdict(for: scope, isPacketAtFault: isPacketAtFault)
             }
             // SLS answered, so the endpoint works, whatever is refused.
             return scope == .endpoint && judgement.isAnswered ? .reached : .none
