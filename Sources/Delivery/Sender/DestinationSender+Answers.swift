@@ -63,21 +63,19 @@ extension DestinationSender {
             status.lostOutcome()
         }
         if isOfNow { judgement = outlet.evidence.weighed(judgement, of: lease) }
-        let isPacketAtFault = isOfNow && outlet.evidence.isPacketAtFault(lease, now)
         let failure = failure(judgement, of: outlet)
         if let failure { reporter.count(failure, of: outlet) }
         credential.judged(judgement, failure, load.credential, sent: load.started, now)
-        gates.leave(
-            load,
-            judgement,
-            failure,
+        let ending = Ending(
+            judgement: judgement,
+            failure: failure,
             isExcused: isExcused(judgement, load),
-            isPacketAtFault: isPacketAtFault,
-            now
+            isPacketAtFault: isOfNow && outlet.evidence.isPacketAtFault(lease, now)
         )
-        gates.ended(at: load.endpoint, judgement, failure, after: now - load.started, now)
+        gates.release(load, after: ending, now)
+        gates.ended(at: load.endpoint, ending, after: now - load.started, now)
         if failure != nil { lease.firstFailure = lease.firstFailure ?? now }
-        settle(lease, load, judgement, isPacketAtFault: isPacketAtFault, now)
+        settle(lease, load, ending, now)
         if judgement.action == .acknowledge {
             status.stored(
                 lease.packet,
@@ -108,11 +106,10 @@ extension DestinationSender {
     private func settle(
         _ original: Lease,
         _ load: Load,
-        _ judgement: Judgement,
-        isPacketAtFault: Bool,
+        _ ending: Ending,
         _ now: Moment
     ) {
-        let outlet = load.outlet
+        let (outlet, judgement) = (load.outlet, ending.judgement)
         var lease = original
         switch judgement.action {
         case .acknowledge:
@@ -134,7 +131,7 @@ extension DestinationSender {
                 let wait = settings.probeWaits.wait(after: lease.suspicions, random: random)
                 leases.awaitClock(lease, of: outlet, until: now + wait)
             } else {
-                suspected(lease, load, judgement, isPacketAtFault: isPacketAtFault)
+                suspected(lease, load, ending)
             }
         case .relane: leases.relane(lease, of: outlet)
         }
@@ -164,23 +161,19 @@ extension DestinationSender {
 
     /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken apart for good; else
     /// one packet at a time is halved, to see whether a part of it is stored.
-    private func suspected(
-        _ lease: Lease,
-        _ load: Load,
-        _ judgement: Judgement,
-        isPacketAtFault: Bool
-    ) {
+    private func suspected(_ lease: Lease, _ load: Load, _ ending: Ending) {
         let outlet = load.outlet
+        let reason = DeathReason(ending.judgement)
         let isAlone = lease.packet.logCount == 1
-        if isPacketAtFault {
+        if ending.isPacketAtFault {
             // A lone log dies of it, so it is asked for twice.
             if isAlone, lease.suspicions < 2 { return outlet.leases.failed(lease) }
-            return leases.isolate(lease, of: outlet, DeathReason(judgement))
+            return leases.isolate(lease, of: outlet, reason)
         }
-        guard load.passes.ofOutlet.isProbe else { return outlet.leases.failed(lease) }
+        guard load.passes.outlet.isProbe else { return outlet.leases.failed(lease) }
         // Parts of what SLS may have, under other numbers, would be stored a second time.
         if !isAlone, !lease.mayBeKnown, outlet.evidence.mayHalve() {
-            leases.isolate(lease, of: outlet, DeathReason(judgement))
+            leases.isolate(lease, of: outlet, reason)
         } else {
             leases.setAside(lease, of: outlet)
         }

@@ -84,14 +84,14 @@ final class GateKeeper {
         _ now: Moment
     ) -> Load.Passes {
         let passes = Load.Passes(
-            endpoint: endpoint,
-            quota: quota,
-            ofEndpoint: endpoint.gate.enter(now, bytes: bytes),
-            ofQuota: quota.gate.enter(now, bytes: bytes),
-            ofProject: project.enter(now, bytes: bytes),
-            ofOutlet: outlet.gate.enter(now, bytes: bytes)
+            usedEndpoint: endpoint,
+            usedQuota: quota,
+            endpoint: endpoint.gate.enter(now, bytes: bytes),
+            quota: quota.gate.enter(now, bytes: bytes),
+            project: project.enter(now, bytes: bytes),
+            outlet: outlet.gate.enter(now, bytes: bytes)
         )
-        places.take(isProbe: passes.ofOutlet.isProbe)
+        places.take(isProbe: passes.outlet.isProbe)
         endpoints.started(endpoint, now)
         return passes
     }
@@ -103,66 +103,51 @@ final class GateKeeper {
     // MARK: - The way out
 
     /// Gives back the passes of a request, each with what its answer says about its gate, and notes which pauses that
-    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isPacketAtFault`
-    /// that the outlet's other packets prove that this packet is at fault.
-    func leave(
-        _ load: Load,
-        _ judgement: Judgement,
-        _ failure: DeliveryFailure?,
-        isExcused: Bool,
-        isPacketAtFault: Bool,
-        _ now: Moment
-    ) {
+    /// begins and ends.
+    func release(_ load: Load, after ending: Ending, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
-        func verdict(_ scope: GateScope) -> Gate.Verdict {
-            guard isExcused else {
-                return judgement.verdict(for: scope, isPacketAtFault: isPacketAtFault)
-            }
-            // SLS answered, so the endpoint works, whatever is refused.
-            return scope == .endpoint && judgement.isAnswered ? .reached : .none
-        }
-        func leave(_ gate: inout Gate, _ pass: Gate.Pass, _ scope: GateScope) -> Gate.Change? {
-            gate.leave(
-                pass,
-                verdict(scope),
-                retryAfter: isExcused ? nil : judgement.retryAfter(for: scope),
-                now,
-                random: .random(in: 0...1)
-            )
-        }
-        places.giveBack(isProbe: passes.ofOutlet.isProbe)
+        let (judgement, failure) = (ending.judgement, ending.failure)
+        places.giveBack(isProbe: passes.outlet.isProbe)
         // What was sent before the last change tells no reason for what is closed now.
-        let isOutletWitness = !isExcused && passes.ofOutlet.epoch == outlet.gate.epoch
-        let isProjectWitness = !isExcused && passes.ofProject.epoch == project.epoch
-        let ofOutlet = leave(&outlet.gate, passes.ofOutlet, .logstore)
-        let ofProject = leave(&project, passes.ofProject, .project)
-        let ofQuota = leave(&passes.quota.gate, passes.ofQuota, .quota)
-        let ofEndpoint = passes.endpoint.leave(
-            passes.ofEndpoint,
+        let isOutletWitness = !ending.isExcused && passes.outlet.epoch == outlet.gate.epoch
+        let isProjectWitness = !ending.isExcused && passes.project.epoch == project.epoch
+        let outletChange = outlet.gate.release(passes.outlet, after: ending, .logstore, now)
+        let projectChange = project.release(passes.project, after: ending, .project, now)
+        let quotaChange = load.quota.gate.release(passes.quota, after: ending, .quota, now)
+        let endpointChange = load.endpoint.leave(
+            passes.endpoint,
             judgement,
-            verdict(.endpoint),
+            ending.verdict(for: .endpoint),
             of: outlet.name,
             now
         )
         // Outlets that stay there need not wait for one that went elsewhere.
-        if !endpoints.leads(to: passes.endpoint) { passes.endpoint.forget(outlet.name) }
-        passes.quota.waiters.wake()
-        passes.endpoint.waiters.wake()
-        if ofQuota != nil || ofEndpoint != nil { entry.noteEveryone() }
+        if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(outlet.name) }
+        load.quota.waiters.wake()
+        load.endpoint.waiters.wake()
+        if quotaChange != nil || endpointChange != nil { entry.noteEveryone() }
 
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
-        pauses.note(ofEndpoint, of: passes.endpoint, cause, now)
-        pauses.note(ofQuota, of: passes.quota, cause)
+        pauses.note(endpointChange, of: load.endpoint, cause, now)
+        pauses.note(quotaChange, of: load.quota, cause)
         pauses.noteDestination(
-            ofProject,
+            projectChange,
             isProbing: project.probing != nil,
             cause,
             isWitness: isProjectWitness,
             at: endpoint,
             now
         )
-        pauses.note(ofOutlet, of: outlet, cause, isWitness: isOutletWitness, at: endpoint, now)
-        if let failure, !isExcused, ![ofOutlet, ofProject, ofEndpoint].contains(.closed) {
+        pauses.note(
+            outletChange,
+            of: outlet,
+            cause,
+            isWitness: isOutletWitness,
+            at: endpoint,
+            now
+        )
+        let hasClosed = [outletChange, projectChange, endpointChange].contains(.closed)
+        if let failure, !ending.isExcused, !hasClosed {
             pauses.report(failure, judgement, of: outlet, at: endpoint, now)
         }
     }
@@ -170,15 +155,12 @@ final class GateKeeper {
     /// A request ended after that time. Silence may lead to another endpoint.
     func ended(
         at endpoint: EndpointState,
-        _ judgement: Judgement,
-        _ failure: DeliveryFailure?,
+        _ ending: Ending,
         after duration: Duration,
         _ now: Moment
     ) {
-        guard let change = endpoints.ended(endpoint, judgement, after: duration, now) else {
-            return
-        }
-        switched(change, because: failure, now)
+        let change = endpoints.ended(endpoint, ending.judgement, after: duration, now)
+        if let change { switched(change, because: ending.failure, now) }
     }
 
     /// Notices what happened to the endpoints since the last turn, maybe because of other destinations.
@@ -261,5 +243,23 @@ final class GateKeeper {
     private func reopenShared(_ now: Moment) {
         quota.gate.reopen(now)
         for endpoint in endpoints.endpoints { endpoint.gate.reopen(now) }
+    }
+}
+
+extension Gate {
+    /// Gives back the pass of a request that ended so.
+    fileprivate mutating func release(
+        _ pass: Pass,
+        after ending: Ending,
+        _ scope: GateScope,
+        _ now: Moment
+    ) -> Change? {
+        leave(
+            pass,
+            ending.verdict(for: scope),
+            retryAfter: ending.retryAfter(for: scope),
+            now,
+            random: .random(in: 0...1)
+        )
     }
 }

@@ -17,15 +17,16 @@ struct Load {
 
     /// One pass of each gate, each given back exactly once, to the gate that gave it.
     struct Passes {
-        let endpoint: EndpointState
-        let quota: ProjectQuota
-        let ofEndpoint: Gate.Pass
-        let ofQuota: Gate.Pass
-        let ofProject: Gate.Pass
-        let ofOutlet: Gate.Pass
+        let usedEndpoint: EndpointState
+        let usedQuota: ProjectQuota
+        let endpoint: Gate.Pass
+        let quota: Gate.Pass
+        let project: Gate.Pass
+        let outlet: Gate.Pass
     }
 
-    var endpoint: EndpointState { passes.endpoint }
+    var endpoint: EndpointState { passes.usedEndpoint }
+    var quota: ProjectQuota { passes.usedQuota }
 
     /// Servers that disagree about the time would have a packet signed for ever.
     private static let signaturesMax = 3
