@@ -117,11 +117,11 @@ import Testing
     func otherReasons() {
         sandbox.stop()
         let judgement = Judge.judge(JudgeTests.answer(400, "InvalidEncoding"))
-        #expect(judgement.doubted(for: .seconds(86_400)) == judgement)
+        #expect(judgement.blamingClock(.seconds(86_400)) == judgement)
         let ofTime = Judge.judge(JudgeTests.answer(400, "PostBodyInvalid"))
-        let doubted = ofTime.doubted(for: .seconds(-1200))
-        #expect(doubted.action == .suspect && doubted.kind == .clock)
-        #expect(doubted.remedy.hasPrefix("the clock of this host is 1200 s ahead: set it"))
+        let blamed = ofTime.blamingClock(.seconds(-1200))
+        #expect(blamed.action == .suspect && blamed.kind == .clock)
+        #expect(blamed.remedy.hasPrefix("the clock of this host is 1200 s ahead: set it"))
     }
 
     @Test("Only an offset that is known and beyond SLS's tolerance makes the host wrong")

@@ -13,7 +13,7 @@ struct Pause {
     var isUnanswered: Bool { scope == .endpoint || failure.kind == .network }
 
     /// The host's clock may end it.
-    var isOfClock: Bool { failure.kind == .clock && scope == .logstore }
+    var isClockPause: Bool { failure.kind == .clock && scope == .logstore }
 }
 
 /// Why deliveries stood still, as a class that metrics count.

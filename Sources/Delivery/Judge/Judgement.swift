@@ -81,7 +81,7 @@ extension Judgement {
     var isOfContent: Bool { action == .split && !traits.contains(.ofSize) }
 
     /// The same where everything is refused: no single log is at fault, but something that all of them pass.
-    var doubtedAsAll: Judgement {
+    var blamingLogstore: Judgement {
         var judgement = self
         judgement.action = .suspect
         judgement.remedy =
@@ -91,9 +91,16 @@ extension Judgement {
         return judgement
     }
 
+    /// The same while only the logstore is refused, not the credential.
+    var limitedToLogstore: Judgement {
+        var judgement = self
+        judgement.action = .pause(.logstore)
+        return judgement
+    }
+
     /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time of this host are
     /// outside of what SLS takes: the log is not at fault, and setting the clock is the remedy.
-    func doubted(for offset: Duration) -> Judgement {
+    func blamingClock(_ offset: Duration) -> Judgement {
         guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
             return self
         }

@@ -27,12 +27,12 @@ struct Evidence {
 
     /// Takes in what SLS said of a packet. What refuses all that is sent to the outlet proves nothing against the
     /// packet.
-    mutating func weighed(_ original: Judgement, of lease: Lease) -> Judgement {
+    mutating func weigh(_ original: Judgement, of lease: Lease) -> Judgement {
         var judgement = original
         if judgement.isOfContent,
             refused(isAlone: lease.packet.logCount == 1, isReplayed: lease.packet.isReplayed)
         {
-            judgement = judgement.doubtedAsAll
+            judgement = judgement.blamingLogstore
         }
         if judgement.action == .suspect { suspected() }
         return judgement

@@ -192,10 +192,10 @@ final class OutletRegistry {
     func clockIsRight(_ now: Moment) {
         for outlet in outlets.values {
             outlet.leases.recall()
-            if outlet.pause?.isOfClock == true { outlet.evidence.forget() }
+            if outlet.pause?.isClockPause == true { outlet.evidence.forget() }
             rouse(outlet)
         }
-        reopen(now, where: \.isOfClock)
+        reopen(now, where: \.isClockPause)
     }
 
     func forgetEvidenceOfPaused() {

@@ -48,20 +48,15 @@ struct DestinationCredential {
 
     // MARK: - What SLS says of it
 
-    /// A refusal with an unknown code may mean the credential or the logstore. While packets of other logstores are
-    /// stored with the credential, only the logstore is refused.
-    func narrowed(_ judgement: Judgement, by credential: Credential, _ now: Moment) -> Judgement {
-        guard judgement.isOfUnknownUnauthorized, standing.isGoodElsewhere(credential, now) else {
-            return judgement
-        }
-        var judgement = judgement
-        judgement.action = .pause(.logstore)
-        return judgement
+    /// A refusal with an unknown code may mean the credential or the logstore. True when packets of other logstores
+    /// are stored with the credential, so that only the logstore is refused.
+    func isGoodElsewhere(_ judgement: Judgement, _ credential: Credential, _ now: Moment) -> Bool {
+        judgement.isOfUnknownUnauthorized && standing.isGoodElsewhere(credential, now)
     }
 
     /// Reports a credential that is refused, or accepted again, when that is news: to its keeper, and to other
     /// destinations that sign with it.
-    mutating func judged(
+    mutating func report(
         _ judgement: Judgement,
         _ failure: DeliveryFailure?,
         _ credential: Credential,

@@ -11,7 +11,7 @@ extension DestinationSender {
         let body = transfer.body
         var load = carried
         memory.release(body: body.count)
-        transfers.ended(transfer, of: load.generation)
+        transfers.ended(transfer, isReusable: load.generation == generation)
         if body.isRepeated {
             // curl had no answer to the first one.
             load.lease.mayBeStored = true
@@ -34,43 +34,42 @@ extension DestinationSender {
             }
             let attempt = load.attempt(clock.time(of: load.endpoint, at: received))
             let judgement = output.judge(answer, attempt, by: load.credential)
-            judged(judgement, load, body.count, now)
+            apply(judgement, to: load, body.count, now)
         case .failed(let failure):
             let judgement = output.judge(failure, isTaken: body.isTaken, by: load.credential)
-            judged(judgement, load, body.count, now)
+            apply(judgement, to: load, body.count, now)
         }
     }
 
-    private func judged(
+    private func apply(
         _ original: Judgement,
-        _ load: Load,
+        to load: Load,
         _ bodyBytes: Int,
         _ now: Moment
     ) {
         let outlet = load.outlet
-        let isOfNow = load.generation == transfers.generation
+        let isCurrentGeneration = load.generation == generation
         var judgement = original
         if let offset = clock.wrongness(at: load.endpoint) {
-            judgement = judgement.doubted(for: offset)
+            judgement = judgement.blamingClock(offset)
         }
-        // What is stored has nothing to tell, and is what there is most of.
-        if judgement.action != .acknowledge {
-            judgement = credential.narrowed(judgement, by: load.credential, now)
+        if credential.isGoodElsewhere(judgement, load.credential, now) {
+            judgement = judgement.limitedToLogstore
         }
         var lease = load.lease
         if judgement.isOutcomeUnknown {
             lease.mayBeStored = true
             status.lostOutcome()
         }
-        if isOfNow { judgement = outlet.evidence.weighed(judgement, of: lease) }
+        if isCurrentGeneration { judgement = outlet.evidence.weigh(judgement, of: lease) }
         let failure = failure(judgement, of: outlet)
         if let failure { reporter.count(failure, of: outlet) }
-        credential.judged(judgement, failure, load.credential, sent: load.started, now)
+        credential.report(judgement, failure, load.credential, sent: load.started, now)
         let ending = Ending(
             judgement: judgement,
             failure: failure,
             isExcused: isExcused(judgement, load),
-            isPacketAtFault: isOfNow && outlet.evidence.isPacketAtFault(lease, now)
+            isPacketAtFault: isCurrentGeneration && outlet.evidence.isPacketAtFault(lease, now)
         )
         gates.release(load, after: ending, now)
         gates.ended(at: load.endpoint, ending, after: now - load.started, now)
@@ -87,7 +86,7 @@ extension DestinationSender {
             )
             reporter.stored(in: outlet)
             // With other settings it says nothing about these.
-            if isOfNow { outlet.evidence.stored(now) }
+            if isCurrentGeneration { outlet.evidence.stored(now) }
         }
         outlets.rouse(outlet)
     }
@@ -123,7 +122,7 @@ extension DestinationSender {
         case .split:
             let time = clock.time(of: load.endpoint, at: clock.now)
             leases.isolate(lease, of: outlet, DeathReason(judgement, at: time))
-        case .suspect where load.generation != transfers.generation: outlet.leases.failed(lease)
+        case .suspect where load.generation != generation: outlet.leases.failed(lease)
         case .suspect:
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {

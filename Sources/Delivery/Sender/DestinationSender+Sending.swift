@@ -66,7 +66,7 @@ extension DestinationSender {
             credential: credential,
             outlet: outlet,
             passes: gates.enter(outlet, at: endpoint, bytes: lease.packet.rawBytes, now),
-            generation: transfers.generation,
+            generation: generation,
             started: now,
             signed: signed,
             dated: dated

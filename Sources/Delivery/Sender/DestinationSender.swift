@@ -26,6 +26,9 @@ final class DestinationSender {
     var clock: DestinationClock
     var memory: MemoryShare
     var transfers = TransferPool()
+    /// Counts the settings that the destination has had. What a request with older settings brings back says nothing
+    /// about the present ones.
+    private(set) var generation = 0
     /// An operator holds it back.
     private(set) var isHeld = false
 
@@ -111,6 +114,7 @@ final class DestinationSender {
     func reconfigure(_ new: SLSOutput, _ now: Moment) {
         let old = settings
         output = new
+        generation += 1
         gates.replaceSettings(old, with: settings, now)
         credential.use(settings.credential)
         clock.assumed = settings.clockOffset

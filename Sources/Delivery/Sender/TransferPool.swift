@@ -3,9 +3,6 @@ import System
 
 /// The transfers of a destination: those under way, and idle ones that may be used again.
 struct TransferPool {
-    /// Counts the settings that the destination has had. What a request with older settings brings back says nothing
-    /// about the present ones.
-    private(set) var generation = 0
     private var idle: [Transfer] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
     /// Older connections are not used; nil when all may be.
@@ -29,18 +26,17 @@ struct TransferPool {
         return transfer.body.count
     }
 
-    /// The request ended. Its transfer serves another one, unless it was made for older settings.
-    mutating func ended(_ transfer: Transfer, of generation: Int) {
+    /// The request ended. Its transfer serves another one when it is reusable: not when it was made for older settings.
+    mutating func ended(_ transfer: Transfer, isReusable: Bool) {
         let known = underWay.removeValue(forKey: ObjectIdentifier(transfer))
         precondition(known != nil, "a transfer ends once")
-        if generation == self.generation { idle.append(transfer) }
+        if isReusable { idle.append(transfer) }
     }
 
     /// The settings have changed, so new requests need transfers of their own. Where routes or trusted authorities
     /// may have changed they need new connections, too.
     mutating func renew(_ now: Moment, dropsConnections: Bool) {
         idle = []
-        generation += 1
         if dropsConnections { connectionsSince = now }
     }
 
