@@ -9,7 +9,7 @@ final class GateKeeper {
     private let entry: AgendaEntry
     private let reporter: DeliveryReporter
     let outlets: OutletRegistry
-    let pauses: PauseReporter
+    let pauses: Pauses
     private(set) var endpoints: DestinationEndpoints
     private(set) var quota: ProjectQuota
     /// The destination's own gate.
@@ -27,7 +27,7 @@ final class GateKeeper {
         self.entry = entry
         self.outlets = outlets
         self.reporter = reporter
-        pauses = PauseReporter(outlets, reporter)
+        pauses = Pauses(reporter)
         places = Places(total: 2 * settings.concurrency)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.quota(for: settings, places: places.total)
@@ -138,6 +138,8 @@ final class GateKeeper {
             at: endpoint,
             now
         )
+        // The credential is good.
+        if projectChange == .recovered { outlets.retryRefusedWithDestination(now) }
         pauses.note(
             outletChange,
             of: outlet,

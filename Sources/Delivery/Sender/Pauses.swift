@@ -1,16 +1,14 @@
 import System
 
-/// Keeps why gates are closed, and reports when a pause begins and ends.
+/// Why gates are closed. It keeps the reason beside each gate, and reports when a pause begins and ends.
 ///
 /// One outage closes many gates. It is counted and told once, for the widest of them.
-final class PauseReporter {
-    private let outlets: OutletRegistry
+final class Pauses {
     private let reporter: DeliveryReporter
     /// Why the destination's own gate is closed.
     private(set) var ofDestination: Pause?
 
-    init(_ outlets: OutletRegistry, _ reporter: DeliveryReporter) {
-        self.outlets = outlets
+    init(_ reporter: DeliveryReporter) {
         self.reporter = reporter
     }
 
@@ -53,10 +51,7 @@ final class PauseReporter {
     ) {
         switch change {
         case .closed: pause(for: cause, at: endpoint, now)
-        case .recovered:
-            ofDestination = nil
-            // The credential is good.
-            outlets.retryRefusedWithDestination(now)
+        case .recovered: ofDestination = nil
         case nil:
             // Still probing, and by now for another reason.
             guard isProbing, isWitness, let cause, cause.scope == .project,
