@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EvidenceTests {
     let now = Moment(nanoseconds: 1_000_000_000_000)
-    let lease = LeasesTests.lease(1)
+    let lease = PacketLineTests.lease(1)
 
     @Test("Without a stored packet no packet is convicted")
     func none() {

@@ -113,7 +113,7 @@ import Testing
         let state = source.state.now
         #expect(state.dead.isEmpty)
         #expect(state.isolated.count <= Evidence.halvingsMax)
-        #expect(rig.status.leased <= Leases.asideMax + 2, "it stays in the queue")
+        #expect(rig.status.leased <= PacketLine.asideMax + 2, "it stays in the queue")
         isRight.withLock { $0 = true }
         #expect(source.state.wait { $0.unsettled.isEmpty })
         rig.stop()
@@ -141,7 +141,7 @@ import Testing
         #expect(reason.contains("PostBodyInvalid") && reason.contains("a proxy"), "\(reason)")
         #expect(source.state.now.dead.count <= Evidence.loneRefusalsMax)
         #expect(rig.status.pauses[.failure(.content)] ?? 0 >= 1)
-        #expect(rig.status.leased <= Leases.asideMax + 2, "it stays in the queue")
+        #expect(rig.status.leased <= PacketLine.asideMax + 2, "it stays in the queue")
         isBroken.withLock { $0 = false }
         #expect(source.state.wait { $0.unsettled.isEmpty })
         rig.stop()
@@ -225,7 +225,7 @@ import Testing
         let source = try MemorySource()
         let judge = Self.poisoned("MissingParameter")
         let rig = try rig(source, judge)
-        let count = Int64(3 * Leases.asideMax)
+        let count = Int64(3 * PacketLine.asideMax)
         for number in 1...count { source.offer(number, logs: [Samples.log("poison \(number)")]) }
         source.offer(count + 1, logs: [Samples.log("good")])
         #expect(source.state.wait { $0.acknowledged == [count + 1] })

@@ -9,7 +9,7 @@ final class DeliveryOutlet {
 
     let name: Outlet
     var gate: Gate
-    var leases = Leases()
+    var line = PacketLine()
     var evidence = Evidence()
     /// Why its gate is closed.
     var pause: Pause?
@@ -32,5 +32,5 @@ final class DeliveryOutlet {
     }
 
     /// The queue has forgotten it, and delivery has none of its packets.
-    var isOver: Bool { isRetired && leases.isEmpty }
+    var isOver: Bool { isRetired && line.isEmpty }
 }

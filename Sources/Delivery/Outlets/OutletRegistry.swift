@@ -53,7 +53,7 @@ final class OutletRegistry {
     func announced(_ name: Outlet, _ bounds: Gate.Bounds) {
         let outlet = outlet(name, bounds)
         outlet.isRetired = false
-        outlet.leases.forgetRequests()
+        outlet.line.forgetRequests()
         touch(outlet)
     }
 
@@ -61,13 +61,13 @@ final class OutletRegistry {
     func retired(_ name: Outlet) {
         guard let outlet = outlets[name.logstore] else { return }
         outlet.isRetired = true
-        outlet.leases.forgetRequests()
+        outlet.line.forgetRequests()
         touch(outlet)
     }
 
     func arrived(_ lease: Lease, _ bounds: Gate.Bounds) {
         let outlet = outlet(lease.packet.stream.outlet, bounds)
-        outlet.leases.arrived(lease)
+        outlet.line.arrived(lease)
         turns.enlist(outlet)
         touch(outlet)
     }
@@ -83,7 +83,7 @@ final class OutletRegistry {
     func takeOut(_ numbers: Set<Int64>, of logstore: String) -> [Lease] {
         guard let outlet = outlets[logstore] else { return [] }
         touch(outlet)
-        return outlet.leases.takeOut(numbers)
+        return outlet.line.takeOut(numbers)
     }
 
     // MARK: - Turns
@@ -153,7 +153,7 @@ final class OutletRegistry {
             let outlet = changed[lookedAt]
             lookedAt += 1
             outlet.isTouched = false
-            if outlet.isBusy == outlet.leases.isEmpty {
+            if outlet.isBusy == outlet.line.isEmpty {
                 outlet.isBusy.toggle()
                 busyCount += outlet.isBusy ? 1 : -1
             }
@@ -191,7 +191,7 @@ final class OutletRegistry {
     /// The host's clock was wrong and is right again.
     func clockIsRight(_ now: Moment) {
         for outlet in outlets.values {
-            outlet.leases.recall()
+            outlet.line.recall()
             if outlet.pause?.isClockPause == true { outlet.evidence.forget() }
             rouse(outlet)
         }

@@ -74,7 +74,7 @@ struct Turns {
 
     /// Gives an outlet a turn, unless it has one or sleeps.
     mutating func enlist(_ outlet: DeliveryOutlet) {
-        guard outlet.turn == .none, outlet.leases.hasNext else { return }
+        guard outlet.turn == .none, outlet.line.hasNext else { return }
         let isProbing = outlet.gate.probing != nil
         outlet.turn = isProbing ? .inLineToProbe : .inLine
         let entry = Entry(outlet: outlet, ticket: newTicket(outlet))

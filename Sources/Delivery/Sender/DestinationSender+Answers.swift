@@ -113,16 +113,16 @@ extension DestinationSender {
         switch judgement.action {
         case .acknowledge:
             leases.stored(lease, of: outlet)
-            outlet.leases.recall()
+            leases.recallAside(of: outlet)
         case .again, .slowDown, .pause: again(lease, load, judgement, now)
         case .resign:
             lease.resigned += 1
             status.resigned()
-            outlet.leases.failed(lease)
+            leases.retry(lease, of: outlet)
         case .split:
             let time = clock.time(of: load.endpoint, at: clock.now)
             leases.isolate(lease, of: outlet, DeathReason(judgement, at: time))
-        case .suspect where load.generation != generation: outlet.leases.failed(lease)
+        case .suspect where load.generation != generation: leases.retry(lease, of: outlet)
         case .suspect:
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {
@@ -142,7 +142,7 @@ extension DestinationSender {
         let outlet = load.outlet
         guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
-        else { return outlet.leases.failed(original) }
+        else { return leases.retry(original, of: outlet) }
         // The second refusal drops the packet. In between it waits for the gate that the first one has closed, but no
         // longer than for a first probe: the backlog that is to be dropped would outgrow the queue.
         var lease = original
@@ -154,7 +154,7 @@ extension DestinationSender {
         if isConfirmed {
             leases.discard(lease, of: outlet, DeathReason(judgement))
         } else {
-            outlet.leases.failed(lease)
+            leases.retry(lease, of: outlet)
         }
     }
 
@@ -166,10 +166,10 @@ extension DestinationSender {
         let isAlone = lease.packet.logCount == 1
         if ending.isPacketAtFault {
             // A lone log dies of it, so it is asked for twice.
-            if isAlone, lease.suspicions < 2 { return outlet.leases.failed(lease) }
+            if isAlone, lease.suspicions < 2 { return leases.retry(lease, of: outlet) }
             return leases.isolate(lease, of: outlet, reason)
         }
-        guard load.passes.outlet.isProbe else { return outlet.leases.failed(lease) }
+        guard load.passes.outlet.isProbe else { return leases.retry(lease, of: outlet) }
         // Parts of what SLS may have, under other numbers, would be stored a second time.
         if !isAlone, !lease.mayBeKnown, outlet.evidence.mayHalve() {
             leases.isolate(lease, of: outlet, reason)

@@ -16,12 +16,12 @@ extension DestinationSender {
             prefersOpen: gates.prefersOpenOutlets,
             admitsProbes: gates.admitsProbes(now)
         ) { outlet in
-            guard gates.admits(outlet, at: endpoint, now), let lease = outlet.leases.upcoming else {
-                return .passed
-            }
+            guard gates.admits(outlet, at: endpoint, now), let upcoming = outlet.line.upcoming
+            else { return .passed }
             // It stays the first in line, or smaller packets would take for ever what it waits for.
-            guard memory.admits(body: output.bodyBytesMax(of: lease)) else { return .blocked }
-            _ = outlet.leases.next()
+            guard memory.admits(body: output.bodyBytesMax(of: upcoming)),
+                let lease = leases.next(of: outlet)
+            else { return .blocked }
             send(lease, of: outlet, to: endpoint, by: credential, now, loop)
             return .used
         }
@@ -119,7 +119,7 @@ extension DestinationSender {
     ) {
         if error.isDamage, lease.packet.recent != nil {
             // What is on the disk may be right; if not, the queue finds that out.
-            outlet.leases.failed(lease)
+            leases.retry(lease, of: outlet)
         } else {
             let reason = DeathReason(code: "PacketUnsendable", message: error.reason)
             leases.isolate(lease, of: outlet, reason)

@@ -178,8 +178,7 @@ final class DestinationSender {
     /// Asks the queue for what the outlet could send.
     private func request(for outlet: DeliveryOutlet, _ now: Moment) {
         let wanted = appetite == .nothing ? 0 : gates.demand(of: outlet, now)
-        let count = outlet.leases.demand(upTo: wanted)
-        if count > 0 { leases.request(count, for: outlet.name) }
+        leases.request(upTo: wanted, for: outlet)
     }
 
     private func forget(_ outlet: DeliveryOutlet) {

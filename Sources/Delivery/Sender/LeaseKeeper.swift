@@ -24,14 +24,20 @@ final class LeaseKeeper {
 
     // MARK: - From the queue
 
-    /// Asks the queue for more packets.
-    func request(_ count: Int, for outlet: Outlet) {
-        source.request(count, for: outlet)
+    /// Asks the queue for more packets, so that the outlet has so many.
+    func request(upTo wanted: Int, for outlet: DeliveryOutlet) {
+        let count = outlet.line.claim(upTo: wanted)
+        if count > 0 { source.request(count, for: outlet.name) }
     }
 
     func began(_ lease: Lease) {
         let isNew = held.insert(lease.packet.number).inserted
         precondition(isNew, "the queue handed over a packet that delivery has already")
+    }
+
+    /// The outlet's oldest packet, to be sent now.
+    func next(of outlet: DeliveryOutlet) -> Lease? {
+        outlet.line.next()
     }
 
     /// The packet's content. Asked for also when it is in memory: the queue may want the packet back.
@@ -80,17 +86,29 @@ final class LeaseKeeper {
         end(lease, of: outlet)
     }
 
+    // MARK: - Packets that are sent again
+
+    /// The packet goes back to the head of its outlet's line.
+    func retry(_ lease: Lease, of outlet: DeliveryOutlet) {
+        outlet.line.failed(lease)
+    }
+
+    /// Another packet was stored, so those that stand aside can be judged.
+    func recallAside(of outlet: DeliveryOutlet) {
+        outlet.line.recall()
+    }
+
     // MARK: - Packets that wait
 
     /// Another packet has to be stored before this one can be judged.
     func setAside(_ lease: Lease, of outlet: DeliveryOutlet) {
         source.setAside(lease.packet)
-        postpone(outlet.leases.setAside(lease))
+        postpone(outlet.line.setAside(lease))
     }
 
     /// The disk may recover, so the packet is read again later.
     func reread(_ lease: Lease, of outlet: DeliveryOutlet, at moment: Moment) {
-        outlet.leases.keptBack(lease)
+        outlet.line.keptBack(lease)
         rereads.add(lease, at: moment)
     }
 
@@ -100,7 +118,7 @@ final class LeaseKeeper {
     func awaitClock(_ original: Lease, of outlet: DeliveryOutlet, until moment: Moment) {
         var lease = original
         lease.awaitsClock = true
-        outlet.leases.keptBack(lease)
+        outlet.line.keptBack(lease)
         // Its lane is free for another packet, as that of one that stands aside.
         source.setAside(lease.packet)
         clockWaits.add(lease, at: moment)
@@ -124,9 +142,9 @@ final class LeaseKeeper {
     /// Puts a packet that waited here back in line.
     func lineUp(_ lease: Lease, of outlet: DeliveryOutlet) {
         if lease.awaitsClock {
-            postpone(outlet.leases.standAside(lease))
+            postpone(outlet.line.standAside(lease))
         } else {
-            outlet.leases.lineUpAgain(lease)
+            outlet.line.lineUpAgain(lease)
         }
     }
 
@@ -149,7 +167,7 @@ final class LeaseKeeper {
 
     /// A packet that was in flight, or about to be, is the queue's again.
     private func end(_ lease: Lease, of outlet: DeliveryOutlet) {
-        outlet.leases.ended()
+        outlet.line.ended()
         release(lease)
     }
 

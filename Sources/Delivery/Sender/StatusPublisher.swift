@@ -66,9 +66,9 @@ struct StatusPublisher {
     func show(_ outlet: DeliveryOutlet, at time: WallTime, _ now: Moment) {
         let gate = outlet.gate
         outlet.status.limit = gate.probing == nil ? gate.limit : 1
-        outlet.status.inFlight = outlet.leases.inFlight
-        outlet.status.waiting = outlet.leases.waitingCount
-        outlet.status.retrying = outlet.leases.failedCount
+        outlet.status.inFlight = outlet.line.inFlight
+        outlet.status.waiting = outlet.line.waitingCount
+        outlet.status.retrying = outlet.line.failedCount
         outlet.status.rate = gate.pacing.rate(now)
         outlet.status.state =
             gate.probing.map { probing in

@@ -1,11 +1,12 @@
 import Queue
 
-/// The packets that an outlet has on lease: asked for, in line to be sent, or in flight. Pure bookkeeping.
+/// The packets of an outlet: asked for, in line to be sent, or in flight. Pure bookkeeping; `LeaseKeeper` decides which
+/// packets leave it.
 ///
 /// A failed packet goes back to the head of the line, oldest first, without its content: so an outage holds
 /// names in memory and not bodies. A packet that can only be judged when another one was stored stands aside,
 /// behind all others.
-struct Leases {
+struct PacketLine {
     /// Packets that may stand aside; more go back to the queue.
     static let asideMax = 16
 
@@ -37,7 +38,7 @@ struct Leases {
     ///
     /// An outlet that has nothing asks for one; only when packets come does it ask for more. So an idle outlet keeps
     /// no credit for a burst.
-    mutating func demand(upTo wanted: Int) -> Int {
+    mutating func claim(upTo wanted: Int) -> Int {
         let active = inFlight + returned.count + fresh.count
         let count = max(0, min(wanted, 1 + 2 * active) - claimed)
         requested += count

@@ -1,0 +1,131 @@
+import Logs
+import Queue
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite struct PacketLineTests {
+    static func lease(_ number: Int64) -> Lease {
+        Lease(
+            SealedPacket(
+                number: number,
+                stream: StreamKey(
+                    destination: "app",
+                    logstore: "l",
+                    trailer: GroupTrailer(bytes: [])
+                ),
+                packID: "p",
+                rows: number...number,
+                logCount: 1,
+                rawBytes: 1,
+                oldest: .now,
+                recent: [StoredBlock(compressed: [0], rawBytes: 0)],
+                lane: Lane(key: "k", sequence: 7),
+                isRecovered: true
+            )
+        )
+    }
+
+    func next(_ line: inout PacketLine) -> Int64? { line.next()?.packet.number }
+
+    func take(_ line: inout PacketLine) throws -> Lease {
+        let lease = line.next()
+        return try #require(lease)
+    }
+
+    @Test("An idle outlet asks for one packet, and for more as they come")
+    func demand() {
+        var line = PacketLine()
+        #expect(line.claim(upTo: 10) == 1)
+        #expect(line.claim(upTo: 10) == 0)
+        line.arrived(Self.lease(1))
+        #expect(line.claim(upTo: 10) == 2)
+        line.arrived(Self.lease(2))
+        line.arrived(Self.lease(3))
+        #expect(line.claim(upTo: 10) == 4)
+        for number in 4...7 as ClosedRange<Int64> { line.arrived(Self.lease(number)) }
+        #expect(line.claim(upTo: 10) == 3)
+        #expect(line.claim(upTo: 10) == 0)
+    }
+
+    @Test("Packets in flight or in line count as claimed, and ended ones are asked for again")
+    func claims() {
+        var line = PacketLine()
+        _ = line.claim(upTo: 2)
+        line.arrived(Self.lease(1))
+        #expect(line.claim(upTo: 2) == 1)
+        _ = line.next()
+        #expect(line.claim(upTo: 2) == 0)
+        line.ended()
+        #expect(line.claim(upTo: 2) == 0, "one is asked for, and nothing else is under way")
+        line.forgetRequests()
+        #expect(line.claim(upTo: 2) == 1)
+    }
+
+    @Test("Failed packets come before new ones, oldest first and without their content")
+    func order() throws {
+        var line = PacketLine()
+        for number in 1...4 as ClosedRange<Int64> { line.arrived(Self.lease(number)) }
+        let first = try take(&line)
+        let second = try take(&line)
+        #expect(first.packet.recent != nil)
+        line.failed(second)
+        line.failed(first)
+        #expect(line.failedCount == 2)
+        let again = try take(&line)
+        #expect(again.packet.number == 1)
+        #expect(again.packet.recent == nil)
+        #expect(again.packet.lane == Lane(key: "k", sequence: 7))
+        #expect(again.packet.isRecovered)
+        #expect(next(&line) == 2)
+        #expect(next(&line) == 3)
+        #expect(line.inFlight == 3)
+    }
+
+    @Test("A packet that was set aside waits behind all others until one is stored")
+    func aside() throws {
+        var line = PacketLine()
+        for number in 1...3 as ClosedRange<Int64> { line.arrived(Self.lease(number)) }
+        _ = line.setAside(try take(&line))
+        #expect(next(&line) == 2)
+        line.recall()
+        #expect(next(&line) == 1)
+        #expect(next(&line) == 3)
+        #expect(next(&line) == nil)
+    }
+
+    @Test("For packets set aside others are asked for; of too many the oldest goes")
+    func asideBound() throws {
+        var line = PacketLine()
+        var gone: [Int64] = []
+        for number in 1...Int64(PacketLine.asideMax) + 5 {
+            #expect(line.claim(upTo: 1) == 1)
+            line.arrived(Self.lease(number))
+            if let lease = line.setAside(try take(&line)) { gone.append(lease.packet.number) }
+        }
+        #expect(gone == [1, 2, 3, 4, 5])
+        #expect(line.waitingCount == PacketLine.asideMax && line.inFlight == 0)
+        // When nothing else is there they take turns among themselves.
+        #expect(next(&line) == 6)
+        let isFull = line.setAside(Self.lease(6)) != nil
+        #expect(!isFull)
+        #expect(next(&line) == 7)
+    }
+
+    @Test("A packet that could not be read counts until it is read again")
+    func unreadable() throws {
+        var line = PacketLine()
+        line.arrived(Self.lease(1))
+        let lease = try take(&line)
+        line.keptBack(lease)
+        #expect(line.inFlight == 0)
+        #expect(line.waitingCount == 1)
+        #expect(!line.hasNext)
+        #expect(!line.isEmpty)
+        line.lineUpAgain(lease)
+        #expect(next(&line) == 1)
+        line.ended()
+        #expect(line.isEmpty)
+    }
+}
