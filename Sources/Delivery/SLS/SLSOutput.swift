@@ -4,8 +4,7 @@ import Queue
 import SLS
 import System
 
-/// How a destination of SLS is spoken to: turns packets into requests, and judges answers. The loop that sends knows
-/// SLS only through this type. It knows no network.
+/// Builds requests to SLS and judges their outcomes. Opens no connection.
 struct SLSOutput {
     /// A packet that can never be sent as it is.
     struct Unsendable: Error, Equatable {
