@@ -120,7 +120,7 @@ final class DeliveryLoop {
             byName[output.settings.name]?.reconfigure(output, now)
         }
         // What is shared may be other gates now.
-        shared.agenda.noteEveryone()
+        shared.agenda.markAllDue()
         loop.allow(connections: destinations.reduce(0) { $0 + $1.gates.places.total })
     }
 

@@ -139,7 +139,7 @@ import Testing
         // What it has to send waits for the network here, and nothing else happens.
         #expect(turn(all) == [])
         #expect(turn(all, after: 2) == ["d0", "d1", "d2"])
-        agenda.noteEveryone()
+        agenda.markAllDue()
         #expect(turn(all, after: 2).count == 3)
     }
 
@@ -154,7 +154,7 @@ import Testing
         all[1].agendaEntry.done(hasMore: false, next: now + .seconds(7))
         #expect(agenda.next == now + .seconds(5))
         // Keeps the look at all away.
-        agenda.noteEveryone()
+        agenda.markAllDue()
         #expect(agenda.take(now + .seconds(4)).count == 2)
         for seconds in [3, 5] {
             let deadline = now + .milliseconds(seconds * 1000 - 100)
@@ -166,7 +166,7 @@ import Testing
         #expect(agenda.take(now + .milliseconds(4990)).isEmpty)
     }
 
-    @Test("A destination that waits for a shared gate is noted once when a request behind it ends")
+    @Test("A destination that waits for a shared gate is due once when a request behind it ends")
     func waiters() throws {
         let all = try destinations(3)
         turn(all)
@@ -193,26 +193,26 @@ import Testing
         outlets.forEach { outlet in
             outlet.gate.pause(.seconds(60), now, random: 1)
             outlet.pause = Pause(failure: refusal, scope: .logstore)
-            outlets.rouse(outlet)
+            outlets.wake(outlet)
         }
         let isSent = outlets.giveTurn(now, prefersOpen: false, admitsProbes: true) { _ in .used }
         #expect(!isSent, "all wait for their probes")
         #expect(!outlets.hasTurns)
-        while outlets.changedCount > 0 { turn(all) }
+        while outlets.dirtyCount > 0 { turn(all) }
 
         let start = threadTime()
         destination.credentialsChanged()
         let reopening = threadTime() - start
         #expect(outlets.turnCount == 10_000)
-        #expect(outlets.changedCount == 10_000)
+        #expect(outlets.dirtyCount == 10_000)
         var turns = 0
-        while outlets.changedCount > 0 {
+        while outlets.dirtyCount > 0 {
             turn(all)
             turns += 1
         }
-        let atOnce = OutletRegistry.looksAtOnce
+        let atOnce = OutletRegistry.visitsMax
         #expect(turns == (10_000 + atOnce - 1) / atOnce)
-        outlets.forEach { #expect(!$0.isTouched) }
+        outlets.forEach { #expect(!$0.isDirty) }
         // A generous bound: a quadratic pass took seconds in a debug build.
         #expect(reopening < .milliseconds(500), "\(reopening)")
     }

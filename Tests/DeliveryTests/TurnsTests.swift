@@ -49,15 +49,15 @@ import Testing
         }
         #expect(turns.count == 0)
         #expect(turns.nextWaking == now + .seconds(3))
-        turns.wake(now + .seconds(2))
+        turns.wakeSleepers(now + .seconds(2))
         #expect(turns.count == 0)
-        turns.wake(now + .seconds(3))
+        turns.wakeSleepers(now + .seconds(3))
         #expect(next(&turns) == "b")
         #expect(turns.nextWaking == now + .seconds(5))
         a.gate.reopen(now)
-        turns.rouse(a)
+        turns.wake(a)
         #expect(next(&turns) == "a")
-        turns.wake(now + .seconds(5))
+        turns.wakeSleepers(now + .seconds(5))
         #expect(turns.count == 0)
         #expect(turns.nextWaking == nil)
     }
@@ -93,27 +93,27 @@ import Testing
         let outlet = paused("a")
         turns.enlist(outlet)
         outlet.gate.probing = nil
-        turns.rouse(outlet)
+        turns.wake(outlet)
         #expect(turns.count == 1)
         outlet.gate.pause(.seconds(60), now, random: 1)
-        turns.rouse(outlet)
+        turns.wake(outlet)
         #expect(turns.count == 1)
         #expect(turns.next(probes: false) == nil)
         #expect(next(&turns) == "a")
         #expect(next(&turns) == nil && turns.count == 0)
     }
 
-    @Test("To rouse many sleepers takes so much longer as they are more, and not the square of it")
+    @Test("To wake many sleepers takes so much longer as they are more, and not the square of it")
     func many() {
         func time(_ count: Int) -> Duration {
             let outlets = (0..<count).map { outlet("\($0)") }
             var turns = Turns()
             for outlet in outlets { turns.sleep(outlet, until: now + .seconds(60)) }
             let start = threadTime()
-            for outlet in outlets { turns.rouse(outlet) }
+            for outlet in outlets { turns.wake(outlet) }
             #expect(turns.count == count && turns.nextWaking == nil)
             for _ in 0..<count { turns.sleep(turns.next() ?? outlets[0], until: now) }
-            for outlet in outlets.reversed() { turns.rouse(outlet) }
+            for outlet in outlets.reversed() { turns.wake(outlet) }
             #expect(turns.count == count)
             return threadTime() - start
         }

@@ -5,7 +5,7 @@ final class AgendaEntry {
     /// Counts the entries of an agenda in the order in which they joined it.
     let number: Int
     private unowned let agenda: DeliveryAgenda
-    fileprivate var isNoted = false
+    fileprivate var isDue = false
     /// When the destination is looked at unless something happens before, and how often that was planned.
     fileprivate var deadline: Moment?
     fileprivate var plans = 0
@@ -16,10 +16,10 @@ final class AgendaEntry {
     }
 
     /// Something happened to the destination: it is looked at in the next turn.
-    func note() { agenda.note(self) }
+    func markDue() { agenda.markDue(self) }
 
     /// Something happened that may concern all destinations.
-    func noteEveryone() { agenda.noteEveryone() }
+    func markAllDue() { agenda.markAllDue() }
 
     /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to
     /// do.
@@ -32,7 +32,7 @@ final class AgendaEntry {
 /// has come. A destination with nothing to do is in no list and costs nothing, however often others are answered.
 ///
 /// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`,
-/// and is noted when a request behind the gate ends. A gate that closes or recovers concerns all destinations that
+/// and is due when a request behind the gate ends. A gate that closes or recovers concerns all destinations that
 /// use it, which is rare: then every destination is looked at once. The same happens once a second while the thread
 /// is awake, for figures that are only shown.
 final class DeliveryAgenda {
@@ -45,7 +45,7 @@ final class DeliveryAgenda {
     }
 
     private var entries: [AgendaEntry] = []
-    private var noted: [AgendaEntry] = []
+    private var due: [AgendaEntry] = []
     private var deadlines = PriorityQueue<Moment, Plan>()
     private var compactAt = 64
     private var everyone = true
@@ -60,16 +60,16 @@ final class DeliveryAgenda {
 
     /// The next deadline; in the past when something has happened already.
     var next: Moment? {
-        everyone || !noted.isEmpty ? Moment(nanoseconds: 0) : deadlines.nextKey
+        everyone || !due.isEmpty ? Moment(nanoseconds: 0) : deadlines.nextKey
     }
 
-    fileprivate func note(_ entry: AgendaEntry) {
-        guard !entry.isNoted else { return }
-        entry.isNoted = true
-        noted.append(entry)
+    fileprivate func markDue(_ entry: AgendaEntry) {
+        guard !entry.isDue else { return }
+        entry.isDue = true
+        due.append(entry)
     }
 
-    func noteEveryone() {
+    func markAllDue() {
         everyone = true
     }
 
@@ -78,19 +78,19 @@ final class DeliveryAgenda {
         while let plan = deadlines.takeFirst(upTo: now)?.element {
             guard plan.isLatest else { continue }
             plan.entry.deadline = nil
-            note(plan.entry)
+            markDue(plan.entry)
         }
-        defer { noted.removeAll(keepingCapacity: true) }
-        guard everyone || nextRound <= now else { return noted }
+        defer { due.removeAll(keepingCapacity: true) }
+        guard everyone || nextRound <= now else { return due }
         everyone = false
         nextRound = now + Self.roundEvery
-        for entry in entries { entry.isNoted = true }
+        for entry in entries { entry.isDue = true }
         return entries
     }
 
     fileprivate func done(_ entry: AgendaEntry, hasMore: Bool, next deadline: Moment?) {
-        entry.isNoted = false
-        if hasMore { note(entry) }
+        entry.isDue = false
+        if hasMore { markDue(entry) }
         guard entry.deadline != deadline else { return }
         entry.deadline = deadline
         entry.plans += 1
@@ -113,7 +113,7 @@ struct GateWaiters {
     /// A request behind the gate has ended.
     mutating func wake() {
         guard !waiters.isEmpty else { return }
-        for waiter in waiters.values { waiter.note() }
+        for waiter in waiters.values { waiter.markDue() }
         waiters.removeAll(keepingCapacity: true)
     }
 }

@@ -21,9 +21,9 @@ final class DeliveryOutlet {
     /// For `Turns`: the line that it stands in, and the number of its live entry there.
     var turn = Turn.none
     var ticket = 0
-    /// For `OutletRegistry`: it had packets on lease when it was last looked at, and it changed since.
+    /// For `OutletRegistry`: it had packets on lease when it was last visited, and it changed since.
     var isBusy = false
-    var isTouched = false
+    var isDirty = false
 
     init(_ name: Outlet, _ bounds: Gate.Bounds) {
         self.name = name

@@ -1,8 +1,8 @@
 import Queue
 import System
 
-/// The outlets of a destination: which ones there are, whose turn it is to send, and which of them changed since they
-/// were last looked at. An outlet without packets is in no line and costs nothing.
+/// The outlets of a destination: which ones there are, whose turn it is to send, and which of them are dirty:
+/// changed since they were last visited. An outlet without packets is in no line and costs nothing.
 final class OutletRegistry {
     /// How an outlet used its turn.
     enum TurnUse {
@@ -17,17 +17,17 @@ final class OutletRegistry {
     private let entry: AgendaEntry
     private var outlets: [String: DeliveryOutlet] = [:]
     private var turns = Turns()
-    private var changed: [DeliveryOutlet] = []
-    /// How many of the changed outlets were looked at.
-    private var lookedAt = 0
+    private var dirty: [DeliveryOutlet] = []
+    /// How many of the dirty outlets were visited.
+    private var visited = 0
     /// Outlets that have packets on lease.
     private(set) var busyCount = 0
 
-    /// The appetite that outlets asked by last.
-    private var appetite = Appetite.nothing
+    /// The demand that outlets asked the queue by last.
+    private var demand = QueueDemand.none
 
-    /// Looks at some thousand outlets, as after a rotation, are spread over turns of so many.
-    static let looksAtOnce = 512
+    /// Visits of some thousand outlets, as after a rotation, are spread over turns of so many.
+    static let visitsMax = 512
 
     init(_ entry: AgendaEntry) {
         self.entry = entry
@@ -40,8 +40,8 @@ final class OutletRegistry {
     var hasTurns: Bool { turns.count > 0 }
     /// When the first outlet wakes that waits for a time.
     var nextWaking: Moment? { turns.nextWaking }
-    /// Outlets that changed and were not looked at yet.
-    var changedCount: Int { changed.count - lookedAt }
+    /// Outlets that changed and were not visited yet.
+    var dirtyCount: Int { dirty.count - visited }
 
     func forEach(_ body: (DeliveryOutlet) -> Void) {
         for outlet in outlets.values { body(outlet) }
@@ -54,7 +54,7 @@ final class OutletRegistry {
         let outlet = outlet(name, bounds)
         outlet.isRetired = false
         outlet.line.forgetRequests()
-        touch(outlet)
+        markDirty(outlet)
     }
 
     /// The queue has forgotten this logstore, and what it was asked for.
@@ -62,14 +62,14 @@ final class OutletRegistry {
         guard let outlet = outlets[name.logstore] else { return }
         outlet.isRetired = true
         outlet.line.forgetRequests()
-        touch(outlet)
+        markDirty(outlet)
     }
 
     func arrived(_ lease: Lease, _ bounds: Gate.Bounds) {
         let outlet = outlet(lease.packet.stream.outlet, bounds)
         outlet.line.arrived(lease)
         turns.enlist(outlet)
-        touch(outlet)
+        markDirty(outlet)
     }
 
     private func outlet(_ name: Outlet, _ bounds: Gate.Bounds) -> DeliveryOutlet {
@@ -82,15 +82,15 @@ final class OutletRegistry {
     /// Takes out those of the packets that no request carries.
     func takeOut(_ numbers: Set<Int64>, of logstore: String) -> [Lease] {
         guard let outlet = outlets[logstore] else { return [] }
-        touch(outlet)
+        markDirty(outlet)
         return outlet.line.takeOut(numbers)
     }
 
     // MARK: - Turns
 
     /// Wakes outlets whose time has come.
-    func wake(_ now: Moment) {
-        turns.wake(now)
+    func wakeSleepers(_ now: Moment) {
+        turns.wakeSleepers(now)
     }
 
     /// Gives one outlet after another its turn until one uses it; false when none does. With `prefersOpen` outlets
@@ -124,45 +124,45 @@ final class OutletRegistry {
 
     // MARK: - Changes
 
-    /// Something happened to the outlet: it is looked at at the end of the turn.
-    func touch(_ outlet: DeliveryOutlet) {
-        entry.note()
-        guard !outlet.isTouched else { return }
-        outlet.isTouched = true
-        changed.append(outlet)
+    /// Something happened to the outlet: it is visited at the end of the turn.
+    func markDirty(_ outlet: DeliveryOutlet) {
+        entry.markDue()
+        guard !outlet.isDirty else { return }
+        outlet.isDirty = true
+        dirty.append(outlet)
     }
 
     /// The outlet may be able to send before its time.
-    func rouse(_ outlet: DeliveryOutlet) {
-        turns.rouse(outlet)
-        touch(outlet)
+    func wake(_ outlet: DeliveryOutlet) {
+        turns.wake(outlet)
+        markDirty(outlet)
     }
 
     /// Every outlet asks again whenever the answer may be another one: a packet that was recalled while nothing was
-    /// asked for left its outlet without any, so that no result would ever touch it.
-    func follow(_ appetite: Appetite) {
-        guard appetite != self.appetite else { return }
-        self.appetite = appetite
-        for outlet in outlets.values { touch(outlet) }
+    /// asked for left its outlet without any, so that no result would ever mark it dirty.
+    func askAgain(if demand: QueueDemand) {
+        guard demand != self.demand else { return }
+        self.demand = demand
+        for outlet in outlets.values { markDirty(outlet) }
     }
 
-    /// Looks at changed outlets, `looksAtOnce` of them at most.
-    func lookAtChanged(_ look: (DeliveryOutlet) -> Void) {
-        let end = min(changed.count, lookedAt + Self.looksAtOnce)
-        while lookedAt < end {
-            let outlet = changed[lookedAt]
-            lookedAt += 1
-            outlet.isTouched = false
+    /// Visits dirty outlets, `visitsMax` of them at most.
+    func visitDirty(_ visit: (DeliveryOutlet) -> Void) {
+        let end = min(dirty.count, visited + Self.visitsMax)
+        while visited < end {
+            let outlet = dirty[visited]
+            visited += 1
+            outlet.isDirty = false
             if outlet.isBusy == outlet.line.isEmpty {
                 outlet.isBusy.toggle()
                 busyCount += outlet.isBusy ? 1 : -1
             }
             if outlet.isOver { outlets[outlet.name.logstore] = nil }
-            look(outlet)
+            visit(outlet)
         }
-        guard lookedAt == changed.count else { return }
-        changed.removeAll(keepingCapacity: true)
-        lookedAt = 0
+        guard visited == dirty.count else { return }
+        dirty.removeAll(keepingCapacity: true)
+        visited = 0
     }
 
     // MARK: - Reopening
@@ -174,7 +174,7 @@ final class OutletRegistry {
                 continue
             }
             outlet.gate.reopen(now)
-            rouse(outlet)
+            wake(outlet)
         }
     }
 
@@ -184,7 +184,7 @@ final class OutletRegistry {
         for outlet in outlets.values
         where outlet.gate.probing != nil && outlet.pause?.scope == .project {
             outlet.gate.hastenProbe(to: now)
-            rouse(outlet)
+            wake(outlet)
         }
     }
 
@@ -193,7 +193,7 @@ final class OutletRegistry {
         for outlet in outlets.values {
             outlet.line.recall()
             if outlet.pause?.isClockPause == true { outlet.evidence.forget() }
-            rouse(outlet)
+            wake(outlet)
         }
         reopen(now, where: \.isClockPause)
     }
@@ -210,15 +210,15 @@ final class OutletRegistry {
             outlet.pause = nil
             // That packets were stored with the old settings proves nothing about the new ones.
             outlet.evidence.forget()
-            rouse(outlet)
+            wake(outlet)
         }
     }
 }
 
 /// How much the queue is asked for.
-enum Appetite {
+enum QueueDemand {
     /// Nothing may be sent: an operator holds the destination, or it has no credential.
-    case nothing
+    case none
     /// A gate that all outlets share lets single requests through: each outlet needs one packet that can be
     /// the probe.
     case probes

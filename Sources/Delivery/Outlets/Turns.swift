@@ -116,7 +116,7 @@ struct Turns {
     }
 
     /// Something happened to the outlet, so that it may be able to send before its time.
-    mutating func rouse(_ outlet: DeliveryOutlet) {
+    mutating func wake(_ outlet: DeliveryOutlet) {
         let isProbing = outlet.gate.probing != nil
         switch outlet.turn {
         case .asleep:
@@ -134,7 +134,7 @@ struct Turns {
     }
 
     /// Wakes the outlets whose time has come.
-    mutating func wake(_ now: Moment) {
+    mutating func wakeSleepers(_ now: Moment) {
         while let entry = sleepers.takeFirst(upTo: now)?.element {
             guard entry.isLive else { continue }
             let outlet = entry.outlet

@@ -29,7 +29,7 @@ extension DestinationSender {
                 received: received
             ) {
                 // Others go there, too.
-                agendaEntry.noteEveryone()
+                agendaEntry.markAllDue()
                 reporter.clockChanged(at: load.endpoint, change)
             }
             let attempt = load.attempt(clock.time(of: load.endpoint, at: received))
@@ -88,7 +88,7 @@ extension DestinationSender {
             // With other settings it says nothing about these.
             if isCurrentGeneration { outlet.evidence.stored(now) }
         }
-        outlets.rouse(outlet)
+        outlets.wake(outlet)
     }
 
     private func failure(_ judgement: Judgement, of outlet: DeliveryOutlet) -> DeliveryFailure? {

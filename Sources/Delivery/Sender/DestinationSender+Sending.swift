@@ -41,7 +41,7 @@ extension DestinationSender {
         _ loop: TransferLoop
     ) {
         var lease = next
-        outlets.touch(outlet)
+        outlets.markDirty(outlet)
         memory.release(content: lease.contentBytes)
         let signed = clock.now
         let dated = clock.time(of: endpoint, at: signed)

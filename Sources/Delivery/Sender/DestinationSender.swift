@@ -89,7 +89,7 @@ final class DestinationSender {
     func hold(_ isHeld: Bool) {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
-        agendaEntry.note()
+        agendaEntry.markDue()
         if isHeld { reporter.countPause(.held) }
     }
 
@@ -97,14 +97,14 @@ final class DestinationSender {
 
     func credentialsChanged() {
         credential.lookNow()
-        agendaEntry.note()
+        agendaEntry.markDue()
         gates.credentialChanged(.now)
     }
 
     /// Pauses this destination when its credential was refused to another one. A single request then tries it here.
     func heed(_ refusal: CredentialRefusals.Refusal, _ now: Moment) {
         guard gates.project.probing == nil, credential.isConcerned(by: refusal) else { return }
-        agendaEntry.note()
+        agendaEntry.markDue()
         let cause = Pause(failure: refusal.failure, scope: .project)
         gates.pauseForCredential(cause, isUndecided: refusal.isUndecided, now)
     }
@@ -139,7 +139,7 @@ final class DestinationSender {
         let clockIsRight = clock.isRightAgain(at: gates.endpoint)
         while let lease = leases.takeClockWait(now, clockIsRight: clockIsRight) { lineUp(lease) }
         if clockIsRight { outlets.clockIsRight(now) }
-        outlets.wake(now)
+        outlets.wakeSleepers(now)
     }
 
     private func lineUp(_ lease: Lease) {
@@ -147,19 +147,19 @@ final class DestinationSender {
             preconditionFailure("an outlet goes after its last packet")
         }
         leases.lineUp(lease, of: outlet)
-        outlets.rouse(outlet)
+        outlets.wake(outlet)
     }
 
     /// Asks the queue for packets, and publishes what this turn has changed.
     func endTurn(_ now: Moment) {
-        outlets.follow(appetite)
-        outlets.lookAtChanged { outlet in
+        outlets.askAgain(if: demand)
+        outlets.visitDirty { outlet in
             if outlet.isOver { return forget(outlet) }
             if !outlet.isRetired { request(for: outlet, now) }
             status.show(outlet, at: clock.now, now)
         }
         publish(now)
-        agendaEntry.done(hasMore: outlets.changedCount > 0, next: nextDeadline(now))
+        agendaEntry.done(hasMore: outlets.dirtyCount > 0, next: nextDeadline(now))
     }
 
     /// When there is something to do that no event tells.
@@ -171,13 +171,13 @@ final class DestinationSender {
         return [outlets.nextWaking, leases.nextDeadline, opening].compactMap(\.self).min()
     }
 
-    private var appetite: Appetite {
-        isHeld || credential.isMissing ? .nothing : gates.appetite
+    private var demand: QueueDemand {
+        isHeld || credential.isMissing ? .none : gates.queueDemand
     }
 
     /// Asks the queue for what the outlet could send.
     private func request(for outlet: DeliveryOutlet, _ now: Moment) {
-        let wanted = appetite == .nothing ? 0 : gates.demand(of: outlet, now)
+        let wanted = demand == .none ? 0 : gates.demand(of: outlet, now)
         leases.request(upTo: wanted, for: outlet)
     }
 

@@ -2,7 +2,7 @@ import System
 
 /// What open and closed gates mean for the demand of packets, and for the status.
 extension GateKeeper {
-    var appetite: Appetite {
+    var queueDemand: QueueDemand {
         let isProbing =
             project.probing != nil || quota.gate.probing != nil || endpoint.gate.probing != nil
         return isProbing ? .probes : .all
@@ -12,7 +12,7 @@ extension GateKeeper {
     /// that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has its
     /// part.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
-        guard appetite == .all, outlet.gate.probing == nil else { return 1 }
+        guard queueDemand == .all, outlet.gate.probing == nil else { return 1 }
         let limit = min(outlet.gate.limit, project.limit)
         let room = min(
             outlet.gate.room(now),

@@ -125,7 +125,7 @@ final class GateKeeper {
         if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(outlet.name) }
         load.quota.waiters.wake()
         load.endpoint.waiters.wake()
-        if quotaChange != nil || endpointChange != nil { entry.noteEveryone() }
+        if quotaChange != nil || endpointChange != nil { entry.markAllDue() }
 
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
         pauses.note(endpointChange, of: load.endpoint, cause, now)
@@ -211,7 +211,7 @@ final class GateKeeper {
     /// their content are taken apart again.
     func tryAgain(_ now: Moment) {
         // Other destinations share gates that open now.
-        entry.noteEveryone()
+        entry.markAllDue()
         project.reopen(now)
         reopenShared(now)
         outlets.forgetEvidenceOfPaused()
