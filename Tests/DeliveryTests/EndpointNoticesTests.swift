@@ -18,7 +18,7 @@ import Testing
     func moved() throws {
         let settings = try Samples.destination(port: 1)
         let recorder = try JournalRecorder()
-        let status = Locked(DestinationStatus(settings))
+        let status = StatusPublisher(Locked(DestinationStatus(settings)))
         let reporter = DeliveryReporter("app", recorder.journal, status)
         let shared = SharedState()
         let entry = shared.agenda.join()

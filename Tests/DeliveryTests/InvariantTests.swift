@@ -28,7 +28,10 @@ import Testing
 
     static func leases() throws -> LeaseKeeper {
         let settings = try Samples.destination(port: 1)
-        return LeaseKeeper(try MemorySource(), Locked(DestinationStatus(settings)))
+        return LeaseKeeper(
+            try MemorySource(),
+            StatusPublisher(Locked(DestinationStatus(settings)))
+        )
     }
 
     @Test("A lease ends once, and may begin again afterwards")

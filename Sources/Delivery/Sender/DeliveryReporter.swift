@@ -7,14 +7,14 @@ import System
 final class DeliveryReporter {
     private let destination: String
     private let journal: Journal
-    private let status: Locked<DestinationStatus>
+    private let status: StatusPublisher
     private var failuresInARow = 0
     private var failures = FailureNotices()
     /// Failures that pass without an end of their own: quotas, and packets that are refused for their content.
     private var passingFailures = FailureNotices()
     private var switches = EndpointNotices()
 
-    init(_ destination: String, _ journal: Journal, _ status: Locked<DestinationStatus>) {
+    init(_ destination: String, _ journal: Journal, _ status: StatusPublisher) {
         self.destination = destination
         self.journal = journal
         self.status = status
@@ -24,15 +24,7 @@ final class DeliveryReporter {
 
     func count(_ failure: DeliveryFailure, of outlet: DeliveryOutlet) {
         failuresInARow += 1
-        let inARow = failuresInARow
-        outlet.status.failures[failure.kind, default: 0] += 1
-        outlet.status.lastFailure = failure
-        status.withLock { status in
-            status.failures[failure.kind, default: 0] += 1
-            status.results[failure.result, default: 0] += 1
-            status.failuresInARow = inARow
-            status.lastFailure = failure
-        }
+        status.failed(failure, of: outlet)
     }
 
     /// A failure that closed no gate and will be tried again.
@@ -67,7 +59,7 @@ final class DeliveryReporter {
     // MARK: - Pauses
 
     func countPause(_ reason: PauseReason) {
-        status.withLock { $0.pauses[reason, default: 0] += 1 }
+        status.paused(reason)
     }
 
     func countPause(_ pause: Pause) {
@@ -133,10 +125,7 @@ final class DeliveryReporter {
     ) {
         let endpoint = endpoints[change.to].description
         let reason = change.explained(among: endpoints, failure)
-        status.withLock { status in
-            status.endpoint = endpoint
-            status.endpointReason = change.to == 0 ? nil : reason
-        }
+        status.switched(to: endpoint, because: change.to == 0 ? nil : reason)
         guard let passedOver = switches.happened(now) else { return }
         switch change.reason {
         case .silence:
@@ -167,7 +156,7 @@ final class DeliveryReporter {
     }
 
     func clockChanged(at endpoint: EndpointState, _ change: ServerClock.Change) {
-        status.withLock { $0.clockOffset = change.to }
+        status.clockChanged(to: change.to)
         let seconds = change.to.components.seconds
         switch change.notice {
         case .hostIsFarOff:

@@ -40,7 +40,8 @@ final class DestinationSender {
     ) {
         let settings = output.settings
         self.output = output
-        self.status = StatusPublisher(status)
+        let status = StatusPublisher(status)
+        self.status = status
         agendaEntry = shared.agenda.join()
         outlets = OutletRegistry(agendaEntry)
         reporter = DeliveryReporter(settings.name, surroundings.journal, status)

@@ -8,12 +8,12 @@ import System
 /// that SLS refused while the host's clock is wrong.
 final class LeaseKeeper {
     private let source: any PacketSource
-    private let status: Locked<DestinationStatus>
+    private let status: StatusPublisher
     private var held: Set<Int64> = []
     private var rereads = PriorityQueue<Moment, Lease>()
     private var clockWaits = PriorityQueue<Moment, Lease>()
 
-    init(_ source: any PacketSource, _ status: Locked<DestinationStatus>) {
+    init(_ source: any PacketSource, _ status: StatusPublisher) {
         self.source = source
         self.status = status
     }
@@ -56,29 +56,26 @@ final class LeaseKeeper {
     func isolate(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
         end(lease, of: outlet)
         source.isolate(lease.packet, because: reason)
-        status.withLock { $0.isolated.count(lease.packet, reason.message) }
+        status.isolated(lease.packet, reason)
     }
 
     func discard(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
         end(lease, of: outlet)
         source.discard(lease.packet, because: reason)
-        status.withLock { $0.discarded.count(lease.packet, reason.message) }
+        status.discarded(lease.packet, reason)
     }
 
     /// SLS has seen the number of the packet's lane already.
     func relane(_ lease: Lease, of outlet: DeliveryOutlet) {
         end(lease, of: outlet)
-        status.withLock { $0.relaned += 1 }
+        status.relaned()
         source.relane(lease.packet)
     }
 
     /// The queue has voided the packet and counts it itself.
     func voided(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: String) {
         end(lease, of: outlet)
-        status.withLock { status in
-            status.voided.packets += 1
-            status.voided.reason = reason
-        }
+        status.voided(reason)
     }
 
     /// The queue has withdrawn the packet.

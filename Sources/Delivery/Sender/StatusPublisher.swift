@@ -2,7 +2,7 @@ import Queue
 import SLS
 import System
 
-/// Publishes what a destination does and has done, for other threads to read.
+/// Publishes what a destination does and has done, for other threads to read. Nothing else writes its status.
 struct StatusPublisher {
     private let status: Locked<DestinationStatus>
 
@@ -46,6 +46,50 @@ struct StatusPublisher {
             status.failuresInARow = 0
             status.lastSuccess = time
         }
+    }
+
+    func failed(_ failure: DeliveryFailure, of outlet: DeliveryOutlet) {
+        outlet.status.failures[failure.kind, default: 0] += 1
+        outlet.status.lastFailure = failure
+        status.withLock { status in
+            status.failures[failure.kind, default: 0] += 1
+            status.results[failure.result, default: 0] += 1
+            status.failuresInARow += 1
+            status.lastFailure = failure
+        }
+    }
+
+    func paused(_ reason: PauseReason) {
+        status.withLock { $0.pauses[reason, default: 0] += 1 }
+    }
+
+    func isolated(_ packet: SealedPacket, _ reason: DeathReason) {
+        status.withLock { $0.isolated.count(packet, reason.message) }
+    }
+
+    func discarded(_ packet: SealedPacket, _ reason: DeathReason) {
+        status.withLock { $0.discarded.count(packet, reason.message) }
+    }
+
+    func relaned() { status.withLock { $0.relaned += 1 } }
+
+    func voided(_ reason: String) {
+        status.withLock { status in
+            status.voided.packets += 1
+            status.voided.reason = reason
+        }
+    }
+
+    /// Requests go to this endpoint from now on; `reason` says why it is not the first one.
+    func switched(to endpoint: String, because reason: String?) {
+        status.withLock { status in
+            status.endpoint = endpoint
+            status.endpointReason = reason
+        }
+    }
+
+    func clockChanged(to offset: Duration) {
+        status.withLock { $0.clockOffset = offset }
     }
 
     /// The settings have changed. `hasMoved` tells that the endpoints are others.
