@@ -21,7 +21,7 @@ final class DeliveryLoop {
     private let mailbox: Mailbox<Message>
     private let destinations: [DestinationSender]
     private let byName: [String: DestinationSender]
-    private let shared: SharedState
+    private let shared: DeliveryThreadState
     private var stopping: Moment?
     /// Requests sent so far, and how many there were when each destination sent its last one.
     private var sent = 0
@@ -34,7 +34,7 @@ final class DeliveryLoop {
         _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
         _ destinations: [DestinationSender],
-        _ shared: SharedState
+        _ shared: DeliveryThreadState
     ) {
         self.loop = loop
         self.mailbox = mailbox

@@ -9,7 +9,7 @@ package final class Forwarder: Sendable {
     let userAgent: String
     private let outputs: [SLSOutput]
     private let statuses: [Locked<DestinationStatus>]
-    private let surroundings: DestinationSender.Surroundings
+    private let dependencies: DestinationSender.Dependencies
     private let loop: TransferLoop
     private let memoryMax: Int
     private let mailbox: Mailbox<DeliveryLoop.Message>
@@ -30,7 +30,7 @@ package final class Forwarder: Sendable {
         self.memoryMax = memoryMax
         outputs = try Self.outputs(destinations, userAgent: userAgent)
         statuses = destinations.map { Locked(DestinationStatus($0)) }
-        surroundings = DestinationSender.Surroundings(
+        dependencies = DestinationSender.Dependencies(
             source: source,
             credentials: credentials,
             journal: journal,
@@ -68,17 +68,17 @@ package final class Forwarder: Sendable {
 
     /// Starts delivering. Call it once.
     package func start() throws(SystemError) {
-        let (loop, mailbox, surroundings) = (loop, mailbox, surroundings)
+        let (loop, mailbox, dependencies) = (loop, mailbox, dependencies)
         let memoryMax = memoryMax
         let parts = Array(zip(outputs, statuses))
         for output in outputs { warnOfPlainText(output.settings) }
-        surroundings.source.deliver { packets in mailbox.post(.packets(packets)) }
-        surroundings.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
-        surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
-        surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
+        dependencies.source.deliver { packets in mailbox.post(.packets(packets)) }
+        dependencies.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
+        dependencies.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
+        dependencies.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
-            let shared = SharedState(memoryMax: memoryMax)
-            let destinations = parts.map { DestinationSender($0, shared, $1, surroundings) }
+            let shared = DeliveryThreadState(memoryMax: memoryMax)
+            let destinations = parts.map { DestinationSender($0, shared, $1, dependencies) }
             DeliveryLoop(loop, mailbox, destinations, shared).run()
         }
         self.worker.withLock { $0 = worker }
@@ -97,7 +97,7 @@ package final class Forwarder: Sendable {
     }
 
     /// How wrong the host's clock is known to be, by destination.
-    package var clockOffsets: ClockOffsets { surroundings.clockOffsets }
+    package var clockOffsets: ClockOffsets { dependencies.clockOffsets }
 
     /// Credentials were changed: destinations that wait for one, or were refused with the old one, try at once.
     package func credentialsChanged() {
@@ -127,7 +127,7 @@ package final class Forwarder: Sendable {
             guard !EndpointKey(endpoint: endpoint, proxy: settings.transport.proxy).staysHere else {
                 continue
             }
-            surroundings.journal.warning(
+            dependencies.journal.warning(
                 "destination is not encrypted: everyone on the path can read logs and security tokens",
                 ["destination": settings.name, "endpoint": endpoint.description]
             )

@@ -10,7 +10,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let shared = SharedState()
+    let shared = DeliveryThreadState()
     let source: MemorySource
 
     init() throws {
@@ -32,7 +32,7 @@ import Testing
             try SLSOutput(settings, userAgent: "sluice"),
             shared,
             status,
-            DestinationSender.Surroundings(
+            DestinationSender.Dependencies(
                 source: source,
                 credentials: CredentialDoor { _ in
                     Credential(accessKeyID: "id", secret: Secret("secret"))

@@ -11,8 +11,8 @@ import Testing
         while hasSent {
             hasSent = false
             memory.beginTurn()
-            for index in own.indices where memory.admitsBody(bytes, holding: own[index]) {
-                memory.takeBody(bytes)
+            for index in own.indices where memory.admitsBodyOrClaims(bytes, holding: own[index]) {
+                memory.reserveBody(bytes)
                 own[index] += bytes
                 hasSent = true
             }
@@ -31,7 +31,10 @@ import Testing
         #expect(own.allSatisfy { $0 <= share + 1000 && $0 >= share - 1000 }, "\(own)")
         let free = memory.max - memory.used
         #expect(free >= 250_000 + share - 1000 * count)
-        #expect(memory.admitsBody(free, holding: 0), "one that has nothing gets what is free")
+        #expect(
+            memory.admitsBodyOrClaims(free, holding: 0),
+            "one that has nothing gets what is free"
+        )
     }
 
     @Test("Where not every destination can have a body under way, as many have one as fit")
@@ -51,12 +54,12 @@ import Testing
         while rounds < 1000 {
             rounds += 1
             memory.beginTurn()
-            if memory.admitsBody(4000, holding: 0) { break }
+            if memory.admitsBodyOrClaims(4000, holding: 0) { break }
             let busiest = own.indices.max { own[$0] < own[$1] } ?? 0
-            memory.freeBody(100)
+            memory.releaseBody(100)
             own[busiest] -= 100
-            for index in own.indices where memory.admitsBody(100, holding: own[index]) {
-                memory.takeBody(100)
+            for index in own.indices where memory.admitsBodyOrClaims(100, holding: own[index]) {
+                memory.reserveBody(100)
                 own[index] += 100
             }
         }
@@ -68,13 +71,13 @@ import Testing
         let memory = DeliveryMemory(max: 10_000)
         var own = [0, 0, 0]
         for _ in 0..<100 {
-            for index in own.indices where memory.takeContent(100, holding: own[index]) {
+            for index in own.indices where memory.reserveContent(100, holding: own[index]) {
                 own[index] += 100
             }
         }
         #expect(memory.contents <= 5000 && memory.contents > 3000)
-        #expect(memory.admitsBody(5000, holding: 0))
-        memory.freeContent(memory.contents)
+        #expect(memory.admitsBodyOrClaims(5000, holding: 0))
+        memory.releaseContent(memory.contents)
         #expect(memory.used == 0)
     }
 
@@ -94,14 +97,14 @@ import Testing
             case 0: memory.beginTurn()
             case 1:
                 let own = bodies[index].reduce(0, +)
-                guard memory.admitsBody(bytes, holding: own) else { continue }
-                memory.takeBody(bytes)
+                guard memory.admitsBodyOrClaims(bytes, holding: own) else { continue }
+                memory.reserveBody(bytes)
                 bodies[index].append(bytes)
-            case 2: if let last = bodies[index].popLast() { memory.freeBody(last) }
+            case 2: if let last = bodies[index].popLast() { memory.releaseBody(last) }
             case 3:
                 let own = contents[index].reduce(0, +)
-                if memory.takeContent(bytes, holding: own) { contents[index].append(bytes) }
-            default: if let last = contents[index].popLast() { memory.freeContent(last) }
+                if memory.reserveContent(bytes, holding: own) { contents[index].append(bytes) }
+            default: if let last = contents[index].popLast() { memory.releaseContent(last) }
             }
             #expect(memory.used <= memory.max)
             #expect(memory.bodies == bodies.joined().reduce(0, +))

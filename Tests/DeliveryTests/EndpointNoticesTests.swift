@@ -20,7 +20,7 @@ import Testing
         let recorder = try JournalRecorder()
         let status = StatusPublisher(Locked(DestinationStatus(settings)))
         let reporter = DeliveryReporter("app", recorder.journal, status)
-        let shared = SharedState()
+        let shared = DeliveryThreadState()
         let entry = shared.agenda.join()
         let gates = GateKeeper(settings, shared, entry, OutletRegistry(entry), reporter)
         func flap() {

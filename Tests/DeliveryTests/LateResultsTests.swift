@@ -87,8 +87,8 @@ import Testing
     @Test("A destination that moves leaves no silence behind at the old endpoint")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let shared = SharedState()
-        let surroundings = DestinationSender.Surroundings(
+        let shared = DeliveryThreadState()
+        let dependencies = DestinationSender.Dependencies(
             source: source,
             credentials: CredentialDoor { _ in nil },
             journal: .silent,
@@ -98,7 +98,7 @@ import Testing
             try SLSOutput(old, userAgent: "t"),
             shared,
             Locked(DestinationStatus(old)),
-            surroundings
+            dependencies
         )
         let key = EndpointKey(endpoint: old.endpoint, proxy: nil)
         let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.probeWaits)

@@ -35,7 +35,7 @@ package final class DeliveryMemory {
     func wait(_ entry: AgendaEntry) { waiters.add(entry) }
 
     /// Reserves room for content that waits, unless it would be too much. Bodies always have half of the bound.
-    func takeContent(_ bytes: Int, holding own: Int) -> Bool {
+    func reserveContent(_ bytes: Int, holding own: Int) -> Bool {
         precondition(bytes >= 0 && own >= 0, "a negative amount of memory")
         let share = min(max / 2 - contents, Self.contentsOfOneMax)
         guard own + bytes <= share, used + bytes <= max else { return false }
@@ -43,13 +43,14 @@ package final class DeliveryMemory {
         return true
     }
 
-    func freeContent(_ bytes: Int) {
+    func releaseContent(_ bytes: Int) {
         precondition((0...contents).contains(bytes), "content is given back once")
         contents -= bytes
     }
 
-    /// True when a request with a body of this size may go. The destination's requests under way have `own` bytes.
-    func admitsBody(_ bytes: Int, holding own: Int) -> Bool {
+    /// True when a request with a body of this size may go. Otherwise a destination without any request claims the room
+    /// for this turn. Its requests under way have `own` bytes.
+    func admitsBodyOrClaims(_ bytes: Int, holding own: Int) -> Bool {
         // A packet that no bound foresaw goes when little else does.
         let bytes = min(bytes, max / 2)
         let free = max - used - claimed
@@ -59,12 +60,12 @@ package final class DeliveryMemory {
         return false
     }
 
-    func takeBody(_ bytes: Int) {
+    func reserveBody(_ bytes: Int) {
         precondition(bytes >= 0, "a negative amount of memory")
         bodies += bytes
     }
 
-    func freeBody(_ bytes: Int) {
+    func releaseBody(_ bytes: Int) {
         precondition((0...bodies).contains(bytes), "a body is given back once")
         bodies -= bytes
     }

@@ -18,7 +18,7 @@ struct MemoryShare {
 
     /// Reserves room for the content of a packet that waits for its turn; false when there is none.
     mutating func reserve(content bytes: Int) -> Bool {
-        guard memory.takeContent(bytes, holding: contents) else { return false }
+        guard memory.reserveContent(bytes, holding: contents) else { return false }
         contents += bytes
         return true
     }
@@ -26,13 +26,13 @@ struct MemoryShare {
     mutating func release(content bytes: Int) {
         precondition(bytes <= contents, "content is given back once")
         contents -= bytes
-        memory.freeContent(bytes)
+        memory.releaseContent(bytes)
     }
 
-    /// True when a request with a body of this size may go. Otherwise the destination is looked at in each turn until
-    /// there is room.
-    mutating func admits(body bytes: Int) -> Bool {
-        let hasRoom = memory.admitsBody(bytes, holding: bodies)
+    /// True when a request with a body of this size may go. Otherwise the destination waits: it is looked at in each
+    /// turn until there is room.
+    mutating func admitsOrWaits(body bytes: Int) -> Bool {
+        let hasRoom = memory.admitsBodyOrClaims(bytes, holding: bodies)
         if !hasRoom {
             if !isWaiting { waits += 1 }
             memory.wait(entry)
@@ -43,12 +43,12 @@ struct MemoryShare {
 
     mutating func reserve(body bytes: Int) {
         bodies += bytes
-        memory.takeBody(bytes)
+        memory.reserveBody(bytes)
     }
 
     mutating func release(body bytes: Int) {
         precondition(bytes <= bodies, "a body is given back once")
         bodies -= bytes
-        memory.freeBody(bytes)
+        memory.releaseBody(bytes)
     }
 }

@@ -19,7 +19,7 @@ extension DestinationSender {
             guard gates.admits(outlet, at: endpoint, now), let upcoming = outlet.line.upcoming
             else { return .passed }
             // It stays the first in line, or smaller packets would take for ever what it waits for.
-            guard memory.admits(body: output.bodyBytesMax(of: upcoming)),
+            guard memory.admitsOrWaits(body: output.bodyBytesMax(of: upcoming)),
                 let lease = leases.next(of: outlet)
             else { return .blocked }
             send(lease, of: outlet, to: endpoint, by: credential, now, loop)

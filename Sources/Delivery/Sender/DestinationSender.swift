@@ -7,7 +7,7 @@ import System
 /// apart, discarded or given back as the answer says (`+Answers`).
 final class DestinationSender {
     /// The parts of the gateway that a destination works with.
-    struct Surroundings: Sendable {
+    struct Dependencies: Sendable {
         let source: any PacketSource
         let credentials: CredentialDoor
         let journal: Journal
@@ -34,9 +34,9 @@ final class DestinationSender {
 
     init(
         _ output: SLSOutput,
-        _ shared: SharedState,
+        _ shared: DeliveryThreadState,
         _ status: Locked<DestinationStatus>,
-        _ surroundings: Surroundings
+        _ dependencies: Dependencies
     ) {
         let settings = output.settings
         self.output = output
@@ -44,15 +44,15 @@ final class DestinationSender {
         self.status = status
         agendaEntry = shared.agenda.join()
         outlets = OutletRegistry(agendaEntry)
-        reporter = DeliveryReporter(settings.name, surroundings.journal, status)
+        reporter = DeliveryReporter(settings.name, dependencies.journal, status)
         gates = GateKeeper(settings, shared, agendaEntry, outlets, reporter)
-        leases = LeaseKeeper(surroundings.source, status)
+        leases = LeaseKeeper(dependencies.source, status)
         memory = MemoryShare(shared.memory, agendaEntry)
-        credential = DestinationCredential(settings, surroundings.credentials, shared.refusals)
+        credential = DestinationCredential(settings, dependencies.credentials, shared.refusals)
         clock = DestinationClock(
             settings.name,
-            host: surroundings.now,
-            surroundings.clockOffsets,
+            host: dependencies.now,
+            dependencies.clockOffsets,
             assuming: settings.clockOffset
         )
     }

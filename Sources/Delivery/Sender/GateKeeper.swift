@@ -5,7 +5,7 @@ import System
 /// share, the destination's own, and that of each outlet. A request takes a pass of each, and leaves it there with
 /// what its answer says.
 final class GateKeeper {
-    private let shared: SharedState
+    private let shared: DeliveryThreadState
     private let entry: AgendaEntry
     private let reporter: DeliveryReporter
     let outlets: OutletRegistry
@@ -18,7 +18,7 @@ final class GateKeeper {
 
     init(
         _ settings: DestinationSettings,
-        _ shared: SharedState,
+        _ shared: DeliveryThreadState,
         _ entry: AgendaEntry,
         _ outlets: OutletRegistry,
         _ reporter: DeliveryReporter

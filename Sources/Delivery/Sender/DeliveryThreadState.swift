@@ -1,5 +1,5 @@
 /// The state that all destinations share, for the delivery thread only.
-struct SharedState {
+struct DeliveryThreadState {
     let agenda = DeliveryAgenda()
     let endpoints = EndpointStates()
     let quotas = ProjectQuotas()
