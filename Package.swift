@@ -26,8 +26,18 @@ func tests(
 ) -> Target {
     .testTarget(
         name: "\(name)Tests",
-        dependencies: [.init(stringLiteral: name)] + uses,
+        dependencies: [.init(stringLiteral: name), "TestSupport"] + uses,
         exclude: files,
+        swiftSettings: swiftSettings
+    )
+}
+
+/// What the tests of several rooms share.
+func support(_ name: String, uses: [Target.Dependency]) -> Target {
+    .target(
+        name: name,
+        dependencies: uses,
+        path: "Tests/\(name)",
         swiftSettings: swiftSettings
     )
 }
@@ -157,36 +167,27 @@ let package = Package(
             ]
         ),
 
-        // Certificates and a TLS client, for tests of several rooms.
-        .target(
-            name: "TestTLS",
-            dependencies: ["Net", "COpenSSL", "TestPrograms"],
-            path: "Tests/TestTLS",
-            swiftSettings: swiftSettings
-        ),
-        // Programs that tests of several rooms start.
+        // What tests share: HTTP client, temporary directories, seeded random, waiting, programs, TLS.
         .target(
             name: "CPrograms",
             path: "Tests/CPrograms",
             cSettings: [.define("_GNU_SOURCE")]
         ),
-        .target(
-            name: "TestPrograms",
-            dependencies: ["System", "CPrograms"],
-            path: "Tests/TestPrograms",
-            swiftSettings: swiftSettings
+        support("TestSupport", uses: ["System", "Net", "COpenSSL", "CPrograms"]),
+        // An HTTP server whose answers a test writes.
+        support("TestHTTP", uses: ["System", "Crypto", "Net", "HTTP", "TestSupport"]),
+        // Configurations as text.
+        support("TestConfiguration", uses: ["Configuration", "TestSupport"]),
+        // A whole gateway in the test's process.
+        support(
+            "TestGateway",
+            uses: ["System", "Queue", "Configuration", "Operations", "Gateway", "TestSupport"]
         ),
-        // Configurations as text, for tests of several rooms.
-        .target(
-            name: "TestConfiguration",
-            dependencies: ["Configuration"],
-            path: "Tests/TestConfiguration",
-            swiftSettings: swiftSettings
-        ),
+
         tests(of: "System"),
         tests(of: "HTTPClient", uses: ["System", "Crypto"]),
         tests(of: "Net", uses: ["System"]),
-        tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
+        tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
@@ -199,34 +200,56 @@ let package = Package(
             of: "Delivery",
             uses: [
                 "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Sandbox", "TestPrograms",
+                "Sandbox",
             ]
         ),
         tests(
             of: "Credentials",
-            uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS", "COpenSSL", "TestPrograms"]
+            uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS", "COpenSSL"]
         ),
-        tests(of: "Sandbox", uses: ["System", "JSON", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
+        tests(
+            of: "Sandbox",
+            uses: ["System", "JSON", "Crypto", "SQLite", "Logs", "Net", "SLS", "HTTP"]
+        ),
         tests(
             of: "Configuration",
             uses: [
                 "System", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Tokens", "TestTLS", "TestConfiguration",
+                "Credentials", "Tokens", "TestConfiguration",
+            ]
+        ),
+        tests(
+            of: "Ingest",
+            uses: [
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "Credentials", "Tokens", "Configuration", "TestHTTP", "TestConfiguration", "CLZ4",
+                "CZlib",
+            ]
+        ),
+        tests(
+            of: "Operations",
+            uses: [
+                "System", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue", "Credentials",
+                "Configuration", "Ingest", "Admin", "Gateway", "TestHTTP", "TestGateway",
+            ]
+        ),
+        tests(
+            of: "Admin",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Gateway",
+                "TestGateway",
             ]
         ),
         tests(
             of: "Gateway",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "SQLiteQueue",
-                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
-                "Admin", "TestTLS", "TestPrograms", "TestConfiguration", "Tokens", "CLZ4", "CZlib",
+                "SQLiteQueue", "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest",
+                "Operations", "Admin", "Tokens", "TestHTTP", "TestConfiguration", "TestGateway",
             ]
         ),
-        tests(
-            of: "CLI",
-            uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration", "TestTLS"]
-        ),
+        tests(of: "CLI", uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration"]),
         fuzzEntries(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Delivery",
@@ -238,8 +261,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "TestTLS", "TestPrograms",
-                "CSQLite",
+                "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "TestSupport", "CSQLite",
             ],
             swiftSettings: swiftSettings
         ),

@@ -1,6 +1,6 @@
 import Configuration
 import Net
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import CLI

@@ -2,7 +2,7 @@ import Configuration
 import HTTP
 import Net
 import System
-import TestTLS
+import TestSupport
 
 @testable import CLI
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// An operator while devices send as fast as they can.

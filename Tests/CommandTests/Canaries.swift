@@ -1,12 +1,12 @@
 import Foundation
-import TestPrograms
+import TestSupport
 
 /// Secrets that must be found nowhere, in no spelling that a program might write them in.
 final class Canaries {
     private var secrets: [String] = []
-    private let scratch: ScratchDirectory
+    private let scratch: TemporaryDirectory
 
-    init(in scratch: ScratchDirectory) {
+    init(in scratch: TemporaryDirectory) {
         self.scratch = scratch
     }
 
@@ -23,9 +23,9 @@ final class Canaries {
 
     /// Lines of "file:secret" for what is found in files and directories under the scratch directory.
     func found(in places: [String], butNotIn exception: String = "none") throws -> String {
-        let list = try scratch.write(
-            secrets.flatMap(Self.spellings).joined(separator: "\n") + "\n",
-            to: "patterns"
+        let list = scratch.file(
+            "patterns",
+            secrets.flatMap(Self.spellings).joined(separator: "\n") + "\n"
         )
         let words = ["grep", "-r", "-a", "-o", "-F", "-f", list, "--exclude=\(exception)"]
         let grep = try ChildProcess(

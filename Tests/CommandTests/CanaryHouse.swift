@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 
 /// A gateway with a secret in every place that takes one, and what it was heard to say.
 final class CanaryHouse {
-    let scratch = ScratchDirectory()
+    let scratch = TemporaryDirectory()
     let canaries: Canaries
     let otherKey: String
     private(set) var answers = 0
@@ -55,7 +56,7 @@ final class CanaryHouse {
             Self.members("STS.file", canaries.secret("file"), canaries.secret("file-token"))
         )
         for name in ["pod", "stray"] {
-            try scratch.write(canaries.secret(name), to: "\(name).token")
+            scratch.file("\(name).token", canaries.secret(name))
         }
         try write(configuration(encryptionKey: key))
     }
@@ -129,11 +130,11 @@ final class CanaryHouse {
     }
 
     func write(_ configuration: String) throws {
-        try scratch.write(configuration + "\n", to: "sluice.yaml")
+        scratch.replace("sluice.yaml", configuration + "\n")
     }
 
     private func writeFile(_ members: String) throws {
-        try scratch.write("{\(members)}", to: "credential.json")
+        scratch.replace("credential.json", "{\(members)}")
     }
 
     // MARK: - What is done
@@ -272,9 +273,9 @@ final class CanaryHouse {
 
     /// The command, which reads secrets too.
     func command(_ running: Running) throws {
-        let file = try scratch.write(
-            #"{"AccessKeyId":"test-id","AccessKeySecret":"\#(canaries.secret("command"))"}"#,
-            to: "rotation.json"
+        let file = scratch.file(
+            "rotation.json",
+            #"{"AccessKeyId":"test-id","AccessKeySecret":"\#(canaries.secret("command"))"}"#
         )
         let config = ["--config", "\(scratch.path)/sluice.yaml"]
         let admin = config + ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
@@ -309,9 +310,9 @@ final class CanaryHouse {
             guard line != nil else { throw ProgramDidNotStart(complaints: [wrong]) }
         }
         try writeFile(#""AccessKeyId":"STS.file","AccessKeySecret":"\#(canaries.secret("broken"))"#)
-        try scratch.write(
-            #"{"AccessKeySecret":"\#(canaries.secret("half-file"))""#,
-            to: "credential.json"
+        scratch.replace(
+            "credential.json",
+            #"{"AccessKeySecret":"\#(canaries.secret("half-file"))""#
         )
         try write(right)
         running.program.signal(SIGHUP)
@@ -354,7 +355,7 @@ final class CanaryHouse {
 
     private func see(_ text: String) throws {
         pages += 1
-        try scratch.write(text, to: "seen/\(pages)")
+        scratch.file("seen/\(pages)", text)
     }
 
     func found() throws -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Secrets are planted wherever one may be, every path is gone, and then everything that the gateway wrote
@@ -33,7 +34,7 @@ import Testing
         #expect(house.answers > 100 && house.isHookTried)
         #expect(try house.found() == "")
         // It would be found.
-        try house.scratch.write("x" + house.otherKey, to: "seen/proof")
+        house.scratch.file("seen/proof", "x" + house.otherKey)
         #expect(try house.found().contains("canary-other-key"))
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import System
+import TestSupport
 import Testing
 
 /// Everything goes wrong at random, and at the end every log is accounted for.
@@ -24,9 +25,9 @@ struct ChaosTests {
         "Faults, kills, poison, overflow and replays at random: the ledger closes, no log is lost"
     )
     func chaos() throws {
-        let scratch = ScratchDirectory()
+        let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
-        let file = try scratch.write(configuration(sandbox, scratch), to: "sluice.yaml")
+        let file = scratch.file("sluice.yaml", configuration(sandbox, scratch))
         let poison = #"{"key":"poison","code":"PostBodyInvalid","message":"poisoned"}"#
         #expect(sandbox.control("POST", "/poisons", poison) == 200)
         let posters = try Posters(
@@ -80,7 +81,7 @@ struct ChaosTests {
     }
 
     /// One destination keeps everything, the other lets go of the oldest.
-    private func configuration(_ sandbox: RunningSandbox, _ scratch: ScratchDirectory) -> String {
+    private func configuration(_ sandbox: RunningSandbox, _ scratch: TemporaryDirectory) -> String {
         sandbox.configuration(dataDirectory: "\(scratch.path)/data") + """
 
               lossy:

@@ -1,5 +1,6 @@
 import Foundation
 import System
+import TestSupport
 import Testing
 
 /// Lanes and identities under the worst treatment: devices that repeat what got no answer, a gateway that is
@@ -8,12 +9,12 @@ import Testing
 struct ExactlyOnceTests {
     @Test("With lanes every log arrives once, whatever is killed or cut")
     func once() throws {
-        let scratch = ScratchDirectory()
+        let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
         let configuration =
             sandbox.configuration(dataDirectory: "\(scratch.path)/data")
             + "\n    exactly_once: true\n    lanes: 4\n"
-        let file = try scratch.write(configuration, to: "sluice.yaml")
+        let file = scratch.file("sluice.yaml", configuration)
         let cut = #"{"reset":true,"store":true,"fraction":0.3}"#
         #expect(sandbox.control("POST", "/faults", cut) == 200)
         let posters = try Posters(count: 3, Posters.Manner(isPatient: true))

@@ -1,5 +1,6 @@
 import Foundation
 import System
+import TestSupport
 import Testing
 
 /// Promise 1 under the worst treatment: SIGKILL, again and again, under load.
@@ -7,11 +8,11 @@ import Testing
 struct KillTests {
     @Test("Every answered log arrives although the gateway is killed again and again")
     func killedAgainAndAgain() throws {
-        let scratch = ScratchDirectory()
+        let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
-        let file = try scratch.write(
-            sandbox.configuration(dataDirectory: "\(scratch.path)/data"),
-            to: "sluice.yaml"
+        let file = scratch.file(
+            "sluice.yaml",
+            sandbox.configuration(dataDirectory: "\(scratch.path)/data")
         )
         let posters = try Posters(count: 3)
         // Where in the gateway's work the kill falls differs from run to run; this tells it again.

@@ -1,5 +1,5 @@
 import Foundation
-import TestPrograms
+import TestSupport
 
 /// Reads what a program says line by line, so that tests wait for that and not for time to pass.
 final class LineReader {

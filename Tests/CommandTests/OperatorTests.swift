@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands that talk to a running gateway.
@@ -33,8 +34,8 @@ import Testing
         let exported = try end.run("dead-letters", "export").output
         let id = try #require(exported.firstMatch(of: /"id":(\d+)/)?.1)
         #expect(try end.run("dead-letters", "show", String(id)).output.contains(#""number":"2""#))
-        let scratch = ScratchDirectory()
-        let file = try scratch.write(#"{"number":"2"}"#, to: "log.json")
+        let scratch = TemporaryDirectory()
+        let file = scratch.file("log.json", #"{"number":"2"}"#)
         let edited = try end.run("dead-letters", "edit", String(id), "--file", file)
         #expect(edited.exitCode == 0, "\(edited.errors)")
         let replayed = try end.run("dead-letters", "replay", "--all")

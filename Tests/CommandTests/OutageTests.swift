@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// SLS is away: accepting goes on to the bound, and what was taken arrives when it is back.
@@ -6,13 +7,10 @@ import Testing
 struct OutageTests {
     @Test("An outage fills the queue to its bound, then devices keep their logs; all of it arrives")
     func outage() throws {
-        let scratch = ScratchDirectory()
+        let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
         let configuration = sandbox.configuration(dataDirectory: "\(scratch.path)/data")
-        let file = try scratch.write(
-            configuration + "\nqueue: { max_bytes: 1MiB }\n",
-            to: "sluice.yaml"
-        )
+        let file = scratch.file("sluice.yaml", configuration + "\nqueue: { max_bytes: 1MiB }\n")
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
         let gateway = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
         let port = try #require(gateway.listeners(), "\(gateway.errors.lines)").devices

@@ -1,5 +1,5 @@
 import Foundation
-import TestPrograms
+import TestSupport
 
 /// The built `sluice`, run as a process of its own and ended with this value.
 final class Program {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A logstore with a quota, behind the whole gateway: nearly all of the quota is used, little is wasted, and
@@ -29,12 +30,12 @@ struct QuotaTests {
     }
 
     private func run() throws -> Use {
-        let scratch = ScratchDirectory()
+        let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
         // Each request of a device becomes a packet.
         let configuration = sandbox.configuration(dataDirectory: "\(scratch.path)/data")
             .replacing("packet: { age: 50ms }", with: "packet: { age: 50ms, logs: 1 }")
-        let file = try scratch.write(configuration, to: "sluice.yaml")
+        let file = scratch.file("sluice.yaml", configuration)
         let limit = #"{"logstore":"busy","requests_per_second":\#(Self.perSecond)}"#
         #expect(sandbox.control("POST", "/limits", limit) == 200)
         let gateway = try Program(["serve", "--config", file], environment: RunningSandbox.keys)

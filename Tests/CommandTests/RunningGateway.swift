@@ -1,6 +1,8 @@
+import TestSupport
+
 /// A gateway in a process of its own that sends to a sandbox in another.
 final class RunningGateway {
-    let scratch = ScratchDirectory()
+    let scratch = TemporaryDirectory()
     let file: String
     let sandbox: RunningSandbox
     let program: Program
@@ -10,10 +12,7 @@ final class RunningGateway {
     init(_ more: String = "", admin: String = "") throws {
         sandbox = try RunningSandbox()
         let text = sandbox.configuration(dataDirectory: "\(scratch.path)/data") + more
-        file = try scratch.write(
-            text.replacing("admin: { ", with: "admin: { \(admin)"),
-            to: "sluice.yaml"
-        )
+        file = scratch.file("sluice.yaml", text.replacing("admin: { ", with: "admin: { \(admin)"))
         program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
         guard let listeners = program.listeners() else {
             throw ProgramDidNotStart(complaints: program.errors.lines)

@@ -1,5 +1,5 @@
 import Foundation
-import TestTLS
+import TestSupport
 import Testing
 
 /// A gateway whose admin listener speaks TLS and asks for certificates, from the command line.
@@ -18,9 +18,9 @@ import Testing
     func commands() throws {
         let running = try RunningGateway(admin: Self.admin)
         let made = Self.made
-        let sts = try running.scratch.write(
-            #"{"AccessKeyId":"test-id","AccessKeySecret":"test-secret"}"#,
-            to: "sts.json"
+        let sts = running.scratch.file(
+            "sts.json",
+            #"{"AccessKeyId":"test-id","AccessKeySecret":"test-secret"}"#
         )
         let local = [
             "--config", running.file, "--admin-listen", "127.0.0.1:\(running.listeners.admin)",

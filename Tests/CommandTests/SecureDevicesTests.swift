@@ -1,5 +1,5 @@
 import Foundation
-import TestTLS
+import TestSupport
 import Testing
 
 /// A gateway that takes logs over TLS too, from the command line.

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServeTests {
     private func serve(
-        in place: ScratchDirectory,
+        in place: TemporaryDirectory,
         _ more: String...
     ) throws -> (program: Program, url: URL) {
         let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
@@ -18,7 +19,7 @@ import Testing
         arguments: [SIGTERM, SIGINT]
     )
     func serves(signal: Int32) throws {
-        let place = ScratchDirectory()
+        let place = TemporaryDirectory()
         let (program, url) = try serve(in: place)
         #expect(try post(url, #"{"level":"info"}"#) == 200)
         program.signal(signal)
@@ -30,10 +31,10 @@ import Testing
 
     @Test("A configuration that went bad is refused, and the gateway goes on")
     func reload() throws {
-        let place = ScratchDirectory()
-        let file = try place.write("log: { level: info }\n", to: "sluice.yaml")
+        let place = TemporaryDirectory()
+        let file = place.file("sluice.yaml", "log: { level: info }\n")
         let (program, url) = try serve(in: place, "--config", file)
-        try place.write("log: { level: noise }\n", to: "sluice.yaml")
+        place.file("sluice.yaml", "log: { level: noise }\n")
         program.signal(SIGHUP)
         #expect(try post(url, #"{"a":1}"#) == 200)
         program.signal(SIGTERM)
@@ -45,7 +46,7 @@ import Testing
 
     @Test("A taken port ends with 1 and one line")
     func takenPort() throws {
-        let place = ScratchDirectory()
+        let place = TemporaryDirectory()
         let (first, url) = try serve(in: place)
         let port = try #require(url.port)
         let second = try Program(
@@ -66,9 +67,10 @@ import Testing
 
     @Test("A second signal ends a stop that takes long, with 1; what was taken stays")
     func secondSignal() throws {
-        let place = ScratchDirectory()
+        let place = TemporaryDirectory()
         // Nobody listens on port 1, so the log cannot leave.
-        let file = try place.write(
+        let file = place.file(
+            "sluice.yaml",
             """
             listen: 127.0.0.1:0
             admin: { listen: "127.0.0.1:0" }
@@ -79,8 +81,7 @@ import Testing
               app: { endpoint: "http://localhost:1", project: my-project, logstore: ls, region: here }
             credentials:
               default: { from: static, access_key_id: id, access_key_secret: hush-hush }
-            """,
-            to: "sluice.yaml"
+            """
         )
         let program = try Program(["serve", "--config", file], in: place.path)
         let port = try #require(program.listeners(), "\(program.errors.lines)").devices

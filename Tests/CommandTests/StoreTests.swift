@@ -1,15 +1,17 @@
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// `fsck` and `backup`, and what `serve` does with a queue that is not of its version.
 @Suite(.timeLimit(.minutes(2))) struct StoreTests {
-    let scratch = ScratchDirectory()
+    let scratch = TemporaryDirectory()
 
     /// A gateway whose logs go nowhere and wait, and how to start it again.
     private func start() throws -> (program: Program, file: String, listeners: Listeners) {
         // Nobody listens there.
-        let file = try scratch.write(
+        let file = scratch.file(
+            "sluice.yaml",
             """
             listen: 127.0.0.1:0
             admin: { listen: "127.0.0.1:0" }
@@ -17,8 +19,7 @@ import Testing
             drain_timeout: 0s
             destinations:
               app: { endpoint: "http://localhost:9", project: demo, logstore: "*", region: sandbox }
-            """,
-            to: "sluice.yaml"
+            """
         )
         let program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
         let listeners = try #require(program.listeners(), "\(program.errors.lines)")
@@ -138,10 +139,7 @@ import Testing
         )
         try FileManager.default.moveItem(atPath: copy, toPath: restored + "/queue.db")
         let sandbox = try RunningSandbox()
-        let other = try scratch.write(
-            sandbox.configuration(dataDirectory: restored),
-            to: "restored.yaml"
-        )
+        let other = scratch.file("restored.yaml", sandbox.configuration(dataDirectory: restored))
         let last = try Program(["serve", "--config", other], environment: RunningSandbox.keys)
         _ = try #require(last.listeners(), "\(last.errors.lines)")
         last.signal(SIGTERM)

@@ -1,6 +1,6 @@
 import Configuration
 import Net
-import TestConfiguration
+import TestSupport
 import Testing
 
 /// What a command finds out about the listener that it is to talk to.

@@ -1,5 +1,6 @@
 import Configuration
 import TestConfiguration
+import TestSupport
 import Testing
 
 /// A mistake in one setting hides no mistake in another, whatever the two have to do with each other.

@@ -1,5 +1,6 @@
 import Configuration
 import TestConfiguration
+import TestSupport
 import Testing
 
 /// Of every key that the reader knows: what a reload says when it changes.

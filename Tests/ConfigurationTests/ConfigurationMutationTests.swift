@@ -1,5 +1,6 @@
 import Configuration
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct ConfigurationMutationTests {

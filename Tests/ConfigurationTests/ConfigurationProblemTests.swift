@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import SLS
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct ConfigurationProblemTests {

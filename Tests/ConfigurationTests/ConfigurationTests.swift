@@ -7,6 +7,7 @@ import Queue
 import SLS
 import System
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct ConfigurationTests {

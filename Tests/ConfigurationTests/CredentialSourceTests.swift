@@ -4,6 +4,7 @@ import Glibc
 import HTTPClient
 import SLS
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct CredentialSourceTests {

@@ -3,6 +3,7 @@ import Delivery
 import Queue
 import SLS
 import TestConfiguration
+import TestSupport
 import Testing
 
 @testable import Configuration

@@ -2,7 +2,7 @@ import Crypto
 import Net
 import SLS
 import TestConfiguration
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import Configuration

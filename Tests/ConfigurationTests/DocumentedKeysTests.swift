@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import System
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct DocumentedKeysTests {
@@ -127,9 +128,8 @@ struct DocumentedKeys {
     ]
 
     private static var lines: [String] {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        return pages.flatMap { page in
-            let content = (try? fileContent("/\(root)/docs/\(page).md")) ?? []
+        pages.flatMap { page in
+            let content = (try? fileContent(repositoryFile("docs/\(page).md"))) ?? []
             return String(decoding: content, as: UTF8.self).split(
                 separator: "\n",
                 omittingEmptySubsequences: false

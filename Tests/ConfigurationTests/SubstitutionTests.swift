@@ -1,4 +1,5 @@
 import TestConfiguration
+import TestSupport
 import Testing
 
 @testable import Configuration

@@ -1,7 +1,7 @@
 import Configuration
 import Net
 import TestConfiguration
-import TestTLS
+import TestSupport
 import Testing
 
 /// The group `tls` of the configuration file, read.

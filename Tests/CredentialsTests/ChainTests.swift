@@ -1,5 +1,6 @@
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -8,20 +9,19 @@ import Testing
     /// All links work; taking the first away leaves the next.
     @Test("The default chain is asked in Alibaba's order")
     func order() throws {
-        let home = try TemporaryDirectory()
-        defer { home.remove() }
+        let home = TemporaryDirectory()
         let server = try StandIn { request, _ in
             if request.method == "POST" { return .json(200, Samples.stsAnswer(2)) }
             if request.path == "/uri" { return .json(200, "{\(Samples.members(6))}") }
             return .json(200, Samples.metadataAnswer(5))
         }
         defer { server.stop() }
-        home.write("token", "a.b.c.d")
-        home.write(
+        home.replace("token", "a.b.c.d")
+        home.replace(
             "cli",
             #"{"profiles":[{"name":"default","access_key_id":"cli","access_key_secret":"s"}]}"#
         )
-        home.write("ini", "[default]\naccess_key_id = ini\naccess_key_secret = s")
+        home.replace("ini", "[default]\naccess_key_id = ini\naccess_key_secret = s")
         var environment = [
             "HOME": home.path,
             "ALIBABA_CLOUD_ACCESS_KEY_ID": "env", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s",
@@ -47,7 +47,7 @@ import Testing
         #expect(try first() == "cli")
         environment["ALIBABA_CLOUD_CLI_PROFILE_DISABLED"] = "true"
         #expect(try first() == "ini")
-        home.write("ini", "")
+        home.replace("ini", "")
         #expect(try first() == "STS.IssuedKeyId5")
         environment["ALIBABA_CLOUD_ECS_METADATA_DISABLED"] = "true"
         #expect(try first() == "STS.IssuedKeyId6")

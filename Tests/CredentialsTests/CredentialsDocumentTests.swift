@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -6,10 +7,7 @@ import Testing
 /// The operator's page says what the room does.
 @Suite struct CredentialsDocumentTests {
     private let page: String = {
-        let package = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let file = package.appending(path: "docs/credentials.md")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        (try? String(contentsOfFile: repositoryFile("docs/credentials.md"), encoding: .utf8)) ?? ""
     }()
 
     @Test("Every refusal of STS has its row, in the order of the code")

@@ -2,6 +2,7 @@ import Crypto
 import Glibc
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -14,9 +15,8 @@ import Testing
         sts: String? = nil,
         metadata: String? = nil
     ) throws -> SuppliedCredential {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("file", text)
+        let directory = TemporaryDirectory()
+        directory.replace("file", text)
         return try Samples.fetch(
             .file(FileSource(path: "\(directory.path)/file", profile: profile)),
             Samples.surroundings(environment, sts: sts, metadata: metadata)
@@ -247,9 +247,8 @@ import Testing
     func otherTypes(text: String, action: String?) throws {
         let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
         defer { server.stop() }
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("token", "canary.header.signature")
+        let directory = TemporaryDirectory()
+        directory.replace("token", "canary.header.signature")
         let whole = text.replacing("FILE", with: "\(directory.path)/token")
             .replacing("URL", with: server.url)
         #expect(try fetch(whole, sts: server.url).credential == Samples.issued())
@@ -271,8 +270,7 @@ import Testing
 
     @Test("What is no file is not waited for")
     func pipe() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
         let source = CredentialSource.file(FileSource(path: "\(directory.path)/pipe"))
         let problem = Samples.problem(source, Samples.surroundings())

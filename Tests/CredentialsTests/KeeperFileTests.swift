@@ -1,5 +1,6 @@
 import Glibc
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -20,25 +21,23 @@ import Testing
 
     @Test("A file that is replaced is read again")
     func renamed() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("key", "{\(Samples.members(1))}")
+        let directory = TemporaryDirectory()
+        directory.replace("key", "{\(Samples.members(1))}")
         let keeper = try keeper("\(directory.path)/key")
         defer { keeper.stop() }
         #expect(comes(1, keeper))
-        directory.write("key", "{\(Samples.members(2))}")
+        directory.replace("key", "{\(Samples.members(2))}")
         #expect(comes(2, keeper))
-        directory.put("key", "{\(Samples.members(3))}")
+        directory.file("key", "{\(Samples.members(3))}")
         #expect(comes(3, keeper))
     }
 
     @Test("So is one behind a link that is turned, as Kubernetes does it")
     func linked() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         for number in 1...2 {
             mkdir("\(directory.path)/..v\(number)", 0o700)
-            directory.write("..v\(number)/key", "{\(Samples.members(number))}")
+            directory.replace("..v\(number)/key", "{\(Samples.members(number))}")
         }
         symlink("..v1", "\(directory.path)/..data")
         symlink("..data/key", "\(directory.path)/key")
@@ -52,31 +51,29 @@ import Testing
 
     @Test("A half-written file leaves the old credential in use and says so")
     func halfWritten() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("key", "{\(Samples.members(1))}")
+        let directory = TemporaryDirectory()
+        directory.replace("key", "{\(Samples.members(1))}")
         let keeper = try keeper("\(directory.path)/key")
         defer { keeper.stop() }
         #expect(comes(1, keeper))
-        directory.put("key", "{\(Samples.members(2).dropLast(20))")
+        directory.file("key", "{\(Samples.members(2).dropLast(20))")
         time.advance(.seconds(1))
         #expect(time.wait { keeper.status[0].failures > 0 })
         #expect(keeper.credential(named: "default") == Samples.issued(1))
         #expect(keeper.status[0].lastProblem?.what.contains("not whole JSON") == true)
-        directory.put("key", "{\(Samples.members(2))}")
+        directory.file("key", "{\(Samples.members(2))}")
         #expect(comes(2, keeper))
         #expect(time.wait { keeper.status[0].lastProblem == nil })
     }
 
     @Test("A file that is not there yet is read when it comes, and one that goes is missed")
     func late() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         let keeper = try keeper("\(directory.path)/key")
         defer { keeper.stop() }
         #expect(time.wait { keeper.status[0].failures == 1 })
         #expect(keeper.status[0].state == .missing)
-        directory.write("key", "{\(Samples.members(1))}")
+        directory.replace("key", "{\(Samples.members(1))}")
         #expect(comes(1, keeper))
         unlink("\(directory.path)/key")
         time.advance(.seconds(1))

@@ -1,5 +1,6 @@
 import Crypto
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -69,14 +70,13 @@ import Testing
 
     @Test("A file that changes all the time does not have STS asked all the time")
     func restlessFile() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("file", "0")
+        let directory = TemporaryDirectory()
+        directory.replace("file", "0")
         var schedule = RefreshSchedule(files: ["\(directory.path)/file"])
         var calls: [Int] = []
         for second in 0..<60 {
             let now = Samples.now + .seconds(second)
-            directory.write("file", String(repeating: "x", count: second))
+            directory.replace("file", String(repeating: "x", count: second))
             guard schedule.isDue(now) else { continue }
             calls.append(second)
             schedule.begin(now)

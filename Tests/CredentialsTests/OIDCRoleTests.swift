@@ -1,5 +1,6 @@
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -18,17 +19,16 @@ import Testing
 
     @Test("The token of the file is sent as it is at each call, without a signature")
     func success() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         let server = try StandIn { _, number in .json(200, Samples.stsAnswer(number + 1)) }
         defer { server.stop() }
         var role = role(directory)
         role.policy = "{}"
         role.seconds = 900
         let surroundings = Samples.surroundings(sts: server.url)
-        directory.write("token", " \(token)1\n")
+        directory.replace("token", " \(token)1\n")
         let first = try Samples.fetch(.oidcRole(role), surroundings)
-        directory.write("token", "\(token)2")
+        directory.replace("token", "\(token)2")
         let second = try Samples.fetch(.oidcRole(role), surroundings)
         #expect(first.credential == Samples.issued(1))
         #expect(second.credential == Samples.issued(2))
@@ -52,9 +52,8 @@ import Testing
 
     @Test("What ACK puts into the environment is enough")
     func environment() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("token", token)
+        let directory = TemporaryDirectory()
+        directory.replace("token", token)
         let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
         defer { server.stop() }
         let variables = [
@@ -81,9 +80,8 @@ import Testing
         arguments: [nil, "", "a.b", "a b c d", "ключ.ключ"]
     )
     func badToken(text: String?) throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        if let text { directory.write("token", text) }
+        let directory = TemporaryDirectory()
+        if let text { directory.replace("token", text) }
         let problem = Samples.problem(.oidcRole(role(directory)), Samples.surroundings())
         #expect(problem?.kind == .temporary)
         #expect(problem?.what.contains("\(directory.path)/token") == true)
@@ -101,9 +99,8 @@ import Testing
         ]
     )
     func refusals(code: String, kind: SourceProblem.Kind, remedy: String) throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
-        directory.write("token", token)
+        let directory = TemporaryDirectory()
+        directory.replace("token", token)
         let said = Samples.refusal(code, "bad token \(token)")
         let server = try StandIn { _, _ in .json(401, said) }
         defer { server.stop() }

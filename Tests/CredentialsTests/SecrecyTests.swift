@@ -2,6 +2,7 @@ import Crypto
 import HTTPClient
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -42,8 +43,7 @@ import Testing
         ["ecs", "oidc", "chain", "chain oidc", "chain cli", "chain ini", "chain ecs", "chain uri"]
     )
     func roles(isGiven: Bool, kind: String) throws {
-        let home = try TemporaryDirectory()
-        defer { home.remove() }
+        let home = TemporaryDirectory()
         let server = try StandIn { request, _ in
             if request.path == "/latest/api/token" { return .json(200, "canary-metadata-token") }
             guard isGiven else {
@@ -57,12 +57,12 @@ import Testing
         var role = OIDCRole()
         (role.roleARN, role.providerARN) = (Samples.roleARN, "acs:ram::1:oidc-provider/x")
         role.tokenFile = "\(home.path)/token"
-        home.write("token", "canary.header.signature")
-        home.write(
+        home.replace("token", "canary.header.signature")
+        home.replace(
             "cli",
             #"{"profiles":[{"name":"default","access_key_id":"cli","access_key_secret":"canary"}]}"#
         )
-        home.write("ini", "[default]\naccess_key_id = ini\naccess_key_secret = canary")
+        home.replace("ini", "[default]\naccess_key_id = ini\naccess_key_secret = canary")
         var environment = ["HOME": home.path]
         let variables: [String: [String: String]] = [
             "chain": [

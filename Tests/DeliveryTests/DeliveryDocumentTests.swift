@@ -1,5 +1,6 @@
 import Foundation
 import SLS
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -7,10 +8,7 @@ import Testing
 /// The operator's table says what the judge does.
 @Suite struct DeliveryDocumentTests {
     static let document: String = {
-        let package = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let file = package.appending(path: "docs/delivery.md")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        (try? String(contentsOfFile: repositoryFile("docs/delivery.md"), encoding: .utf8)) ?? ""
     }()
 
     /// The rows between the table's mark and the next empty line.

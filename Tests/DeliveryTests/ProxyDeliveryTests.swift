@@ -1,7 +1,7 @@
 import Glibc
 import SLS
 import System
-import TestPrograms
+import TestSupport
 import Testing
 
 @testable import Delivery

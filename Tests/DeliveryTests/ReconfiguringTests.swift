@@ -1,7 +1,7 @@
 import Glibc
 import SLS
 import System
-import TestPrograms
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -202,8 +202,7 @@ import Testing
 
     @Test("Connections from before another file of authorities are left, later ones are used again")
     func authorities() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         let server = try ScriptedServer()
         let rig = try Rig(source, server) { $0.transport.certificateAuthorities = nil }
         #expect(stored(1) && stored(2))

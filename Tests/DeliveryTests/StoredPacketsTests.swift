@@ -4,6 +4,7 @@ import Queue
 import SLS
 import SQLiteQueue
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -11,8 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StoredPacketsTests {
     @Test("Packets of the real queue are delivered, also those that are read again from disk")
     func delivers() throws {
-        let directory = try TemporaryDirectory()
-        defer { directory.remove() }
+        let directory = TemporaryDirectory()
         var configuration = QueueConfiguration(directory: directory.path, freeBytesMin: 0)
         let limits = PacketLimits(logs: 100, age: .milliseconds(10))
         configuration.destinations = ["app": DestinationRules(packet: limits)]

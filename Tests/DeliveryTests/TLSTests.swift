@@ -1,6 +1,6 @@
 import SLS
 import System
-import TestPrograms
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -1,4 +1,5 @@
 import Net
+import TestSupport
 import Testing
 
 @testable import HTTP

@@ -1,6 +1,6 @@
 import Net
 import System
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

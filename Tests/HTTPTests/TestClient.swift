@@ -1,5 +1,5 @@
 import Glibc
-import TestTLS
+import TestSupport
 import Testing
 
 /// A blocking client that sends bytes and reads answers as they are on the wire.

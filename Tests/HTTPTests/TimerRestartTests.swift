@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 import System
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -24,7 +25,7 @@ import Testing
 
     @Test("Every log has the new fields before its own, and is whole", arguments: 0..<50)
     func added(seed: Int) throws {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let logs = Self.samples(&random)
         let extra = (0..<Int.random(in: 0...3, using: &random))
             .map { ("__tag__:\($0)", String(repeating: "t", count: 40 * $0)) }

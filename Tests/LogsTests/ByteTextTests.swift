@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -49,7 +50,7 @@ import Testing
 
     @Test("Text is repaired as Swift repairs it", arguments: 0..<20)
     func repaired(seed: Int) {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let pieces: [[UInt8]] = [
             [0x41], [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x98, 0x80], [0xFF], [0xC3],
             [0xE2, 0x82], [0xF0, 0x9F], [0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],

@@ -1,4 +1,5 @@
 import CLZ4
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -117,7 +118,7 @@ import Testing
 
     @Test("Changed frames are refused, or inflate to their content and no more than allowed")
     func damaged() {
-        var random = SeededRandom(7)
+        var random = SeededRandom(seed: 7)
         let raw = Array(Self.text.prefix(3000))
         for (coding, whole) in Self.framed(raw) {
             for _ in 0..<2000 {
@@ -175,7 +176,7 @@ import Testing
             (.lz4, [0x04, 0x22, 0x4D, 0x18]),
             (.snappy, [0xFF, 6, 0, 0] + Array("sNaPpY".utf8)),
         ] as [(ContentCoding, [UInt8])] {
-            var random = SeededRandom(11)
+            var random = SeededRandom(seed: 11)
             for _ in 0..<200 {
                 let body = start + (0..<200).map { _ in .random(in: 0...255, using: &random) }
                 #expect(throws: InflateError.self) {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -10,7 +11,7 @@ import Testing
         ]
         var limits = LogLimits()
         (limits.keyBytes, limits.valueBytes) = (16, 8)
-        var random = SeededRandom(11)
+        var random = SeededRandom(seed: 11)
         func text(_ longest: Int) -> [UInt8] {
             (0..<Int.random(in: 0...longest, using: &random))
                 .map { _ in bytes.randomElement(using: &random)! }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -162,7 +163,7 @@ import Testing
 
     @Test("Changed bodies are refused, or inflate to no more than allowed")
     func damaged() {
-        var random = SeededRandom(5)
+        var random = SeededRandom(seed: 5)
         let raw = Array(Self.text.prefix(3000))
         for coding in ContentCoding.allCases {
             let whole = Self.compressed(raw, coding)

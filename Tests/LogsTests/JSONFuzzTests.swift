@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -129,7 +130,7 @@ import Testing
 
     @Test("Sound bodies give what an obvious parser reads", arguments: 0..<4)
     func sound(seed: Int) throws {
-        var writer = Writer(random: SeededRandom(UInt64(seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(seed)))
         let decoder = JSONLogDecoder()
         for _ in 0..<300 {
             let body = writer.body()
@@ -140,7 +141,7 @@ import Testing
 
     @Test("Broken bodies are refused exactly when an obvious parser refuses them", arguments: 0..<4)
     func broken(seed: Int) throws {
-        var writer = Writer(random: SeededRandom(UInt64(1000 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(1000 + seed)))
         let decoder = JSONLogDecoder()
         for _ in 0..<500 {
             let body = writer.body()
@@ -150,7 +151,7 @@ import Testing
 
     @Test("Tracking bodies of any kind are read or refused")
     func tracking() {
-        var writer = Writer(random: SeededRandom(7))
+        var writer = Writer(random: SeededRandom(seed: 7))
         let decoder = JSONLogDecoder()
         for _ in 0..<1000 {
             let logs = String(decoding: writer.body(), as: UTF8.self)

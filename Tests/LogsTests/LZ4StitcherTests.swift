@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -33,7 +34,7 @@ import Testing
 
     @Test("Joined blocks decode byte for byte", arguments: 0..<20)
     func joined(seed: Int) throws {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         for _ in 0..<150 {
             let largest = [4, 40, 400, 9000].randomElement(using: &random) ?? 1
             let parts = (0..<Int.random(in: 1...12, using: &random)).map { _ in
@@ -50,7 +51,7 @@ import Testing
     @Test("Lengths around each edge of the literal extension join")
     func edges() throws {
         let lengths = [0, 1, 4, 5, 11, 12, 13, 14, 15, 16, 254, 255, 256, 269, 270, 271, 524, 525]
-        var random = SeededRandom(3)
+        var random = SeededRandom(seed: 3)
         for first in lengths {
             for second in lengths {
                 let parts = [first, second].map { count in
@@ -74,7 +75,7 @@ import Testing
 
     @Test("Very many small incompressible blocks join in one pass")
     func manyLiterals() throws {
-        var random = SeededRandom(4)
+        var random = SeededRandom(seed: 4)
         let parts = (0..<2000).map { _ in
             (0..<255).map { _ in UInt8.random(in: 0...255, using: &random) }
         }

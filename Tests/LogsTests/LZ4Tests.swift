@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -27,7 +28,7 @@ import Testing
 
     @Test("Compressed content comes back", arguments: [0, 1, 12, 13, 14, 15, 269, 270, 100_000])
     func roundTrip(count: Int) throws {
-        var random = SeededRandom(UInt64(count))
+        var random = SeededRandom(seed: UInt64(count))
         for step in [1, 4, 256] {
             let raw = (0..<count).map { _ in UInt8(Int.random(in: 0..<step, using: &random)) }
             let block = LZ4.compress(raw)
@@ -50,7 +51,7 @@ import Testing
         let text = Array(String(repeating: "{\"level\":\"info\",\"n\":12}\n", count: 20).utf8)
         let whole = LZ4.compress(text + referenceGroup)
         let rawBytes = text.count + referenceGroup.count
-        var random = SeededRandom(2)
+        var random = SeededRandom(seed: 2)
         for _ in 0..<30_000 {
             var block = whole
             if Bool.random(using: &random) {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -46,7 +47,7 @@ import Testing
     @Test("Damaged entries are an error, wherever they are cut or changed")
     func damaged() throws {
         let whole = Array(Self.logs.bytes.prefix(600))
-        var random = SeededRandom(1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 {
             var damaged = Array(whole.prefix(.random(in: 0...600, using: &random)))
             for _ in 0..<3 where !damaged.isEmpty {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -47,7 +48,7 @@ import Testing
 
     @Test("Each log ends up where a model of the rules puts it", arguments: 0..<4)
     func model(seed: Int) throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(500 + seed)))
+        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: UInt64(500 + seed)))
         var limits = LogLimits()
         limits.keyBytes = Self.nameBytes
         limits.valueBytes = Self.valueBytes

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -20,7 +21,7 @@ import Testing
 
     @Test("The last field of each name counts, among many names", arguments: 0..<8)
     func random(seed: Int) throws {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let variety = [10, 100, 1000, 20_000][seed % 4]
         try expectLast(
             (0..<Int.random(in: 60...20_000, using: &random)).map { _ in

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -39,7 +40,7 @@ import Testing
 
     @Test("Validity is seen at every length and place", arguments: 0..<140)
     func places(count: Int) {
-        var random = SeededRandom(UInt64(count))
+        var random = SeededRandom(seed: UInt64(count))
         let ascii = (0..<count).map { _ in UInt8.random(in: 0..<0x80, using: &random) }
         #expect(ascii.withUnsafeBufferPointer { $0.isUTF8 })
         for place in 0..<count {
@@ -54,7 +55,7 @@ import Testing
 
     @Test("Random bytes are judged as the standard library judges them")
     func random() throws {
-        var random = SeededRandom(3)
+        var random = SeededRandom(seed: 3)
         let bytes: [UInt8] = [
             0x41, 0x80, 0xBF, 0xC3, 0xE0, 0xA0, 0xED, 0x9F, 0xF0, 0x90, 0xF4, 0x8F,
         ]

@@ -2,6 +2,7 @@ import Glibc
 import Logs
 import Queue
 import System
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

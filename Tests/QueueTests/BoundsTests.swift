@@ -3,6 +3,7 @@ import Queue
 import SQLite
 import Synchronization
 import System
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

@@ -1,5 +1,6 @@
 import Queue
 import SQLite
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

@@ -1,5 +1,6 @@
 import Glibc
 import Queue
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

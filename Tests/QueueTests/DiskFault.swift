@@ -3,6 +3,7 @@ import Glibc
 import Queue
 import Synchronization
 import System
+import TestSupport
 
 /// Makes the disk fail under one directory, as SQLite sees it: its file methods are replaced by ones that
 /// fail when told so. Only for directories whose path contains `faulty`.

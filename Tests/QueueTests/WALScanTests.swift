@@ -2,6 +2,7 @@ import Logs
 import Queue
 import SQLite
 import System
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

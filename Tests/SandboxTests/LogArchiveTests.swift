@@ -3,6 +3,7 @@ import JSON
 import Net
 import SQLite
 import System
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -199,7 +200,7 @@ import Testing
 
     @Test
     func `A file keeps logs, lanes and counts over a restart`() throws {
-        let directory = try TestDirectory()
+        let directory = TemporaryDirectory()
         let path = directory.path + "/sandbox.db"
         var write = TestWrite()
         write.path = "/logstores/app-log/shards/route"
@@ -219,7 +220,7 @@ import Testing
 
     @Test
     func `A file that cannot be used is refused with its name`() throws {
-        let directory = try TestDirectory()
+        let directory = TemporaryDirectory()
         #expect(throws: SQLiteError.self) {
             try Sandbox.forTests { $0.storage = directory.path + "/no/such/sandbox.db" }
         }

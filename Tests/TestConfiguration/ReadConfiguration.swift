@@ -1,4 +1,5 @@
 package import Configuration
+import TestSupport
 
 /// The shortest configuration that can be read.
 package let minimal =

@@ -1,19 +1,19 @@
-import Configuration
+package import Configuration
 import Credentials
 import Crypto
-import Net
+package import Net
 import SLS
 import Sandbox
-import System
+package import System
 
 /// A sandbox in the same process, in place of SLS.
-final class SandboxPartner: Sendable {
+package final class SandboxPartner: Sendable {
     private static let credentialName = "sandbox"
 
     private let server: SandboxServer
     private let key: Credential
 
-    init(_ journal: Journal) throws(StartProblem) {
+    package init(_ journal: Journal) throws(StartProblem) {
         key = Credential(
             accessKeyID: "sandbox-" + hex(randomBytes(6)),
             secret: Secret(hex(randomBytes(16)))
@@ -31,14 +31,14 @@ final class SandboxPartner: Sendable {
         }
     }
 
-    var address: ListenAddress { server.address }
+    package var address: ListenAddress { server.address }
 
-    func stop() {
+    package func stop() {
         server.stop()
     }
 
     /// The configuration with every destination pointing here. Projects, logstores and the rest stay.
-    func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
+    package func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
         var redirected = configuration
         redirected.credentials[Self.credentialName] = .fixed(key)
         for index in redirected.destinations.indices {

@@ -2,6 +2,7 @@ import Crypto
 import Glibc
 import SLS
 import System
+import TestSupport
 
 @testable import Credentials
 
@@ -100,46 +101,4 @@ enum Samples {
 
 extension WallTime {
     var standInDate: String { httpDate }
-}
-
-/// A folder of its own for a test.
-struct TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/sluice-credentials-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(call: "mkdtemp", code: errno) }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    /// Writes another file and renames it, as whoever replaces a file should.
-    func write(_ name: String, _ text: String) {
-        put("\(name).new", text)
-        rename("\(path)/\(name).new", "\(path)/\(name)")
-    }
-
-    /// Writes into the file itself.
-    func put(_ name: String, _ text: String) {
-        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        _ = Array(text.utf8).withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-        close(file)
-    }
-
-    func remove() {
-        Self.remove(path)
-    }
-
-    private static func remove(_ path: String) {
-        if let folder = opendir(path) {
-            while let entry = readdir(folder) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
-                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                if name == "." || name == ".." { continue }
-                if unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
-            }
-            closedir(folder)
-        }
-        rmdir(path)
-    }
 }

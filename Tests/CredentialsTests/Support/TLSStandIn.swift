@@ -1,4 +1,4 @@
-import TestPrograms
+import TestSupport
 import Testing
 
 /// `openssl s_server` with a certificate that nobody knows.
@@ -8,7 +8,7 @@ final class TLSStandIn {
     private let process: ChildProcess
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
         let key = "\(directory.path)/key"
         let certificate = "\(directory.path)/certificate"
         let status = try ChildProcess([

@@ -2,6 +2,7 @@ import Logs
 import Queue
 import SQLiteQueue
 import System
+import TestSupport
 
 @testable import Delivery
 
@@ -22,7 +23,7 @@ final class StoredBench {
         self.sandbox = sandbox
         self.rules = rules
         self.adjusting = adjusting
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
         store = try Self.open(directory, rules)
         forwarder = try Self.forwarder(store, sandbox, adjusting)
     }

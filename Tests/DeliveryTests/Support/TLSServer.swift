@@ -1,4 +1,4 @@
-import TestPrograms
+import TestSupport
 import Testing
 
 /// `openssl s_server` with a certificate that nobody knows: it prints what it gets and sends what it
@@ -19,7 +19,7 @@ struct TLSServer {
     }
 
     init(named name: String) throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         self.directory = directory
         certificate = "\(directory.path)/certificate.pem"
         let status = try ChildProcess([

@@ -3,7 +3,8 @@ import HTTP
 import Net
 import System
 import TestConfiguration
-import TestTLS
+import TestGateway
+import TestSupport
 import Testing
 
 @testable import Admin
@@ -16,7 +17,7 @@ import Testing
 
     @Test("Operators are answered over TLS, and with the token only")
     func answers() throws {
-        let trial = try SecureTrial()
+        let trial = try SecureGateway()
         #expect(try trial.get("/admin/status").status == 200)
         #expect(try trial.get("/admin/status", token: "nonsense").status == 401)
         #expect(try trial.admin().get("/healthz").status == 200)
@@ -29,7 +30,7 @@ import Testing
         "A client without a certificate, or with one of a stranger, is not let in where one is required"
     )
     func mutual() throws {
-        let trial = try SecureTrial(clients: .required(authorities: Self.authority))
+        let trial = try SecureGateway(clients: .required(authorities: Self.authority))
         #expect(throws: (any Error).self) { try trial.get("/healthz") }
         #expect(throws: (any Error).self) { try trial.get("/healthz", "wrong-client") }
         #expect(try trial.get("/admin/status", "client").status == 200)
@@ -40,7 +41,7 @@ import Testing
 
     @Test("A sandbox tells how to ask over TLS")
     func welcome() throws {
-        let trial = try SecureTrial()
+        let trial = try SecureGateway()
         let (file, address) = (
             "\(trial.directory.path)/current/tls.crt", trial.gateway.adminAddress
         )
@@ -50,12 +51,12 @@ import Testing
 
     @Test("The audit log has the certificate's name beside the token's")
     func audited() throws {
-        let trial = try SecureTrial(clients: .optional(authorities: Self.authority))
+        let trial = try SecureGateway(clients: .optional(authorities: Self.authority))
         for (certificate, action) in [("client", "pause"), (nil, "resume")] {
             let answer = try trial.admin(certificate).post(
                 "/admin/destinations/default/\(action)",
                 [UInt8](),
-                ["authorization": "Bearer \(TryOut.token)"]
+                ["authorization": "Bearer \(SandboxedGateway.token)"]
             )
             #expect(answer.status == 200, "\(answer.text)")
         }
@@ -68,7 +69,7 @@ import Testing
 
     @Test("Metrics and status tell of handshakes and of the certificate's end")
     func metrics() throws {
-        let trial = try SecureTrial()
+        let trial = try SecureGateway()
         for _ in 0..<3 { #expect(try trial.get("/healthz").status == 200) }
         let page = try trial.get("/metrics").text
         let certificate = try #require(trial.watch.status.certificates.first)
@@ -90,21 +91,21 @@ import Testing
     @Test("A start beyond loopback without TLS is warned of, with TLS it is not")
     func exposed() throws {
         let warning = "tokens travel there in the open"
-        let secure = try SecureTrial { $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0) }
+        let secure = try SecureGateway { $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0) }
         #expect(secure.saying(warning).isEmpty)
-        let open = try SecureTrial {
+        let open = try SecureGateway {
             $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0)
             $0.admin.tls = nil
         }
         #expect(open.saying(warning).count == 1)
-        let local = try SecureTrial { $0.admin.tls = nil }
+        let local = try SecureGateway { $0.admin.tls = nil }
         #expect(local.saying(warning).isEmpty)
     }
 
     @Test("A gateway does not start with files that it cannot serve")
     func unusable() throws {
         let error = #expect(throws: StartProblem.self) {
-            _ = try SecureTrial { $0.admin.tls?.certificates[0].keyFile = "/nowhere" }
+            _ = try SecureGateway { $0.admin.tls?.certificates[0].keyFile = "/nowhere" }
         }
         #expect(error?.description.contains("/nowhere cannot be read") == true)
     }

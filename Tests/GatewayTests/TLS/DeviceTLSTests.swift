@@ -5,7 +5,8 @@ import Net
 import Queue
 import SLS
 import System
-import TestTLS
+import TestGateway
+import TestSupport
 import Testing
 
 @testable import Admin
@@ -19,7 +20,7 @@ import Testing
 
     @Test("Logs come in over TLS as they do in the open, and a repetition is known on either way")
     func logs() throws {
-        let trial = try TryOut { $0.tls = .tried() }
+        let trial = try SandboxedGateway { $0.tls = .tried() }
         let secure = try trial.secure()
         let key: KeyValuePairs = ["idempotency-key": "batch-1"]
         let first = try secure.post("/logs/both", Self.log, key)
@@ -33,7 +34,7 @@ import Testing
 
     @Test("Each listener speaks its own language only")
     func languages() throws {
-        let trial = try TryOut { $0.tls = .tried() }
+        let trial = try SandboxedGateway { $0.tls = .tried() }
         var plain = try trial.secure()
         plain.tls = nil
         let answer = try plain.get("/healthz")
@@ -48,7 +49,7 @@ import Testing
     @Test("Where certificates are required, only devices that have one are let in")
     func mutual() throws {
         let authority = Self.made.certificate("authority")
-        let trial = try TryOut { $0.tls = .tried(.required(authorities: authority)) }
+        let trial = try SandboxedGateway { $0.tls = .tried(.required(authorities: authority)) }
         #expect(throws: (any Error).self) {
             try trial.secure().post("/logs/mutual", Self.log)
         }
@@ -65,7 +66,7 @@ import Testing
         var fleet = DeviceKey(name: "fleet", secret: nil)
         fleet.certificates = [try #require(CertificatePattern("dns:phone-*.example.com"))]
         let keys = [fleet, DeviceKey(name: "key", secret: Secret("key-0123456789abcdef"))]
-        let trial = try TryOut {
+        let trial = try SandboxedGateway {
             $0.tls = .tried(.optional(authorities: authority))
             $0.devices.keys = keys
         }
@@ -84,7 +85,7 @@ import Testing
 
     @Test("Metrics and status tell of it under its own name")
     func told() throws {
-        let trial = try TryOut { $0.tls = .tried() }
+        let trial = try SandboxedGateway { $0.tls = .tried() }
         #expect(try trial.secure().post("/logs/told", Self.log).status == 200)
         let page = try trial.admin("/metrics").text
         for line in [
@@ -102,15 +103,15 @@ import Testing
 
     @Test("Connections count together, each where it came in")
     func together() throws {
-        let trial = try TryOut {
+        let trial = try SandboxedGateway {
             $0.tls = .tried()
             $0.limits.http.connections = 2
         }
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
-        let plain = try trial.devices.opened(saying: get)
-        let secure = try trial.secure().opened(saying: get)
-        #expect(plain.hears("ok\n"))
-        #expect(secure.hears("ok\n"))
+        let plain = try trial.devices.opened(sending: get)
+        let secure = try trial.secure().opened(sending: get)
+        #expect(plain.receives("ok\n"))
+        #expect(secure.receives("ok\n"))
         #expect(try trial.devices.get("/healthz").status == 503)
         #expect(throws: (any Error).self) { try trial.secure().get("/healthz") }
         let open = trial.gateway.report.listeners.map(\.counters.connectionsOpen)
@@ -122,13 +123,13 @@ import Testing
 
     @Test("What a request over TLS brings while the gateway stops is delivered too")
     func stop() throws {
-        let trial = try TryOut {
+        let trial = try SandboxedGateway {
             $0.tls = .tried()
             $0.destinations[0].transfer.packet.age = .seconds(3600)
         }
-        let slow = try trial.devices.opened(saying: "POST /logs/last HTTP/1.1\r\n")
+        let slow = try trial.devices.opened(sending: "POST /logs/last HTTP/1.1\r\n")
         let late = try trial.secure().opened(
-            saying: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
+            sending: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
         )
         #expect(
             eventually {
@@ -139,8 +140,8 @@ import Testing
         let stop = try Worker("stop") { gateway.stop(within: .seconds(4)) }
         // A client that never ends its request keeps the other listener from nothing.
         #expect(eventually { (try? trial.secure().get("/healthz")) == nil })
-        late.say(Array(#""a":1}"#.utf8))
-        #expect(String(decoding: late.heard(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+        late.send(#""a":1}"#)
+        #expect(late.rest().hasPrefix("HTTP/1.1 200 "))
         stop.join()
         #expect(gateway.report.queue.ledger.delivered == 1)
         withExtendedLifetime(slow) {}
@@ -148,7 +149,7 @@ import Testing
 
     @Test("A reload takes other files and rules, a watch sees files that were replaced")
     func renewal() throws {
-        let trial = try SecureTrial("exact") { [listens = ListenAddress.anyPort] in
+        let trial = try SecureGateway("exact") { [listens = ListenAddress.anyPort] in
             guard let files = $0.admin.tls else { return }
             $0.admin.tls = nil
             $0.tls = DeviceTLS(listen: listens, settings: files)
@@ -163,9 +164,9 @@ import Testing
         changed.tls?.settings.certificates = [Self.made.files("server")]
         trial.gateway.reload(changed)
         #expect(trial.saying(#""changed":"tls""#).count == 1)
-        var device = Client(address: try #require(trial.gateway.secureDeviceAddress))
+        var device = TestClient(address: try #require(trial.gateway.secureDeviceAddress))
         device.tls = ClientTLS.Options()
-        let shown = try device.opened(saying: "")
+        let shown = try device.opened()
         #expect(try #require(shown.tls).shows("localhost"))
         changed.tls = nil
         trial.gateway.reload(changed)
@@ -190,9 +191,9 @@ extension DeviceTLS {
     }
 }
 
-extension TryOut {
-    func secure(_ certificate: String? = nil) throws -> Client {
-        var client = Client(address: try #require(gateway.secureDeviceAddress))
+extension SandboxedGateway {
+    func secure(_ certificate: String? = nil) throws -> TestClient {
+        var client = TestClient(address: try #require(gateway.secureDeviceAddress))
         client.tls = ClientTLS.Options(certificate: certificate)
         return client
     }

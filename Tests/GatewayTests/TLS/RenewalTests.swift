@@ -1,7 +1,8 @@
 import Configuration
 import Net
 import System
-import TestTLS
+import TestGateway
+import TestSupport
 import Testing
 
 @testable import Admin
@@ -15,9 +16,9 @@ import Testing
 
     @Test("Files that are swapped by a link are noticed, and connections that are open go on")
     func renewal() throws {
-        let trial = try SecureTrial("exact")
-        let old = try trial.admin().opened(saying: Self.get)
-        #expect(old.hears("ok\n"))
+        let trial = try SecureGateway("exact")
+        let old = try trial.admin().opened(sending: Self.get)
+        #expect(old.receives("ok\n"))
         trial.watch.look()
         #expect(trial.saying("certificates are renewed").isEmpty)
         trial.install("wildcard")
@@ -25,16 +26,16 @@ import Testing
         trial.watch.look()
         #expect(trial.watch.status.certificates.map(\.names) == [["*.example.com"]])
         #expect(trial.saying("certificates are renewed").count == 1)
-        old.say(Array(Self.get.replacing("/healthz", with: "/readyz").utf8))
-        #expect(old.hears(#""ready":true"#))
-        let new = try trial.admin().opened(saying: "")
+        old.send(Self.get.replacing("/healthz", with: "/readyz"))
+        #expect(old.receives(#""ready":true"#))
+        let new = try trial.admin().opened()
         #expect(try #require(new.tls).shows("web.example.com"))
         #expect(try !#require(old.tls).shows("web.example.com"))
     }
 
     @Test("Files that cannot be served leave those that are, and are told of until they can")
     func failure() throws {
-        let trial = try SecureTrial("exact")
+        let trial = try SecureGateway("exact")
         trial.install("wildcard", key: "exact")
         trial.watch.look()
         // A pair may be caught in the middle.
@@ -48,7 +49,7 @@ import Testing
         #expect(page.contains(#"sluice_tls_renewal_failing{listener="admin"} 1"#))
         let text = try trial.admin().get(
             "/admin/status",
-            ["authorization": "Bearer \(TryOut.token)", "accept": "text/plain"]
+            ["authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain"]
         ).text
         #expect(text.contains("certificate  admin: cannot be renewed: "), "\(text)")
         #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
@@ -60,12 +61,12 @@ import Testing
 
     @Test("Once a day tickets get other keys, though no file has changed")
     func tickets() throws {
-        let trial = try SecureTrial()
+        let trial = try SecureGateway()
         func visit(_ session: TLSSession?) throws -> ClientTLS {
             var client = trial.admin()
             client.tls?.session = session
-            let connection = try client.opened(saying: Self.get)
-            #expect(connection.hears("ok\n"))
+            let connection = try client.opened(sending: Self.get)
+            #expect(connection.receives("ok\n"))
             return try #require(connection.tls)
         }
         let first = try visit(nil)
@@ -78,7 +79,7 @@ import Testing
 
     @Test("A reload takes other files, and refuses those that it cannot serve with all the rest")
     func reload() throws {
-        let trial = try SecureTrial("exact")
+        let trial = try SecureGateway("exact")
         let before = trial.gateway.configuration.withLock { $0 }
         var wrong = before
         wrong.admin.tls?.certificates = [
@@ -106,7 +107,7 @@ import Testing
 
     @Test("TLS that comes or goes waits for a restart, and the listener stays as it is")
     func onAndOff() throws {
-        let trial = try SecureTrial()
+        let trial = try SecureGateway()
         var changed = trial.gateway.configuration.withLock { $0 }
         changed.admin.tls = nil
         trial.gateway.reload(changed)

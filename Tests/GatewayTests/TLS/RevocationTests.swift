@@ -3,7 +3,8 @@ import Glibc
 import Net
 import System
 import TestConfiguration
-import TestTLS
+import TestGateway
+import TestSupport
 import Testing
 
 @testable import Admin
@@ -54,16 +55,16 @@ import Testing
 
     private func trial(
         _ change: @escaping @Sendable (inout TLSSettings) -> Void
-    ) throws -> TryOut {
+    ) throws -> SandboxedGateway {
         let authority = Self.made.certificate("authority")
-        return try TryOut {
+        return try SandboxedGateway {
             var tls = DeviceTLS.tried(.required(authorities: authority))
             change(&tls.settings)
             $0.tls = tls
         }
     }
 
-    private func isLetIn(_ client: String, _ trial: TryOut) throws -> Bool {
+    private func isLetIn(_ client: String, _ trial: SandboxedGateway) throws -> Bool {
         do {
             return try trial.secure(client).post("/logs/app", Self.log).status == 200
         } catch {
@@ -79,18 +80,18 @@ import Testing
         #expect(try isLetIn("client", trial))
         #expect(try !isLetIn("plain-client", trial))
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
-        let open = try trial.secure("client").opened(saying: get)
-        #expect(open.hears("ok\n"))
+        let open = try trial.secure("client").opened(sending: get)
+        #expect(open.receives("ok\n"))
         let watch = try #require(trial.gateway.certificates.watches.first)
         // Renewed and the same: nobody has to come again.
         issue(revoking: ["plain-client"], ending: ["-crldays", "2"])
         watch.look()
-        open.say(Array(get.replacing("/healthz", with: "/nope").utf8))
-        #expect(open.hears(" 404 "))
+        open.send(get.replacing("/healthz", with: "/nope"))
+        #expect(open.receives(" 404 "))
         issue(revoking: ["plain-client", "client"])
         watch.look()
-        open.say(Array(get.utf8))
-        #expect(open.hears("reconnect"))
+        open.send(get)
+        #expect(open.receives("reconnect"))
         #expect(try !isLetIn("client", trial))
         let page = try trial.admin("/metrics").text
         #expect(page.contains("sluice_tls_crl_expiry_timestamp_seconds{listener=\"devices-tls\","))
@@ -188,13 +189,13 @@ import Testing
         let trial = try trial { _ in }
         #expect(try isLetIn("client", trial))
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
-        let open = try trial.secure("client").opened(saying: get)
-        #expect(open.hears("ok\n"))
+        let open = try trial.secure("client").opened(sending: get)
+        #expect(open.receives("ok\n"))
         var changed = trial.gateway.configuration.withLock { $0 }
         changed.tls?.settings.denied = [try #require(CertificatePattern("dns:phone-*.example.com"))]
         trial.gateway.reload(changed)
-        open.say(Array(get.utf8))
-        #expect(open.hears("reconnect"))
+        open.send(get)
+        #expect(open.receives("reconnect"))
         #expect(try !isLetIn("client", trial))
         #expect(try isLetIn("plain-client", trial))
         changed.tls?.settings.denied = [try #require(CertificatePattern("cn:phone 8"))]
@@ -207,8 +208,8 @@ import Testing
     func resumed() throws {
         let trial = try trial { _ in }
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
-        let first = try trial.secure("client").opened(saying: get)
-        #expect(first.hears("ok\n"))
+        let first = try trial.secure("client").opened(sending: get)
+        #expect(first.receives("ok\n"))
         var changed = trial.gateway.configuration.withLock { $0 }
         changed.tls?.settings.denied = [try #require(CertificatePattern("dns:other"))]
         trial.gateway.reload(changed)

@@ -1,5 +1,5 @@
 import Glibc
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

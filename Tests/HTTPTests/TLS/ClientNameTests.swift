@@ -1,5 +1,5 @@
 import COpenSSL
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

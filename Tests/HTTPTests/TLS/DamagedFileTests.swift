@@ -1,5 +1,5 @@
 import Net
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

@@ -1,6 +1,6 @@
 import COpenSSL
 import Glibc
-import TestTLS
+import TestSupport
 
 /// Certificates of clients beyond the usual ones.
 extension TestCertificates {

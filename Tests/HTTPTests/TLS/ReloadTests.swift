@@ -1,6 +1,6 @@
 import COpenSSL
 import Net
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

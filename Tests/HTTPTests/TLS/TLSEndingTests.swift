@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 import Net
 import System
-import TestTLS
+import TestSupport
 import Testing
 
 @testable import HTTP

@@ -1,7 +1,7 @@
 import Glibc
 import Net
 import System
-import TestTLS
+import TestSupport
 import Testing
 
 /// What is said about files that cannot be used, and about those that soon cannot.

@@ -1,5 +1,5 @@
 import COpenSSL
-import TestTLS
+import TestSupport
 
 @testable import HTTP
 @testable import Net

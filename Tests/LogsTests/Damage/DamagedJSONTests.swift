@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -260,7 +261,7 @@ import Testing
     /// The promise to clients that send lines: a damaged line affects no other line.
     @Test("Changed bytes in some lines leave the other documents as they are", arguments: 0..<8)
     func untouched(seed: Int) throws {
-        var random = SeededRandom(UInt64(40 + seed))
+        var random = SeededRandom(seed: UInt64(40 + seed))
         let tempting = Array("{}[]:,\"\\ \n0-1.eEtfnu\u{0}\u{1}".utf8) + [0x80, 0xC3, 0xE4, 0xFF]
         for _ in 0..<60 {
             let count = Int.random(in: 1...40, using: &random)
@@ -308,7 +309,7 @@ import Testing
 
     @Test("Sound bodies are read as without these rules", arguments: 0..<2)
     func sound(seed: Int) throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(70 + seed)))
+        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: UInt64(70 + seed)))
         for _ in 0..<300 {
             let body = writer.mutated(writer.body())
             guard let strict = try? decoder.ruled(body, LogRules()) else {

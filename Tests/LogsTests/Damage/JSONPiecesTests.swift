@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -62,7 +63,7 @@ import Testing
 
     @Test("All of a text is in a piece or between pieces, in order")
     func random() {
-        var random = SeededRandom(2)
+        var random = SeededRandom(seed: 2)
         let pieces = ["{", "}", "\"", "\\", "\n", " ", "a", ":1", "[", "]", ",", "\n{", "\n ["]
         for _ in 0..<2000 {
             let text = (0..<Int.random(in: 0...30, using: &random))

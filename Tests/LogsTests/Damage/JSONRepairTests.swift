@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -22,7 +23,7 @@ import Testing
 
     @Test("Bytes that are not UTF-8 become what the standard library makes of them")
     func utf8() throws {
-        var random = SeededRandom(11)
+        var random = SeededRandom(seed: 11)
         let bytes: [UInt8] = [
             0x41, 0x42, 0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xE4, 0xED, 0xEF, 0xF0, 0xF4,
             0xF5, 0xFF,
@@ -88,7 +89,7 @@ import Testing
 
     @Test("Every place of a repaired copy is traced to its source")
     func source() throws {
-        var random = SeededRandom(5)
+        var random = SeededRandom(seed: 5)
         let pieces: [[UInt8]] = [
             Array("ab".utf8), [0xFF], [0xE4, 0xB8], [0x01], Array("\\n".utf8), [0x5C, 0x0A],
             Array("世".utf8),

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -37,7 +38,7 @@ import Testing
 
     @Test("Both encodings mean the same, in any order", arguments: 0..<4)
     func sound(seed: Int) throws {
-        var writer = Writer(random: SeededRandom(UInt64(seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(seed)))
         let decoders = LokiPair()
         for _ in 0..<100 {
             let push = writer.push()
@@ -56,7 +57,7 @@ import Testing
 
     @Test("Broken pushes are refused with a place, or are whole logs", arguments: 0..<4)
     func broken(seed: Int) {
-        var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(100 + seed)))
         let decoders = LokiPair()
         let tags: [UInt8] = [0, 1, 2, 8, 9, 0x0A, 0x12, 0x1A, 0x2A, 0x7B, 0x7F, 0x80, 0xC3, 0xFF]
         for _ in 0..<250 {

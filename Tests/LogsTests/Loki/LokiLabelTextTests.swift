@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -65,7 +66,7 @@ import Testing
 
     @Test("Reading of any bytes ends")
     func random() {
-        var random = SeededRandom(11)
+        var random = SeededRandom(seed: 11)
         let tempting = Array(#"{}="'`,\xu0aU _"#.utf8) + [0xFF, 0]
         let whole = Array(#"{app="sh\"op\u4e16", 'x y'=`z` , b="\101"}"#.utf8)
         for _ in 0..<5000 {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -82,7 +83,7 @@ import Testing
 
     @Test("Both encodings mean the same, and what they should", arguments: 0..<4)
     func sound(seed: Int) throws {
-        var writer = Writer(random: SeededRandom(UInt64(seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(seed)))
         let decoders = OTLPPair()
         for _ in 0..<100 {
             let request = writer.request()
@@ -108,7 +109,7 @@ import Testing
 
     @Test("A request that would be too large loses nothing", arguments: 0..<4)
     func lean(seed: Int) throws {
-        var writer = Writer(random: SeededRandom(UInt64(200 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(200 + seed)))
         let decoders = OTLPPair()
         for _ in 0..<50 {
             var request = writer.request()
@@ -150,7 +151,7 @@ import Testing
 
     @Test("Broken requests are refused with a place, or are whole logs", arguments: 0..<4)
     func broken(seed: Int) {
-        var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(100 + seed)))
         let decoders = OTLPPair()
         let tags: [UInt8] = [0, 1, 2, 8, 9, 0x0A, 0x12, 0x1A, 0x2A, 0x32, 0x7F, 0x80, 0xC3, 0xFF]
         for index in 0..<250 {

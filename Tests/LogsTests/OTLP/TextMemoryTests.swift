@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -35,7 +36,7 @@ import Testing
 
     @Test("Any double comes back from its text")
     func anyDouble() {
-        var random = SeededRandom(7)
+        var random = SeededRandom(seed: 7)
         for _ in 0..<5000 {
             let number = Double(bitPattern: .random(in: 0 ... .max, using: &random))
             guard number.isFinite else { continue }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -163,7 +164,7 @@ import Testing
 
     @Test("Damaged packages do no harm", arguments: 0..<4)
     func damaged(seed: Int) {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let body =
             package(LZ4.compress(referenceGroup), size: 132)
             + package(Zstd.compress(referenceGroup), type: 3)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -90,14 +91,14 @@ import Testing
 
     @Test("Groups decode to what a reference reader finds", arguments: 0..<4)
     func sound(seed: Int) {
-        var writer = Writer(random: SeededRandom(UInt64(seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(seed)))
         let decoder = PutLogsDecoder()
         for _ in 0..<300 { Self.check(writer.group(), decoder) }
     }
 
     @Test("Broken groups are refused, or decode to what a reference reader finds", arguments: 0..<4)
     func broken(seed: Int) {
-        var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(100 + seed)))
         let decoder = PutLogsDecoder()
         for _ in 0..<300 {
             let group = writer.group()
@@ -107,7 +108,7 @@ import Testing
 
     @Test("A truncated reference group does no harm", arguments: 0..<4)
     func reference(seed: Int) {
-        var writer = Writer(random: SeededRandom(UInt64(200 + seed)))
+        var writer = Writer(random: SeededRandom(seed: UInt64(200 + seed)))
         let decoder = PutLogsDecoder()
         var taken = 0
         for _ in 0..<25_000 {
@@ -122,7 +123,7 @@ import Testing
 
     @Test("Logs of this room's writers are copied as they are")
     func written() throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(5))
+        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: 5))
         let (json, decoder) = (JSONLogDecoder(), PutLogsDecoder())
         for _ in 0..<200 {
             let logs = try json.plain(writer.body())

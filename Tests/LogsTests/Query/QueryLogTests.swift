@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -114,7 +115,7 @@ import Testing
 
     @Test("Any query is a log or refused", arguments: 0..<50 as Range<UInt64>)
     func mutated(seed: UInt64) throws {
-        var random = SeededRandom(seed)
+        var random = SeededRandom(seed: seed)
         let pieces: [[UInt8]] =
             [
                 "a", "b", "=", "&", "%", "%4", "%41", "%FF", "+", "__topic__=", "__time__=1",

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Logs
@@ -29,7 +30,7 @@ import Testing
 
     @Test("Broken bodies are refused with a place, or are whole logs", arguments: 0..<4)
     func broken(seed: Int) throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(300 + seed)))
+        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: UInt64(300 + seed)))
         let decoder = JSONLogDecoder()
         let rules = LogRules(times: .sls, late: .setAside)
         for index in 0..<1500 {

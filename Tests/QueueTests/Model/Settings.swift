@@ -1,4 +1,5 @@
 import Queue
+import TestSupport
 
 @testable import SQLiteQueue
 

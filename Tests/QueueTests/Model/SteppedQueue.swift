@@ -2,6 +2,7 @@ import Glibc
 import Queue
 import SQLite
 import System
+import TestSupport
 
 @testable import SQLiteQueue
 
@@ -20,7 +21,7 @@ final class SteppedQueue {
     init(_ settings: Settings, seed: UInt64) throws {
         let given = getenv("SLUICE_MODEL_PLACE").map { String(cString: $0) }
         let place = given ?? (access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp")
-        directory = TemporaryDirectory("\(place)/sluice-model-\(seed)-")
+        directory = TemporaryDirectory(prefix: "\(place)/sluice-model-\(seed)-")
         configuration = settings.configuration(directory.path)
         try begin()
     }

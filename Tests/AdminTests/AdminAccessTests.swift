@@ -1,0 +1,113 @@
+import Configuration
+import Crypto
+import SLS
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct AdminAccessTests {
+    private static let looker = String(repeating: "l", count: 32)
+
+    private func trial() throws -> SandboxedGateway {
+        try SandboxedGateway {
+            $0.admin.tokens = [
+                NamedToken(name: "grafana", secret: Secret(Self.looker), role: .read),
+                NamedToken(
+                    name: "cron",
+                    secret: Secret(String(repeating: "c", count: 32)),
+                    role: .full
+                ),
+            ]
+        }
+    }
+
+    private func bearer(_ token: String) -> KeyValuePairs<String, String> {
+        ["authorization": "Bearer \(token)"]
+    }
+
+    @Test("A token for looking looks at everything and changes nothing")
+    func looking() throws {
+        let trial = try trial()
+        for path in ["/metrics", "/admin/status", "/admin/dead-letters", "/admin/audit"] {
+            #expect(try trial.admin.get(path, bearer(Self.looker)).status == 200)
+        }
+        let refused = try trial.admin.post(
+            "/admin/dead-letters/purge?all=true",
+            [UInt8](),
+            bearer(Self.looker)
+        )
+        #expect(refused.status == 403)
+        #expect(refused.text.contains("may only look"))
+    }
+
+    @Test("What was changed is in the audit log, with the name of the token")
+    func audited() throws {
+        let trial = try trial()
+        try trial.bury(3)
+        let token = String(repeating: "c", count: 32)
+        let purged = try trial.admin.post(
+            "/admin/dead-letters/purge?all=true",
+            [UInt8](),
+            bearer(token)
+        )
+        #expect(purged.text.contains(#""purged":3"#), "\(purged.text)")
+        #expect(eventually { (try? trial.admin("/admin/audit").text.contains("purge")) == true })
+        let page = try trial.admin("/admin/audit").text
+        for part in [
+            #""actor":"cron""#, #""address":"127.0.0.1""#, #""action":"purge""#,
+            #""subject":"dead letters all""#, #""after":"3 letters""#,
+        ] {
+            #expect(page.contains(part), "\(part) in \(page)")
+        }
+        #expect(!page.contains(token))
+        let text = try trial.admin.get(
+            "/admin/audit",
+            ["authorization": "Bearer \(token)", "accept": "text/plain"]
+        )
+        #expect(text.text.contains("cron@127.0.0.1  purge dead letters all: - -> 3 letters\n"))
+    }
+
+    @Test("Who guesses tokens has to wait, also with the right one, and others need not")
+    func guessing() throws {
+        let trial = try trial()
+        var guesser = trial.admin
+        guesser.source = "127.0.0.9"
+        for number in 1...5 {
+            #expect(try guesser.get("/metrics", bearer("wrong \(number)")).status == 401)
+        }
+        let waiting = try guesser.get("/metrics", bearer("wrong 6"))
+        #expect(waiting.status == 429)
+        #expect(waiting["retry-after"] != nil)
+        #expect(try guesser.get("/metrics", bearer(SandboxedGateway.token)).status == 429)
+        #expect(try trial.admin("/metrics").status == 200)
+        #expect(try guesser.get("/healthz").status == 200)
+    }
+
+    @Test("A body that is not said to be JSON is refused")
+    func contentType() throws {
+        let trial = try trial()
+        try trial.bury(1)
+        let answer = try trial.admin.send(
+            "PUT",
+            "/admin/dead-letters/1",
+            Array(#"{"a":1}"#.utf8),
+            ["authorization": "Bearer \(SandboxedGateway.token)", "content-type": "text/plain"]
+        )
+        #expect(answer.status == 415)
+    }
+
+    @Test("A reload gives and takes named tokens")
+    func reload() throws {
+        let trial = try trial()
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.admin.tokens = []
+        trial.gateway.reload(changed)
+        #expect(try trial.admin.get("/metrics", bearer(Self.looker)).status == 401)
+        #expect(try trial.admin("/metrics").status == 200)
+    }
+}

@@ -1,0 +1,142 @@
+import Configuration
+import Credentials
+import Crypto
+import SLS
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct AdminHandlerTests {
+    @Test(
+        "Nothing but pulse and readiness answers without the token",
+        arguments: ["/metrics", "/admin/status", "/admin/anything", "/"]
+    )
+    func closed(path: String) throws {
+        let trial = try SandboxedGateway()
+        let answer = try trial.admin.get(path)
+        #expect(answer.status == 401)
+        #expect(answer["www-authenticate"] == "Bearer realm=\"sluice\"")
+        let wrong = try trial.admin.get(
+            path,
+            ["authorization": "Bearer \(String(repeating: "x", count: 32))"]
+        )
+        #expect(wrong.status == 401)
+        #expect(wrong.text == answer.text)
+    }
+
+    @Test("A stranger's connection ends with the refusal")
+    func closing() throws {
+        let trial = try SandboxedGateway()
+        let request = "GET /metrics HTTP/1.1\r\nhost: h\r\n\r\n"
+        let answer = try trial.admin.exchange(Array((request + request).utf8))
+        #expect(answer.status == 401)
+        #expect(answer["connection"] == "close")
+        #expect(!answer.text.contains("HTTP/1.1"))
+    }
+
+    @Test("One address cannot take up all connections of operators")
+    func crowded() throws {
+        let trial = try SandboxedGateway()
+        var strangers: [TestConnection] = []
+        for _ in 0..<64 { strangers.append(try trial.admin.opened(sending: "G")) }
+        #expect(eventually { (try? trial.admin.get("/healthz").status) == 503 })
+        var probe = trial.admin
+        probe.source = "127.0.0.2"
+        #expect(try probe.get("/healthz").status == 200)
+        withExtendedLifetime(strangers) {}
+    }
+
+    @Test("Pulse and readiness are open", arguments: ["/healthz", "/readyz"])
+    func open(path: String) throws {
+        let trial = try SandboxedGateway()
+        #expect(try trial.admin.get(path).status == 200)
+    }
+
+    @Test("Other paths and methods are refused with what there is")
+    func refused() throws {
+        let trial = try SandboxedGateway()
+        #expect(try trial.admin("/nothing").status == 404)
+        let posted = try trial.admin.post(
+            "/metrics",
+            [UInt8](),
+            ["authorization": "Bearer \(SandboxedGateway.token)"]
+        )
+        #expect(posted.status == 405)
+        #expect(posted["allow"] == "GET, HEAD")
+    }
+
+    @Test("Metrics follow the format's rules, also after traffic")
+    func metrics() throws {
+        let trial = try SandboxedGateway()
+        _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
+        _ = try trial.devices.post("/logs/hello", "no".utf8)
+        #expect(trial.delivered(1))
+        let answer = try trial.admin("/metrics")
+        #expect(answer["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(problems(inMetrics: answer.text) == [])
+        for line in [
+            #"sluice_logs_accepted_total{destination="default"} 1"#,
+            #"sluice_logs_delivered_total{destination="default"} 1"#,
+            #"sluice_logs_queued{destination="default"} 0"#,
+            #"sluice_ingest_logs_total{route="logs"} 1"#,
+            #"sluice_ingest_refused_total{route="logs",status="400",code="PostBodyInvalid"} 1"#,
+            #"sluice_queue_admission{state="open"} 1"#,
+            #"sluice_delivery_packets_total{destination="default"} 1"#,
+            #"sluice_build_info{version="0.1.0"} 1"#,
+        ] {
+            #expect(answer.text.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test("The status document has the ledger for the whole and for each destination")
+    func status() throws {
+        let trial = try SandboxedGateway()
+        _ = try trial.devices.post("/logs/hello", #"[{"a":1},{"a":2}]"#.utf8)
+        #expect(trial.delivered(2))
+        let text = try trial.admin("/admin/status").text
+        let ledger =
+            #""ledger":{"accepted":2,"delivered":2,"queued":0,"dead":0,"expired":0,"discarded":0}"#
+        #expect(text.ranges(of: ledger).count == 2, "\(text)")
+        #expect(text.contains(#""version":"0.1.0""#))
+        #expect(text.contains(#""state":"fine""#))
+    }
+
+    @Test("When nothing can be delivered, readiness says why and the status how to end it")
+    func unreachable() throws {
+        let trial = try SandboxedGateway {
+            $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
+        }
+        _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
+        #expect(eventually { !trial.gateway.report.reasonsAgainstTraffic.isEmpty })
+        let ready = try trial.admin.get("/readyz")
+        #expect(ready.status == 503)
+        #expect(ready.text.contains("destination default"))
+        let status = try trial.admin("/admin/status").text
+        #expect(!status.contains(#""state":"fine""#))
+        #expect(status.contains(#""trouble":"CURLE_7"#))
+        #expect(status.contains(#""remedy":""#))
+        // Accepting goes on.
+        #expect(try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+    }
+
+    @Test("No answer ever shows a key or the token")
+    func secrets() throws {
+        let trial = try SandboxedGateway()
+        _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
+        #expect(trial.delivered(1))
+        let credential = trial.gateway.keeper.credential(named: "sandbox")
+        let secret = try #require(credential?.secret.revealed)
+        for path in ["/metrics", "/admin/status", "/readyz", "/nothing"] {
+            let answer = try trial.admin(path)
+            let all = answer.text + answer.fields.map { $0.name + $0.value }.joined()
+            #expect(!all.contains(secret))
+            #expect(!all.contains(SandboxedGateway.token))
+        }
+        #expect(!"\(trial.gateway.configuration.withLock { $0 })".contains(secret))
+    }
+}

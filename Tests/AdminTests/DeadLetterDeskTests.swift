@@ -1,0 +1,166 @@
+import Foundation
+import Logs
+import Queue
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
+    private static let authorized: KeyValuePairs = [
+        "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
+    ]
+    private static let people: KeyValuePairs = [
+        "authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain",
+        "content-type": "application/json",
+    ]
+
+    /// A gateway with so many dead letters.
+    private func trial(_ count: Int = 3, code: String = "InvalidKey") throws -> SandboxedGateway {
+        let trial = try SandboxedGateway()
+        try trial.bury(count, code: code)
+        return trial
+    }
+
+    private func ids(_ trial: SandboxedGateway) throws -> [Int64] {
+        let answer = try trial.admin("/admin/dead-letters")
+        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        let letters = document?["dead_letters"] as? [[String: Any]] ?? []
+        return letters.compactMap { ($0["id"] as? NSNumber)?.int64Value }
+    }
+
+    private func post(_ trial: SandboxedGateway, _ path: String) throws -> TestAnswer {
+        try trial.admin.post(path, [UInt8](), Self.authorized)
+    }
+
+    @Test("Each dead letter is listed with all that is known of it")
+    func lists() throws {
+        let trial = try trial()
+        let answer = try trial.admin("/admin/dead-letters?code=InvalidKey&destination=default")
+        #expect(answer.status == 200)
+        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        let letters = document?["dead_letters"] as? [[String: Any]]
+        #expect(letters?.count == 3)
+        let letter = letters?.first
+        #expect(letter?["logstore"] as? String == "app")
+        #expect(letter?["topic"] as? String == "t")
+        #expect(letter?["tags"] as? [String: String] == ["env": "test"])
+        #expect(letter?["request_id"] as? String == "ABC")
+        #expect(letter?["status"] as? Int == 400)
+        #expect(
+            letter?["log"] as? [String: String]
+                == ["__time__": "1763700000.000000005", "number": "0", "a\"b": "é\n"]
+        )
+        let sums = document?["sums"] as? [[String: Any]]
+        #expect(sums?.first?["letters"] as? Int == 3)
+        #expect(
+            try trial.admin("/admin/dead-letters?code=Other").text.contains(#""dead_letters":[]"#)
+        )
+    }
+
+    @Test("A person gets lines, and one letter with the remedy")
+    func text() throws {
+        let trial = try trial(1)
+        let list = try trial.admin.get("/admin/dead-letters", Self.people).text
+        #expect(list.hasPrefix("1 of default died of InvalidKey ("), "\(list)")
+        #expect(list.contains("default/app  400 InvalidKey: no\n"), "\(list)")
+        let id = try #require(ids(trial).first)
+        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people).text
+        #expect(page.contains("request id   ABC\n"))
+        #expect(page.contains("remedy       rename the field in the application\n"))
+        #expect(page.contains(#""number":"0""#))
+        let empty = try SandboxedGateway()
+        let none = try empty.admin.get("/admin/dead-letters", Self.people).text
+        #expect(none == "no dead letters\n")
+    }
+
+    @Test("What a device chose does not steer the operator's terminal")
+    func escapes() throws {
+        let trial = try trial(1, code: "Evil\u{1B}[2J\nline")
+        let list = try trial.admin.get("/admin/dead-letters", Self.people).text
+        #expect(!list.contains("\u{1B}"), "\(list)")
+        #expect(list.contains("\\u{1b}[2J\\u{a}line"), "\(list)")
+    }
+
+    @Test("An export has a line for each, page by page")
+    func exports() throws {
+        let trial = try trial(5)
+        var lines: [Substring] = []
+        var after = "0"
+        while true {
+            let answer = try trial.admin("/admin/dead-letters/export?limit=2&after=\(after)")
+            #expect(answer["content-type"] == "application/x-ndjson")
+            lines += answer.text.split(separator: "\n")
+            guard let next = answer["x-sluice-next"] else { break }
+            after = next
+        }
+        let numbers = lines.compactMap { $0.firstMatch(of: /"number":"(\d)"/)?.1 }
+        #expect(numbers == ["0", "1", "2", "3", "4"])
+    }
+
+    @Test("Replayed, they are delivered; purged, they are counted as discarded")
+    func replaysAndPurges() throws {
+        let trial = try trial(3)
+        let ids = try ids(trial)
+        let replayed = try post(trial, "/admin/dead-letters/replay?ids=\(ids[0]),\(ids[1])")
+        #expect(replayed.status == 200)
+        #expect(replayed.text.hasPrefix(#"{"replayed":2,"#), "\(replayed.text)")
+        #expect(trial.delivered(2))
+        let purged = try post(trial, "/admin/dead-letters/purge?all=true")
+        #expect(purged.text.hasPrefix(#"{"purged":1,"#), "\(purged.text)")
+        let ledger = trial.gateway.report.queue.ledger
+        #expect(ledger.delivered == 2 && ledger.discarded == 1 && ledger.dead == 0)
+        #expect(ledger.isClosed)
+    }
+
+    @Test("An edited letter keeps its number and goes out as it is now")
+    func edits() throws {
+        let trial = try trial(1)
+        let id = try #require(ids(trial).first)
+        let log = #"{"__time__":1763700001,"fixed":"yes"}"#
+        let answer = try trial.admin.send(
+            "PUT",
+            "/admin/dead-letters/\(id)?logstore=other",
+            Array(log.utf8),
+            Self.authorized
+        )
+        #expect(answer.status == 200, "\(answer.text)")
+        let shown = try trial.admin("/admin/dead-letters/\(id)").text
+        #expect(shown.contains(#""log":{"__time__":"1763700001","fixed":"yes"}"#), "\(shown)")
+        #expect(shown.contains(#""logstore":"other""#))
+        #expect(try post(trial, "/admin/dead-letters/replay?logstore=other").status == 200)
+        #expect(trial.delivered(1))
+    }
+
+    @Test(
+        "What cannot be meant is refused with what would be right",
+        arguments: [
+            ("POST", "/admin/dead-letters/replay", "", 400, "say which"),
+            ("POST", "/admin/dead-letters/purge?ids=1&code=X", "", 400, "ids stand alone"),
+            ("POST", "/admin/dead-letters/purge?ids=one", "", 400, "ids cannot be one"),
+            ("GET", "/admin/dead-letters?limit=0", "", 400, "limit cannot be 0"),
+            ("GET", "/admin/dead-letters?colour=red", "", 400, "colour means nothing here"),
+            ("GET", "/admin/dead-letters/77777777", "", 404, "no dead letter 77777777"),
+            ("PUT", "/admin/dead-letters/77777777", #"{"a":"b"}"#, 404, "no dead letter"),
+            ("PUT", "/admin/dead-letters/1", "", 400, "nothing to change"),
+            ("PUT", "/admin/dead-letters/1?logstore=A%2FB", "", 400, "logstore"),
+            (
+                "PUT", "/admin/dead-letters/1?code=X", "", 400,
+                "code means nothing here; known here: logstore"
+            ),
+            ("PUT", "/admin/dead-letters/1", #"[{"a":1},{"a":2}]"#, 400, "holds 2 logs"),
+            ("PUT", "/admin/dead-letters/1", "nonsense", 400, "PostBodyInvalid"),
+            ("DELETE", "/admin/dead-letters/1", "", 405, "GET, HEAD, PUT"),
+        ]
+    )
+    func refuses(method: String, path: String, body: String, status: Int, words: String) throws {
+        let trial = try SandboxedGateway()
+        let answer = try trial.admin.send(method, path, Array(body.utf8), Self.authorized)
+        #expect(answer.status == status, "\(answer.text)")
+        #expect(answer.text.contains(words), "\(answer.text)")
+    }
+}

@@ -1,0 +1,133 @@
+import Configuration
+import Foundation
+import Logs
+import Queue
+import SLS
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct QueueDeskTests {
+    /// A gateway whose logs stay.
+    private func trial() throws -> SandboxedGateway {
+        let nowhere = try Endpoint(parsing: "http://localhost:1")
+        return try SandboxedGateway { $0.destinations[0].endpoints = [nowhere] }
+    }
+
+    private func post(_ trial: SandboxedGateway, _ tag: String, _ body: String) throws {
+        let answer = try trial.devices.post("/logstores/\(tag)/track", body.utf8)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    private func destination(_ trial: SandboxedGateway, _ query: String = "") throws -> [String:
+        Any]
+    {
+        let answer = try trial.admin("/admin/queue\(query)")
+        #expect(answer.status == 200, "\(answer.text)")
+        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        let destinations = document?["destinations"] as? [String: [String: Any]]
+        return try #require(destinations?["default"])
+    }
+
+    private func text(_ trial: SandboxedGateway, _ query: String = "") throws -> String {
+        try trial.admin.get(
+            "/admin/queue\(query)",
+            ["authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain"]
+        ).text
+    }
+
+    @Test("Each stream is shown with its name, its logs and its age")
+    func streams() throws {
+        let trial = try trial()
+        let body =
+            #"{"__topic__":"night","__source__":"10.0.0.7","__logs__":[{"a":"1"},{"a":"2"}],"#
+            + #""__tags__":{"env":"prod"}}"#
+        try post(trial, "app-log", body)
+        try post(trial, "other", #"{"__logs__":[{"a":"1"}]}"#)
+        let streams = try #require(try destination(trial)["streams"] as? [[String: Any]])
+        let first = try #require(streams.first)
+        #expect(streams.map { $0["logstore"] as? String } == ["app-log", "other"])
+        #expect(first["topic"] as? String == "night" && first["source"] as? String == "10.0.0.7")
+        #expect(first["tags"] as? [[String: String]] == [["key": "env", "value": "prod"]])
+        #expect(first["queued_logs"] as? Int == 2 && (first["raw_bytes"] as? Int ?? 0) > 8)
+        #expect(first["oldest_seconds"] is Double && first["tags_more"] as? Int == 0)
+        let table = try text(trial)
+        #expect(table.contains("app-log topic=night source=10.0.0.7 tags: env=prod\n"), "\(table)")
+        #expect(table.hasPrefix("queue        3 logs wait"), "\(table)")
+        #expect(table.contains(", 2 streams\n"), "\(table)")
+    }
+
+    @Test(
+        "Only as many as asked for are shown, and the others counted; none need not be waited for"
+    )
+    func bounds() throws {
+        let trial = try trial()
+        for index in 0..<5 {
+            let logs = (0...index).map { #"{"a":"\#($0)"}"# }.joined(separator: ",")
+            try post(trial, "s\(index)", #"{"__logs__":[\#(logs)]}"#)
+        }
+        let two = try destination(trial, "?streams=2&order=largest&destination=default")
+        let names = (two["streams"] as? [[String: Any]])?.map { $0["logstore"] as? String }
+        #expect(names == ["s4", "s3"] && two["streams_more"] as? Int == 3)
+        #expect(try text(trial, "?streams=2").contains("  and 3 more streams\n"))
+        let none = try destination(trial, "?streams=0")
+        #expect(none["streams"] is NSNull && none["streams_more"] is NSNull)
+        #expect(none["queued_logs"] as? Int == 15)
+    }
+
+    @Test(
+        "What cannot be meant is refused",
+        arguments: [
+            ("streams=1001", 400), ("streams=-1", 400), ("streams=", 400), ("streams=many", 400),
+            ("order=newest", 400), ("colour=red", 400), ("streams=1&streams=2", 400),
+            ("destination=nobody", 404),
+        ]
+    )
+    func wrong(query: String, status: Int) throws {
+        let trial = try trial()
+        let answer = try trial.admin("/admin/queue?\(query)")
+        #expect(answer.status == status, "\(answer.text)")
+    }
+
+    @Test("What devices call their streams is shown without harm")
+    func hostile() throws {
+        let trial = try trial()
+        let long = String(repeating: "x", count: 5000)
+        let tags = (0..<100).map { #""t\#($0)":"v""# }.joined(separator: ",")
+        let body =
+            #"{"__topic__":"\u001b[2J\u202e","__logs__":[{"a":"1"}],"#
+            + #""__tags__":{"a\nqueue":"\"},{\u0000","long":"\#(long)",\#(tags)}}"#
+        try post(trial, "app-log", body)
+        let stream = try #require((try destination(trial)["streams"] as? [[String: Any]])?.first)
+        #expect(stream["topic"] as? String == "\u{1b}[2J\u{202e}")
+        let shown = try #require(stream["tags"] as? [[String: String]])
+        #expect(shown.count == StreamNames.tagsMax && stream["tags_more"] as? Int == 70)
+        #expect(shown.allSatisfy { ($0["value"] ?? "").count <= StreamNames.scalarsMax + 1 })
+        let raw = try trial.admin("/admin/queue").text
+        #expect(!raw.contains("\u{1b}") && !raw.contains("\u{0}"))
+        let table = try text(trial)
+        #expect(table.split(separator: "\n").count == 4, "\(table)")
+        #expect(
+            !table.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{202e}" }
+        )
+        #expect(
+            table.contains(#"topic="\u{1b}[2J\u{202e}" tags: "a\nqueue"="\"},{\u{0}""#),
+            "\(table)"
+        )
+    }
+
+    @Test("Two tags of one name are both shown")
+    func twins() {
+        let key = StreamKey(
+            destination: "d",
+            logstore: "l",
+            trailer: GroupTrailer(tags: [("a", "1"), ("a", "2")])
+        )
+        #expect(StreamNames(key).tags.map(\.value) == ["1", "2"])
+    }
+}

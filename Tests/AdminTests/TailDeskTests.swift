@@ -1,0 +1,108 @@
+import Configuration
+import Crypto
+import Glibc
+import SLS
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Ingest
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct TailDeskTests {
+    private func open(_ trial: SandboxedGateway, _ query: String = "") throws -> TestConnection {
+        try trial.admin.opened(
+            sending: "GET /admin/tail\(query) HTTP/1.1\r\nhost: h\r\n"
+                + "authorization: Bearer \(SandboxedGateway.token)\r\n\r\n"
+        )
+    }
+
+    private func post(_ trial: SandboxedGateway, _ tag: String, _ log: String) throws {
+        #expect(try trial.devices.post("/logs/\(tag)", log.utf8).status == 200)
+    }
+
+    @Test("Logs are shown as they are accepted, and nothing is done while nobody looks")
+    func follows() throws {
+        let trial = try SandboxedGateway()
+        #expect(!trial.gateway.tail.isWatched)
+        let tail = try open(trial)
+        #expect(tail.receives("text/event-stream"))
+        #expect(eventually { trial.gateway.tail.isWatched })
+        try post(trial, "hello", #"{"a":"1"}"#)
+        #expect(tail.receives(#""logstore":"hello""#))
+        #expect(tail.unreadText.contains(#""a":"1""#), "\(tail.unreadText)")
+        tail.close()
+        #expect(
+            eventually {
+                try? post(trial, "hello", #"{"a":"2"}"#)
+                return !trial.gateway.tail.isWatched
+            }
+        )
+    }
+
+    @Test("Only what was asked for is shown")
+    func filters() throws {
+        let trial = try SandboxedGateway()
+        let tail = try open(trial, "?logstore=wanted&field=level:error")
+        #expect(tail.receives("as they are accepted"))
+        try post(trial, "other", #"{"level":"error","n":"1"}"#)
+        try post(trial, "wanted", #"[{"level":"info","n":"2"},{"level":"error","n":"3"}]"#)
+        #expect(tail.receives(#""n":"3""#))
+        #expect(!tail.unreadText.contains(#""n":"1""#) && !tail.unreadText.contains(#""n":"2""#))
+    }
+
+    @Test("Tags can be asked for, an empty value too, and are shown")
+    func tags() throws {
+        let trial = try SandboxedGateway()
+        let tail = try open(trial, "?tag=os:17&field=note:")
+        #expect(tail.receives("as they are accepted"))
+        func track(_ os: String, _ note: String, _ number: Int) throws {
+            let body =
+                #"{"__tags__":{"os":"\#(os)"},"__logs__":[{"note":"\#(note)","n":"\#(number)"}]}"#
+            let answer = try trial.devices.post("/logstores/wanted/track", body.utf8)
+            #expect(answer.status == 200)
+        }
+        try track("16", "", 1)
+        try track("17", "x", 2)
+        try track("17", "", 3)
+        #expect(tail.receives(#""n":"3""#))
+        let heard = tail.unreadText
+        #expect(!heard.contains(#""n":"1""#) && !heard.contains(#""n":"2""#))
+        #expect(heard.contains(#""os":"17""#), "\(heard)")
+        #expect(try trial.admin("/admin/tail?field=:x").status == 400)
+    }
+
+    @Test("A tail ends with the token that it was opened with")
+    func takenToken() throws {
+        let trial = try SandboxedGateway()
+        let tail = try open(trial)
+        #expect(tail.receives("as they are accepted"))
+        trial.gateway.tail.keep { _ in true }
+        try post(trial, "hello", #"{"a":"1"}"#)
+        #expect(tail.receives(#""a":"1""#))
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.admin.token = Secret("another token of at least thirty-two characters")
+        let new = changed
+        trial.gateway.reload(new)
+        #expect(tail.receives("\r\n0\r\n\r\n"))
+    }
+
+    @Test("Whoever does not read holds nobody up, and no more than a few may look")
+    func slow() throws {
+        let trial = try SandboxedGateway()
+        let sleeper = try open(trial)
+        #expect(sleeper.receives("as they are accepted"))
+        let filling = String(repeating: "x", count: 200_000)
+        for _ in 0..<20 { try post(trial, "hello", #"{"a":"\#(filling)"}"#) }
+        #expect(trial.delivered(20))
+        var more: [TestConnection] = []
+        for _ in 1..<Tail.watchersMax { more.append(try open(trial)) }
+        for each in more { #expect(each.receives("as they are accepted")) }
+        let refused = try trial.admin("/admin/tail")
+        #expect(refused.status == 503 && refused.text.contains("tails are open"))
+        #expect(try trial.admin("/admin/tail?colour=red").status == 400)
+    }
+}

@@ -1,0 +1,198 @@
+import Configuration
+import HTTP
+import Net
+import Queue
+import SLS
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct GatewayTests {
+    @Test("A log posted by a device arrives at SLS, signed, with its tag as topic")
+    func wholeWay() throws {
+        let trial = try SandboxedGateway()
+        let answer = try trial.devices.post("/logs/hello", #"{"level":"info","msg":"hi"}"#.utf8)
+        #expect(answer.status == 200)
+        #expect(trial.delivered(1))
+        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=hello")
+            .text
+        #expect(arrived.contains(#""msg":"hi""#), "\(arrived)")
+        #expect(arrived.contains(#""__topic__":"hello""#))
+        #expect(trial.gateway.report.queue.ledger.isClosed)
+    }
+
+    @Test("A tag of several terms goes to the logstore of its first, and is the topic as a whole")
+    func termsOfTag() throws {
+        let trial = try SandboxedGateway()
+        #expect(try trial.devices.post("/logs/pv.home", #"{"a":1}"#.utf8).status == 200)
+        #expect(trial.delivered(1))
+        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=pv").text
+        #expect(arrived.contains(#""__topic__":"pv.home""#), "\(arrived)")
+    }
+
+    @Test("Everything with a 200 arrives, from many requests at once")
+    func many() throws {
+        let trial = try SandboxedGateway()
+        let body = Array(
+            ("[" + (0..<50).map { #"{"n":\#($0)}"# }.joined(separator: ",") + "]").utf8
+        )
+        for _ in 0..<40 {
+            #expect(
+                try trial.devices.post(
+                    "/logstores/many/track",
+                    #"{"__logs__":"#.utf8 + body + "}".utf8
+                ).status == 200
+            )
+        }
+        #expect(trial.delivered(2000))
+        #expect(trial.gateway.report.queue.ledger.queued == 0)
+    }
+
+    @Test("What cannot be delivered waits through a stop and goes out after the next start")
+    func restart() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let nowhere = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                // Nobody listens there.
+                $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
+            },
+            journal: .silent
+        )
+        let client = TestClient(address: nowhere.deviceAddress)
+        #expect(try client.post("/logs/later", #"[{"a":1},{"a":2}]"#.utf8).status == 200)
+        nowhere.stop(within: .milliseconds(200))
+        #expect(throws: (any Error).self) { try client.get("/healthz") }
+
+        let again = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory),
+            journal: .silent
+        )
+        defer { again.stop(within: .zero) }
+        #expect(again.report.queue.ledger.accepted == 2)
+        #expect(eventually { again.report.queue.ledger.delivered == 2 })
+    }
+
+    @Test("A stop delivers what is queued before it ends")
+    func draining() throws {
+        let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
+        #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
+        trial.gateway.stop(within: .seconds(20))
+        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=last").text
+        #expect(arrived.contains(#""a":"1""#), "\(arrived)")
+    }
+
+    @Test("A client that never finishes its request does not keep a stop from delivering")
+    func drainingBesideSlowClient() throws {
+        let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
+        #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
+        let slow = try trial.devices.opened(sending: "POST /logs/last HTTP/1.1\r\n")
+        trial.gateway.stop(within: .seconds(2))
+        #expect(trial.gateway.report.queue.ledger.delivered == 1)
+        withExtendedLifetime(slow) {}
+    }
+
+    @Test("What a request brings while the gateway stops is delivered too")
+    func drainingLateRequest() throws {
+        let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
+        let late = try trial.devices.opened(
+            sending: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
+        )
+        #expect(eventually { trial.gateway.servers.devices.counters.inFlightBodyBytes > 0 })
+        let gateway = trial.gateway
+        let stop = try Worker("stop") { gateway.stop(within: .seconds(20)) }
+        // It stops accepting after the first flush.
+        #expect(eventually { (try? trial.devices.get("/healthz")) == nil })
+        late.send(#""a":1}"#)
+        #expect(late.rest().hasPrefix("HTTP/1.1 200 "))
+        stop.join()
+        #expect(gateway.report.queue.ledger.delivered == 1)
+    }
+
+    @Test("A second gateway on the same data is refused by name")
+    func sameDirectory() throws {
+        let trial = try SandboxedGateway()
+        let error = #expect(throws: StartProblem.self) {
+            _ = try Gateway(
+                try SandboxedGateway.configuration(trial.sandbox, trial.directory),
+                journal: .silent
+            )
+        }
+        #expect(
+            error?.description.contains(trial.directory.path) == true,
+            "\(String(describing: error))"
+        )
+    }
+
+    @Test("A taken port is refused by name, and nothing stays behind")
+    func takenPort() throws {
+        let trial = try SandboxedGateway()
+        let directory = TemporaryDirectory()
+        let taken = trial.gateway.deviceAddress
+        let error = #expect(throws: StartProblem.self) {
+            _ = try Gateway(
+                try SandboxedGateway.configuration(trial.sandbox, directory) { $0.listen = taken },
+                journal: .silent
+            )
+        }
+        #expect(error?.description.contains("\(taken)") == true, "\(String(describing: error))")
+        let free = try Gateway(
+            try SandboxedGateway.configuration(trial.sandbox, directory),
+            journal: .silent
+        )
+        free.stop(within: .zero)
+    }
+
+    @Test("A data directory that cannot be made is refused by name")
+    func unwritableDirectory() throws {
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let directory = TemporaryDirectory()
+        let error = #expect(throws: StartProblem.self) {
+            _ = try Gateway(
+                try SandboxedGateway.configuration(sandbox, directory) {
+                    $0.dataDirectory = "/proc/none"
+                },
+                journal: .silent
+            )
+        }
+        #expect(error?.description.contains("/proc/none") == true, "\(String(describing: error))")
+    }
+
+    @Test("A full queue refuses, and takes again when a key comes and there is room")
+    func fullQueue() throws {
+        let trial = try SandboxedGateway {
+            $0.queue.bytesMax = 1 << 20
+            $0.credentials = [:]
+        }
+        // Nothing that lz4 could shrink much.
+        var noise = randomBytes(40_000).map { UInt8(ascii: "a") + $0 % 26 }
+        var refused: TestAnswer?
+        for _ in 0..<100 where refused == nil {
+            noise.shuffle()
+            let body = Array(#"{"a":""#.utf8) + noise + Array(#""}"#.utf8)
+            let answer = try trial.devices.post("/logs/xx", body)
+            if answer.status != 200 { refused = answer }
+        }
+        #expect(refused?.status == 503)
+        #expect(refused?.text.contains("ServerBusy") == true)
+        #expect(refused?["retry-after"] == "1")
+        let ready = try trial.admin.get("/readyz")
+        #expect(ready.status == 503)
+        #expect(ready.text.contains("the queue is full"))
+        #expect(
+            try trial.admin("/metrics").text.contains(#"sluice_queue_admission{state="full"} 1"#)
+        )
+
+        trial.gateway.reload(try SandboxedGateway.configuration(trial.sandbox, trial.directory))
+        #expect(eventually { trial.gateway.report.queue.ledger.queued == 0 })
+        #expect(try trial.devices.post("/logs/xx", #"{"a":1}"#.utf8).status == 200)
+        #expect(try trial.admin.get("/readyz").status == 200)
+    }
+}

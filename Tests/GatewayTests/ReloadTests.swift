@@ -1,0 +1,277 @@
+import Credentials
+import Crypto
+import Delivery
+import Net
+import Queue
+import SLS
+import Sandbox
+import System
+import TestConfiguration
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Configuration
+@testable import Gateway
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1))) struct ReloadTests {
+    private func configuration(
+        _ more: String = "",
+        topic: String = "a",
+        project: String = "my-project"
+    )
+        throws -> GatewayConfiguration
+    {
+        try read(
+            """
+            destinations:
+              app:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: \(project)
+                logstore: app-log
+                topic: \(topic)
+            \(more)
+            """,
+            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        )
+    }
+
+    @Test("Each difference is named, and whether it waits for a restart")
+    func changes() throws {
+        let before = try configuration()
+        #expect(before.changes(to: before) == [])
+        let after = try configuration(
+            "log: {level: debug, format: json}\nlisten: 127.0.0.1:9\nqueue: {max_bytes: 1GiB}",
+            topic: "b",
+            project: "other-project"
+        )
+        #expect(
+            before.changes(to: after) == [
+                .init(key: "listen", isImmediate: false),
+                .init(key: "queue.max_bytes", isImmediate: true),
+                .init(key: "log.format", isImmediate: false),
+                .init(key: "log.level", isImmediate: true),
+                .init(key: "destinations.app.project", isImmediate: true),
+                .init(key: "destinations.app.topic", isImmediate: true),
+            ]
+        )
+    }
+
+    private static let extra = """
+        credentials:
+          default: { from: environment }
+          other: { from: static, access_key_id: i, access_key_secret: s }
+        """
+
+    @Test("A credential that nobody uses goes at once, and is told of once")
+    func unusedCredential() throws {
+        var running = try configuration(Self.extra)
+        let after = try configuration()
+        #expect(
+            running.changes(to: after) == [.init(key: "credentials.other", isImmediate: true)]
+        )
+        running.apply(after)
+        #expect(running.credentials.keys.sorted() == ["default"])
+        #expect(running.changes(to: after) == [])
+    }
+
+    @Test("A credential goes when its last user takes another")
+    func leftCredential() throws {
+        var running = try configuration("    credential: other\n" + Self.extra)
+        let after = try configuration()
+        #expect(
+            running.changes(to: after) == [
+                .init(key: "credentials.other", isImmediate: true),
+                .init(key: "destinations.app.credential", isImmediate: true),
+            ]
+        )
+        running.apply(after)
+        #expect(running.credentials.keys.sorted() == ["default"])
+        #expect(running.changes(to: after) == [])
+    }
+
+    @Test("A destination that is gone goes on until the restart, and so does its credential")
+    func goneDestination() throws {
+        let second = """
+              web:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: my-project
+                logstore: web-log
+                credential: other
+
+            """
+        var running = try configuration(second + Self.extra)
+        let after = try configuration()
+        let waiting: [ConfigurationChange] = [
+            .init(
+                key: "credentials.other (gone, but still used by destination web)",
+                isImmediate: false
+            ),
+            .init(key: "destinations.web (gone)", isImmediate: false),
+        ]
+        #expect(running.changes(to: after) == waiting)
+        running.apply(after)
+        #expect(running.credentials["other"] != nil)
+        #expect(running.changes(to: after) == waiting)
+        #expect(
+            after.changes(to: running) == [
+                .init(key: "credentials.other", isImmediate: true),
+                .init(key: "destinations.web (new)", isImmediate: false),
+            ]
+        )
+    }
+
+    @Test("A reload changes level, key, token and labels while the gateway runs")
+    func reload() throws {
+        let journal = Journal(level: .info, format: .json) { _ in }
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let gateway = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory),
+            journal: journal
+        )
+        defer { gateway.stop(within: .zero) }
+        let token = String(repeating: "n", count: 32)
+        gateway.reload(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                $0.log.level = .debug
+                $0.admin.token = Secret(token)
+                $0.destinations[0].labels.topic = "renamed"
+                $0.listen = ListenAddress(host: "127.0.0.1", port: 1)
+            }
+        )
+        #expect(journal.level == .debug)
+        let admin = TestClient(address: gateway.adminAddress)
+        #expect(try admin.get("/metrics", ["authorization": "Bearer \(token)"]).status == 200)
+        #expect(
+            try admin.get("/metrics", ["authorization": "Bearer \(SandboxedGateway.token)"]).status
+                == 401
+        )
+        let devices = TestClient(address: gateway.deviceAddress)
+        #expect(try devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        let arrived = try TestClient(address: sandbox.address).get("/logs?logstore=hello").text
+        #expect(arrived.contains(#""__topic__":"renamed""#), "\(arrived)")
+    }
+
+    @Test("Destinations go on with another endpoint, bound and rule at once")
+    func destinations() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let nowhere = try Endpoint(parsing: "http://localhost:1")
+        let gateway = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                $0.destinations[0].endpoints = [nowhere]
+                $0.destinations[0].backlog.bytesMax = 4096
+            },
+            journal: .silent
+        )
+        defer { gateway.stop(within: .zero) }
+        let devices = TestClient(address: gateway.deviceAddress)
+        let body = Array(#"{"a":"\#(hex(randomBytes(512)))"}"#.utf8)
+        #expect(eventually { (try? devices.post("/logs/hello", body).status) == 503 })
+        let accepted = gateway.report.queue.ledger.accepted
+        gateway.reload(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                $0.destinations[0].transfer.compression = .zstd
+                $0.destinations[0].intake.oversize = .deadLetter
+            }
+        )
+        #expect(eventually { (try? devices.post("/logs/hello", body).status) == 200 })
+        #expect(eventually { gateway.report.queue.ledger.delivered > accepted })
+        #expect(
+            gateway.report.destinations[0].endpoint == "http://localhost:\(sandbox.address.port)"
+        )
+        #expect(gateway.report.queue.destinations["default"]?.bytesMax == nil)
+    }
+
+    @Test("The queue's own bounds change at once")
+    func queueBounds() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let gateway = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory),
+            journal: .silent
+        )
+        defer { gateway.stop(within: .zero) }
+        gateway.reload(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                $0.queue.bytesMax = 1 << 20
+                $0.queue.ageMax = .seconds(60)
+                $0.queue.deadLetterAgeMax = .seconds(60)
+            }
+        )
+        #expect(eventually { gateway.report.queue.bytesMax == 1 << 20 })
+        #expect(gateway.configuration.withLock(\.queue.ageMax) == .seconds(60))
+    }
+
+    @Test(
+        "A corrected logstore holds for what is queued, also for what was refused under the other name"
+    )
+    func correctedLogstore() throws {
+        let directory = TemporaryDirectory()
+        let partner = try SandboxPartner(.silent)
+        defer { partner.stop() }
+        let key = Credential(accessKeyID: "key", secret: Secret("secret"))
+        var strict = SandboxConfiguration(
+            listen: ListenAddress(host: "127.0.0.1", port: 0),
+            keys: [key]
+        )
+        strict.logstores = ["right"]
+        let sandbox = try SandboxServer(strict, journal: .silent)
+        defer { sandbox.stop() }
+        let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
+        func configuration(_ logstore: String) throws -> GatewayConfiguration {
+            try SandboxedGateway.configuration(partner, directory) {
+                $0.credentials["sandbox"] = .fixed(key)
+                $0.destinations[0].endpoints = [endpoint]
+                $0.destinations[0].logstore = .named(logstore)
+            }
+        }
+        let gateway = try Gateway(try configuration("typo"), journal: .silent)
+        defer { gateway.stop(within: .zero) }
+        let devices = TestClient(address: gateway.deviceAddress)
+        for number in 0..<3 {
+            #expect(try devices.post("/logs/hello", #"{"a":\#(number)}"#.utf8).status == 200)
+            #expect(eventually { gateway.report.destinations[0].delivery.failuresInARow > 0 })
+        }
+        gateway.reload(try configuration("right"))
+        #expect(eventually { gateway.report.queue.ledger.delivered == 3 })
+        #expect(gateway.report.queue.ledger.isClosed)
+        let arrived = try TestClient(address: sandbox.address).get("/logs?logstore=right").text
+        for number in 0..<3 { #expect(arrived.contains(#""a":"\#(number)""#), "\(arrived)") }
+    }
+
+    @Test("What delivery cannot go on with is refused as a whole")
+    func refused() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let lines = Locked<[String]>([])
+        let journal = Journal(level: .info, format: .json) { line in
+            let text = String(decoding: line, as: UTF8.self)
+            lines.withLock { $0.append(text) }
+        }
+        let gateway = try Gateway(
+            try SandboxedGateway.configuration(sandbox, directory),
+            journal: journal
+        )
+        defer { gateway.stop(within: .zero) }
+        gateway.reload(
+            try SandboxedGateway.configuration(sandbox, directory) {
+                $0.log.level = .debug
+                $0.destinations[0].labels.topic = "renamed"
+                $0.destinations[0].transfer.concurrency = 0
+            }
+        )
+        journal.flush()
+        #expect(lines.withLock { $0.contains { $0.contains("concurrency is 0") } })
+        #expect(journal.level == .info)
+        #expect(gateway.configuration.withLock(\.destinations)[0].labels.topic == "")
+    }
+}

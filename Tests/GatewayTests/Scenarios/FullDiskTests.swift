@@ -1,0 +1,177 @@
+import Configuration
+import Credentials
+import Crypto
+import Glibc
+import Net
+import Queue
+import SLS
+import Sandbox
+import System
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+/// Operators and a disk that others filled: admin keeps answering, and what it says is true.
+@Suite(.timeLimit(.minutes(1))) struct FullDiskTests {
+    static let canMount: Bool = {
+        let probe = TemporaryDirectory()
+        guard mount("tmpfs", probe.path, "tmpfs", 0, "size=64k") == 0 else { return false }
+        return umount(probe.path) == 0
+    }()
+
+    private static let first = Credential(accessKeyID: "firstkeyid", secret: Secret("first-secret"))
+    private static let second = Credential(
+        accessKeyID: "secondkeyid",
+        secret: Secret("second-secret")
+    )
+
+    private static let third = Credential(accessKeyID: "thirdkeyid", secret: Secret("third-secret"))
+
+    let directory = TemporaryDirectory()
+    let partner: SandboxPartner
+    let sandbox: SandboxServer
+
+    init() throws {
+        partner = try SandboxPartner(.silent)
+        sandbox = try SandboxServer(
+            SandboxConfiguration(
+                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                keys: [Self.first, Self.second, Self.third]
+            ),
+            journal: .silent
+        )
+    }
+
+    private func gateway() throws -> Gateway {
+        let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
+        return try SandboxedGateway.gateway(partner, directory) {
+            $0.queue.freeBytesMin = 0
+            $0.encryptionKey = Secret(String(repeating: "5a", count: 32))
+            $0.credentials["sandbox"] = .fixed(Self.first)
+            $0.destinations[0].endpoints = [endpoint]
+        }
+    }
+
+    private func ask(
+        _ gateway: Gateway,
+        _ method: String,
+        _ path: String,
+        _ body: String = ""
+    ) throws -> TestAnswer {
+        try TestClient(address: gateway.adminAddress).send(
+            method,
+            path,
+            Array(body.utf8),
+            [
+                "authorization": "Bearer \(SandboxedGateway.token)",
+                "content-type": "application/json",
+            ]
+        )
+    }
+
+    private func rotate(_ gateway: Gateway, _ name: String) throws -> TestAnswer {
+        let body = #"{"AccessKeyId":"\#(name)keyid","AccessKeySecret":"\#(name)-secret"}"#
+        return try ask(gateway, "PUT", "/admin/credentials/sandbox", body)
+    }
+
+    private func post(_ gateway: Gateway) throws -> Int {
+        let noise = (0..<4096).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }
+        let body = #"{"noise":"\#(noise.joined())"}"#
+        return try TestClient(address: gateway.deviceAddress).post("/logs/full", body.utf8).status
+    }
+
+    /// Takes all the space there is.
+    private func fill() -> String {
+        let path = directory.path + "/data/ballast"
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        for size in [1 << 16, 1 << 10, 1] {
+            let piece = [UInt8](repeating: 1, count: size)
+            while write(file, piece, size) == size {}
+        }
+        close(file)
+        return path
+    }
+
+    @Test(
+        "While the disk is full admin answers, and a pause and a rotation are what the answer says",
+        .enabled(if: canMount, "needs the right to mount a small file system")
+    )
+    func full() throws {
+        defer {
+            sandbox.stop()
+            partner.stop()
+        }
+        let data = directory.path + "/data"
+        mkdir(data, 0o700)
+        try #require(mount("tmpfs", data, "tmpfs", 0, "size=8m") == 0)
+        defer { umount2(data, CInt(MNT_DETACH)) }
+        let gateway = try gateway()
+        let destination = "/admin/destinations/default"
+        let pause = destination + "/pause"
+        #expect(try ask(gateway, "POST", pause).status == 200)
+        #expect(try ask(gateway, "POST", destination + "/resume").status == 200)
+        let ballast = fill()
+        var posted = 200
+        for _ in 0..<1000 where posted == 200 { posted = try post(gateway) }
+        #expect(posted == 503)
+
+        for path in [
+            "/healthz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
+            "/admin/credentials", "/admin/destinations", "/admin/openapi.json",
+        ] {
+            #expect(try ask(gateway, "GET", path).status == 200, "\(path)")
+        }
+        let readiness = try ask(gateway, "GET", "/readyz")
+        #expect(readiness.status == 503 && readiness.text.contains("disk is full"))
+
+        // The queue keeps some room to itself, in which what operators decide is stored for a while.
+        let resume = destination + "/resume"
+        #expect(try ask(gateway, "POST", pause).status == 200)
+        #expect(gateway.decided.withLock { $0.held } == ["default"])
+        #expect(try ask(gateway, "POST", resume).status == 200)
+        let stored = try rotate(gateway, "second")
+        #expect(stored.status == 200 && stored.text.contains(#""stored":true"#), "\(stored.text)")
+
+        // Until that is gone too.
+        let tags = (0..<30).map { #""tag\#($0)":"\#(String(repeating: "x", count: 1000))""# }
+        let patch = #"{"tags":{\#(tags.joined(separator: ","))}}"#
+        var patched = try ask(gateway, "PATCH", destination, patch)
+        for round in 0..<2000 where patched.status == 200 {
+            patched = try ask(gateway, "PATCH", destination, #"{"topic":"\#(round)"}"#)
+        }
+        #expect(patched.status == 503, "\(patched.text)")
+        #expect(patched.text.contains("the change cannot be stored and was not made"))
+
+        // A pause that would not outlive a restart is none.
+        let paused = try ask(gateway, "POST", pause)
+        #expect(paused.status == 503 && paused.text.contains("was not made"), "\(paused.text)")
+        #expect(gateway.decided.withLock { $0.held.isEmpty })
+        // A rotation is urgent: it is used, and the answer says for how long.
+        let rotated = try rotate(gateway, "third")
+        #expect(rotated.status == 200, "\(rotated.text)")
+        #expect(
+            rotated.text.contains(#""stored":false,"not_stored_because":"the disk"#),
+            "\(rotated.text)"
+        )
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
+        // Taking it back would not last.
+        #expect(try ask(gateway, "DELETE", "/admin/credentials/sandbox").status == 503)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
+        #expect(try ask(gateway, "GET", "/admin/status").status == 200)
+
+        unlink(ballast)
+        #expect(eventually { (try? post(gateway)) == 200 })
+        #expect(try ask(gateway, "POST", pause).status == 200)
+        gateway.stop(within: .zero)
+
+        let again = try self.gateway()
+        defer { again.stop(within: .zero) }
+        #expect(again.decided.withLock { $0.held } == ["default"])
+        #expect(again.keeper.credential(named: "sandbox") == Self.second)
+        #expect(again.report.queue.ledger.isClosed)
+    }
+}

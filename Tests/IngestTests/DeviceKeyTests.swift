@@ -1,0 +1,174 @@
+import Configuration
+import Crypto
+import HTTP
+import Logs
+import SLS
+import System
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+@Suite(.timeLimit(.minutes(1))) struct DeviceKeyTests {
+    private static let phone = "phone-0123456789abcdef+/="
+    private static let web = "web-0123456789abcdef0123"
+    private static let track = "/logstores/app-log/track"
+    private static let body = Array(#"{"a":1}"#.utf8)
+
+    private var nothingRefused: [String: Int] {
+        Dictionary(uniqueKeysWithValues: KeyCounter.Reason.allCases.map { ($0.rawValue, 0) })
+    }
+
+    private func end() throws -> DeviceListener {
+        try DeviceListener(
+            """
+            devices:
+              keys:
+                - { name: phone, key: "\(Self.phone)" }
+                - { name: web, key: "\(Self.web)", destinations: [app] }
+            \(DeviceListener.twoDestinations)
+            """
+        )
+    }
+
+    private func counts(_ end: DeviceListener, _ name: String) -> KeyCounter.Counts? {
+        end.shared.door.counts.first { $0.name == name }?.counts
+    }
+
+    /// What Basic says of the user is no matter.
+    private static func basic(_ text: String) -> String {
+        "Basic \(Digest.base64(Array(text.utf8)))"
+    }
+
+    @Test(
+        "Each way to show a key is understood",
+        arguments: [
+            ("/logs/x", "authorization", "Bearer \(phone)"),
+            ("/logs/x", "authorization", "bearer  \(phone)"),
+            ("/logs/x", "authorization", basic("tenant:\(phone)")),
+            ("/logs/x", "authorization", basic(":\(phone)")),
+            ("/logs/x", "X-Sluice-Key", phone),
+            ("/logs/x?topic=b&key=\(phone)&source=c", "x-other", "1"),
+            ("/logs/x?key=phone-0123456789abcdef%2B%2F%3D", "authorization", "LOG id:signature"),
+        ]
+    )
+    func ways(path: String, name: String, value: String) throws {
+        let end = try end()
+        let answer = try end.client.post(path, Self.body, [name: value])
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(counts(end, "phone")?.requests == 1)
+        #expect(counts(end, "phone")?.logs == 1)
+        #expect(counts(end, "phone")?.bodyBytes == Self.body.count)
+        #expect(counts(end, "web") == KeyCounter.Counts(refused: nothingRefused))
+    }
+
+    @Test(
+        "A missing or wrong key is 401 in the client's shape, before the body and whatever the address",
+        arguments: [
+            ("x-other", "1"), ("x-sluice-key", "phone-0123456789abcdef+/"), ("x-sluice-key", ""),
+            ("x-sluice-key", "\(phone)x"), ("authorization", "Bearer wrong"),
+            ("authorization", "Bearer"), ("authorization", phone),
+            ("authorization", "Digest \(phone)"), ("authorization", basic("\(phone):wrong")),
+            ("authorization", basic(phone)), ("authorization", "Basic !!!"),
+            ("authorization", "Basic QQ=="), ("authorization", "Basic A"),
+            ("x-sluice-key", String(repeating: "x", count: 1000)),
+        ]
+    )
+    func refused(name: String, value: String) throws {
+        let end = try end()
+        let fields: KeyValuePairs = [name: value, "content-length": "1000"]
+        for (path, start) in [
+            (Self.track, #"{"errorCode":"Unauthorized","errorMessage":""#),
+            ("/logstores/nobody-has-it/shards/lb", #"{"errorCode":"Unauthorized""#),
+            ("/logs/x", #"{"error":{"code":"Unauthorized","message":""#),
+        ] {
+            // The body never comes.
+            let answer = try end.client.post(path, "".utf8, fields)
+            #expect(answer.status == 401, "\(path)")
+            #expect(answer.text.hasPrefix(start), "\(answer.text)")
+            #expect(answer["access-control-allow-origin"] == "*")
+            #expect((answer["www-authenticate"] == nil) == (path != "/logs/x"))
+            #expect(answer.body.count <= 255 || path == "/logs/x")
+            #expect(value.count < 8 || !answer.text.contains(value))
+        }
+        let answer = try end.client.post(
+            "/v1/logs",
+            "{}".utf8,
+            [name: value, "content-type": "application/json"]
+        )
+        #expect(answer.status == 401)
+        #expect(answer.text.hasPrefix(#"{"code":16,"#), "\(answer.text)")
+        #expect(end.queue.identities.isEmpty)
+    }
+
+    @Test("What brings no logs needs no key")
+    func open() throws {
+        let end = try end()
+        for path in ["/healthz", "/servertime"] {
+            #expect(try end.client.get(path).status == 200)
+        }
+        let preflight = try end.client.send("OPTIONS", Self.track)
+        #expect(preflight.status == 204)
+        #expect(preflight["access-control-allow-headers"]?.contains("x-sluice-key") == true)
+    }
+
+    @Test("A key reaches its destinations only, and learns that in its client's words")
+    func destinations() throws {
+        let end = try end()
+        let web = ["x-sluice-key": Self.web] as KeyValuePairs
+        #expect(try end.client.post("/logs/x", Self.body, web).status == 200)
+        let elsewhere: KeyValuePairs = [
+            "host": "other-project.gateway.test", "x-sluice-key": Self.web,
+        ]
+        let plain = try end.client.post("/logs/xx", Self.body, elsewhere)
+        #expect(plain.status == 403)
+        #expect(plain.text.contains(#""code":"Unauthorized""#))
+        let sls = try end.client.post("/logstores/any-log/track", Self.body, elsewhere)
+        #expect(sls.status == 401)
+        #expect(sls.text.hasPrefix(#"{"errorCode":"Unauthorized""#))
+        #expect(end.queue.identities.count == 1)
+        #expect(counts(end, "web")?.refused["destination"] == 2)
+    }
+
+    @Test(
+        "A key in a picture's address is no field of its log",
+        arguments: ["", ".gif", "_ua.gif"]
+    )
+    func pixel(form: String) throws {
+        let end = try end()
+        let query = "?APIVersion=0.6.0&key=\(Self.web)&k=v&k%65y=\(Self.web)"
+        #expect(try end.client.get(Self.track + form + query).status == 200)
+        let fields = try #require(end.queue.stored.last).entries()[0].fields
+        #expect(fields.map { "\($0.key)=\($0.value)" } == ["k=v"])
+        let nothing = try end.client.get(Self.track + ".gif?key=\(Self.web)")
+        #expect(nothing.status == 400)
+        #expect(!nothing.text.contains(Self.web))
+        #expect(try end.client.get(Self.track + form + "?k=v").status == 401)
+    }
+
+    @Test("Without keys everybody may send, and a field may be called key")
+    func withoutKeys() throws {
+        let end = try DeviceListener()
+        #expect(try end.client.get(Self.track + "?key=value").status == 200)
+        let fields = try #require(end.queue.stored.last).entries()[0].fields
+        #expect(fields.map { "\($0.key)=\($0.value)" } == ["key=value"])
+        let stale = ["authorization": "Bearer of-another-place"] as KeyValuePairs
+        #expect(try end.client.post("/logs/x", Self.body, stale).status == 200)
+    }
+
+    @Test("New keys count at once, also on a connection that is open, and counts go on by name")
+    func replaced() throws {
+        let end = try end()
+        let phone = ["x-sluice-key": Self.phone] as KeyValuePairs
+        #expect(try end.client.post("/logs/x", Self.body, phone).status == 200)
+        let new = "phone-of-today-0123456789"
+        end.use([DeviceKey(name: "phone", secret: Secret(new))])
+        #expect(try end.client.post("/logs/x", Self.body, phone).status == 401)
+        let today = ["x-sluice-key": new] as KeyValuePairs
+        #expect(try end.client.post("/logs/x", Self.body, today).status == 200)
+        #expect(counts(end, "phone")?.requests == 2)
+        #expect(counts(end, "web") == nil)
+        end.use([])
+        #expect(try end.client.post("/logs/x", Self.body).status == 200)
+    }
+}
