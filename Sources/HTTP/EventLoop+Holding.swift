@@ -114,13 +114,6 @@ extension EventLoop {
     }
 }
 
-extension RequestHead {
-    /// The memory that the head occupies.
-    fileprivate var heldBytes: Int {
-        bytes.count + fields.count * MemoryLayout<Field>.stride + 256
-    }
-}
-
 extension RequestProblem {
     fileprivate static let tooManyHeads = RequestProblem(
         status: 503,

@@ -42,11 +42,7 @@ final class LargeRequest: Sendable {
     }
 
     /// The memory that it holds while it waits.
-    var heldBytes: Int { body.capacity + Self.bytes(of: head) }
-
-    static func bytes(of head: RequestHead) -> Int {
-        head.bytes.count + head.fields.count * MemoryLayout<RequestHead.Field>.stride
-    }
+    var heldBytes: Int { body.capacity + head.heldBytes }
 }
 
 /// A request body that owns its memory, so that a handler may read it on another thread.

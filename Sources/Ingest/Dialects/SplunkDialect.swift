@@ -20,10 +20,9 @@ struct SplunkDialect: LogDialect {
     private let form: Form
     private let hasAuthorization: Bool
     private let hasChannel: Bool
-    /// nil: the query cannot be read.
-    private let query: [(name: String, value: String)]?
-    /// The query's values for all lines.
-    private var lineOrigin = SplunkEvents()
+    /// The query's values for all lines; nil when the query cannot be read. The pairs themselves are not kept: an empty
+    /// pair takes sixteen times its bytes, and the dialect lives until the logs are stored.
+    private let lineOrigin: SplunkEvents?
 
     var label: DeviceLabel { .splunk }
     var methods: DeviceMethods { .post }
@@ -43,17 +42,20 @@ struct SplunkDialect: LogDialect {
             return nil
         }
         hasAuthorization = head.fieldRange("authorization") != nil
-        query = head.queryPairs
+        let query = head.queryPairs
         hasChannel =
             head.fieldRange("x-splunk-request-channel")?.isEmpty == false
             || query?.contains { $0.name == "channel" && !$0.value.isEmpty } == true
+        lineOrigin = form == .lines ? query.map(SplunkEvents.init(query:)) : SplunkEvents()
     }
 
     mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard form != .acknowledgements || hasChannel else { throw .missingChannel }
-        if form == .lines { lineOrigin = try origin() }
+        guard let lineOrigin else {
+            throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
+        }
         // The index of lines is their topic, whatever the logstore.
-        let tag = form == .lines ? try tag(of: lineOrigin) : Self.tag
+        let tag = try tag(of: lineOrigin)
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
             return .logstore(logstore)
         }
@@ -108,7 +110,7 @@ struct SplunkDialect: LogDialect {
     private func lines(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let noData = Refusal(400, "NoData", "the body has no line")
         guard !request.content.isEmpty else { throw noData }
-        var events = lineOrigin
+        var events = lineOrigin ?? SplunkEvents()
         do throws(LogDecodingError) {
             events.logs = try reader.lines.decode(
                 request.content,
@@ -121,24 +123,6 @@ struct SplunkDialect: LogDialect {
         guard events.logs.count > 0 else { throw noData }
         let logs = TrackedLogs(events, topic(of: events), request.target)
         return TakenLogs([(logs, request.target)], of: request)
-    }
-
-    private func origin() throws(Refusal) -> SplunkEvents {
-        guard let query else {
-            throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
-        }
-        var events = SplunkEvents()
-        for (name, value) in query {
-            switch name {
-            case "host": events.host = value
-            case "source": events.source = value
-            case "sourcetype": events.sourcetype = value
-            case "index": events.index = value
-            // Clients add parameters that only Splunk knows.
-            default: continue
-            }
-        }
-        return events
     }
 
     private func tag(of events: SplunkEvents) throws(Refusal) -> String {
@@ -176,6 +160,23 @@ struct SplunkDialect: LogDialect {
 
     func refused(_ refusal: Refusal) -> Response {
         SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
+    }
+}
+
+extension SplunkEvents {
+    /// The origin that a query gives to all lines of its body.
+    fileprivate init(query: [(name: String, value: String)]) {
+        self.init()
+        for (name, value) in query {
+            switch name {
+            case "host": host = value
+            case "source": source = value
+            case "sourcetype": sourcetype = value
+            case "index": index = value
+            // Clients add parameters that only Splunk knows.
+            default: continue
+            }
+        }
     }
 }
 

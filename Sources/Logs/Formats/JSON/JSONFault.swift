@@ -1,5 +1,5 @@
-/// Why a JSON body cannot be read, and where. Two words, so that throwing costs nothing where
-/// nothing is thrown.
+/// Why a JSON body cannot be read, and where. Small enough for registers. Making a `.format` reason allocates, so make one
+/// only to throw it.
 struct JSONFault: Error {
     let reason: Reason
     let position: Int

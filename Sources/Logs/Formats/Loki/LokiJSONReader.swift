@@ -114,13 +114,13 @@ struct LokiJSONReader {
         if try json.cursor.takeNull() { return }
         try json.expectRoomForLog()
         let first = json.cursor.next
-        let none = LokiMistake.entryExpected.at(json.cursor.place)
+        let start = json.cursor.place
         guard json.cursor.byte == UInt8(ascii: "["), try json.cursor.enterArray() else {
-            throw none
+            throw LokiMistake.entryExpected.at(start)
         }
         json.writer.startLog()
         try time(&json)
-        guard try json.cursor.nextElement() else { throw none }
+        guard try json.cursor.nextElement() else { throw LokiMistake.entryExpected.at(start) }
         try json.cursor.expectToken()
         guard json.cursor.byte == UInt8(ascii: "\"") else {
             throw json.cursor.fault(.stringExpected)
