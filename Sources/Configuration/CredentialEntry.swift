@@ -59,10 +59,10 @@ struct CredentialEntry: SettingGroup {
             "best from `${file:…}`"
         }
         Setting("access_key_secret", \.accessKeySecret, .text(upTo: 1024), default: "required") {
-            "likewise"
+            "best from `${file:…}`"
         }
         Setting("security_token", \.securityToken, .text(upTo: 16 << 10)) {
-            "likewise; with STS"
+            "the third part of an STS credential, best from `${file:…}`"
         }
         Setting(
             "path",

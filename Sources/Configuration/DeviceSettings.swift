@@ -111,7 +111,7 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                 """
             }
             Setting("bytes", \.bytes, Allowance.bytes) {
-                "bytes that each address may send, likewise"
+                "bytes that each address may send, as `bytes` of [keys](budgets.md)"
             }
             Setting(
                 "max_addresses",

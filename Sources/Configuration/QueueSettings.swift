@@ -21,11 +21,11 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             "logs that waited longer are dropped and counted as expired, even after failed attempts"
         }
         Setting("overflow", \.overflow, overflow, reload: .silent) {
-            """
-            default for [destinations](destinations.md#what-may-wait-for-it) that do not set it
-            """
+            "default for [destinations](destinations.md#what-may-wait-for-it) that do not set it"
         }
-        Setting("fresh_first", \.freshPercent, freshPercent, reload: .silent) { "likewise" }
+        Setting("fresh_first", \.freshPercent, freshPercent, reload: .silent) {
+            "default for [destinations](destinations.md#what-may-wait-for-it) that do not set it"
+        }
         Setting("dead_letter_age", \.deadLetterAgeMax, age) {
             "older dead letters are dropped and counted as expired"
         }
@@ -44,8 +44,8 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             reload: .atRestart
         ) {
             """
-            `full` syncs each commit; `normal` survives a crash, and loses the last moments in a power \
-            cut ([how much](disaster-recovery.md))
+            `full` syncs each commit; `normal` survives a crash, and loses [the last \
+            moments](disaster-recovery.md) in a power cut
             """
         }
         Setting("min_free_bytes", \.freeBytesMin, .size(0...1 << 50)) {
