@@ -166,7 +166,7 @@ final class CanaryHouse {
     func post(_ running: Running) -> Int? {
         let projects = Self.names.dropFirst().map { "\($0)-project" } + ["proxied-project", "demo"]
         let statuses = projects.map { project in
-            Client(port: running.listeners.devices)?.send(
+            (try? TestConnection(port: running.listeners.devices))?.request(
                 "POST",
                 "/logs/canary",
                 fields: ["x-log-project: \(project)"],
@@ -328,7 +328,7 @@ final class CanaryHouse {
         authorization: String? = nil
     ) {
         let token = authorization ?? "Bearer \(mainToken)"
-        let answer = Client(port: running.listeners.admin)?.send(
+        let answer = (try? TestConnection(port: running.listeners.admin))?.request(
             method,
             path,
             fields: [
@@ -338,7 +338,7 @@ final class CanaryHouse {
         )
         guard let answer else { return }
         answers += 1
-        try? see("\(method) \(path)\n\(answer.head)\n\(answer.body)\n")
+        try? see("\(method) \(path)\n\(answer.fields)\n\(answer.text)\n")
     }
 
     /// The operator's, or the one that the gateway made, which may be in its own file and nowhere else.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// An operator with the command line, on the machine of a running gateway.
 struct OperatorEnd {
@@ -45,14 +46,13 @@ struct OperatorEnd {
 
     /// Replays what is dead until everything has left the queue, or a minute is over.
     func settled() throws -> Ledger? {
-        let end = Date.now + 60
-        while Date.now < end {
-            let now = try ledger()
-            guard let now, now.queued + now.dead > 0 else { return now }
+        var last: Ledger?
+        _ = try eventually(within: .seconds(60)) { () throws in
+            last = try ledger()
+            guard let now = last, now.queued + now.dead > 0 else { return true }
             if now.dead > 0 { _ = try run("dead-letters", "replay", "--all") }
-            // Nothing tells from outside when a gateway has delivered everything.
-            Thread.sleep(forTimeInterval: 0.1)
+            return false
         }
-        return try ledger()
+        return last
     }
 }

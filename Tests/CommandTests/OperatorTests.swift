@@ -22,9 +22,13 @@ import Testing
         #expect(sandbox.control("POST", "/poisons", #"{"key":"poison"}"#) == 200)
         let logs = #"[{"number":"1"},{"number":"2","poison":"x"},{"number":"3"}]"#
         #expect(
-            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: logs)?.status == 200
+            (try? TestConnection(port: listeners.devices))?.request(
+                "POST",
+                "/logs/kill",
+                body: logs
+            )?.status == 200
         )
-        let isDead = try waited {
+        let isDead = try eventually {
             try end.ledger().map { $0.dead == 1 && $0.delivered == 2 } == true
         }
         #expect(isDead)
@@ -40,7 +44,7 @@ import Testing
         #expect(edited.exitCode == 0, "\(edited.errors)")
         let replayed = try end.run("dead-letters", "replay", "--all")
         #expect(replayed.output == "1 replayed\n", "\(replayed.errors)")
-        #expect(try waited { try end.ledger()?.delivered == 3 })
+        #expect(try eventually { try end.ledger()?.delivered == 3 })
         #expect(Set(sandbox.received(field: "number")) == ["1", "2", "3"])
     }
 
@@ -53,10 +57,14 @@ import Testing
         let logs = (0..<150).map { #"{"poison":"\#($0)"}"# + "\n" + #"{"good":"\#($0)"}"# }
             .joined(separator: "\n")
         #expect(
-            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: logs)?.status == 200
+            (try? TestConnection(port: listeners.devices))?.request(
+                "POST",
+                "/logs/kill",
+                body: logs
+            )?.status == 200
         )
         // The queue waits a second before it seals, and each log is found by a few requests.
-        let areDead = try waited { try end.ledger()?.dead == 150 }
+        let areDead = try eventually { try end.ledger()?.dead == 150 }
         #expect(areDead)
         let output = try end.run("dead-letters", "list", "--json").output
         let document =
@@ -76,7 +84,11 @@ import Testing
         let running = try RunningGateway()
         let (end, listeners) = (running.operatorEnd, running.listeners)
         func post() -> Int? {
-            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: #"{"a":1}"#)?.status
+            (try? TestConnection(port: listeners.devices))?.request(
+                "POST",
+                "/logs/kill",
+                body: #"{"a":1}"#
+            )?.status
         }
         let set = try end.run("destinations", "set", "app", "topic=night", "packet.logs=7")
         #expect(set.output.contains(#"{"topic":"night","packet":{"logs":"7"}}"#), "\(set.errors)")
@@ -90,7 +102,7 @@ import Testing
         #expect(post() == 200)
         #expect(try end.ledger()?.delivered == 0)
         #expect(try end.run("resume", "--all").exitCode == 0)
-        #expect(try waited { try end.ledger()?.delivered == 1 })
+        #expect(try eventually { try end.ledger()?.delivered == 1 })
         #expect(post() == 200)
         let drained = try end.run("drain")
         #expect(drained.exitCode == 0, "\(drained.errors)")
@@ -132,15 +144,5 @@ import Testing
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains(complaint), "\(outcome.errors)")
         #expect(outcome.errors.split(separator: "\n").count == 1)
-    }
-
-    /// Looks again and again, up to 20 seconds: a command tells how things are, and not when they become so.
-    private func waited(_ condition: () throws -> Bool) rethrows -> Bool {
-        let end = Date.now + 20
-        while Date.now < end {
-            if try condition() { return true }
-            Thread.sleep(forTimeInterval: 0.05)
-        }
-        return false
     }
 }

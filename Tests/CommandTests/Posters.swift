@@ -1,4 +1,5 @@
 import System
+import TestSupport
 
 /// Threads that post numbered logs and remember which ones were answered with 200.
 ///
@@ -70,7 +71,9 @@ final class Posters: Sendable {
     ) {
         var number = 0
         while !state.withLock({ $0.isStopped }) {
-            guard let port = state.withLock({ $0.port }), let client = Client(port: port) else {
+            guard let port = state.withLock({ $0.port }),
+                let client = try? TestConnection(port: port)
+            else {
                 // Nobody there: the next port is announced.
                 portChanged.wait(timeout: .milliseconds(100))
                 continue
@@ -78,7 +81,7 @@ final class Posters: Sendable {
             while true {
                 let batch = Batch(index, first: number, manner)
                 if !manner.isPatient { number += 5 }
-                let answer = client.send(
+                let answer = client.request(
                     "POST",
                     "/logs/kill",
                     fields: batch.fields,

@@ -66,26 +66,26 @@ struct QuotaTests {
     }
 
     private func post(_ count: Int, to logstore: String, _ port: UInt16) throws {
-        guard let client = Client(port: port) else {
+        guard let client = try? TestConnection(port: port) else {
             Issue.record("nobody listens on the announced port")
             return
         }
         for number in 0..<count {
             let body = #"{"\#(logstore)":"\#(number)"}"#
-            let answer = client.send("POST", "/logs/\(logstore)", body: body)
+            let answer = client.request("POST", "/logs/\(logstore)", body: body)
             #expect(answer?.status == 200)
         }
     }
 
     /// Whether so many logs arrived within half a minute.
     private func wait(for count: Int, in logstore: String, _ sandbox: RunningSandbox) -> Bool {
-        let answer = Client(port: sandbox.port)?
-            .send("GET", "/logs?logstore=\(logstore)&min=\(count)&wait_s=19&limit=1000")
-        return answer?.body.split(separator: "\n").count == count
+        let answer = (try? TestConnection(port: sandbox.port))?
+            .request("GET", "/logs?logstore=\(logstore)&min=\(count)&wait_s=19&limit=1000")
+        return answer?.text.split(separator: "\n").count == count
     }
 
     private func refusals(_ sandbox: RunningSandbox) -> Int {
-        let stats = Client(port: sandbox.port)?.send("GET", "/stats")?.body ?? ""
+        let stats = (try? TestConnection(port: sandbox.port))?.request("GET", "/stats")?.text ?? ""
         let match = stats.firstMatch(of: /"ShardWriteQuotaExceed":([0-9]+)/)
         return match.flatMap { Int($0.1) } ?? 0
     }

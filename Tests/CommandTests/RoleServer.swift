@@ -1,6 +1,7 @@
 import HTTP
 import Net
 import System
+import TestSupport
 
 /// Gives credentials to whoever asks, as STS does, and as services do that take a URI; or refuses them,
 /// repeating all that it was told.

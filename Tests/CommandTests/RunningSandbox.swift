@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A sandbox in a process of its own, as people start it.
 struct RunningSandbox {
@@ -38,18 +39,18 @@ struct RunningSandbox {
 
     /// The status that a request to its control API is answered with.
     func control(_ method: String, _ path: String, _ body: String = "") -> Int? {
-        Client(port: port)?
-            .send(method, path, fields: ["Content-Type: application/json"], body: body)?.status
+        (try? TestConnection(port: port))?
+            .request(method, path, fields: ["Content-Type: application/json"], body: body)?.status
     }
 
     /// The values of one field in everything that arrived, in order of arrival.
     func received(field: String) -> [String] {
         var values: [String] = []
         let pattern = try? Regex<(Substring, Substring)>("\"\(field)\":\"([^\"]*)\"")
-        guard let pattern, let client = Client(port: port),
-            let answer = client.send("GET", "/logs?limit=100000")
+        guard let pattern, let client = try? TestConnection(port: port),
+            let answer = client.request("GET", "/logs?limit=100000")
         else { return [] }
-        for line in answer.body.split(separator: "\n") {
+        for line in answer.text.split(separator: "\n") {
             if let match = line.firstMatch(of: pattern) { values.append(String(match.1)) }
         }
         return values

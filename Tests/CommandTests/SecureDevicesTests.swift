@@ -15,7 +15,7 @@ import Testing
         let said = running.program.errors.lines.first { $0.contains("devices find TLS, too") }
         let line = try #require(said, "\(running.program.errors.lines)")
         let port = try #require(Program.port(of: "devices-tls", in: line))
-        let answer = Client(port: port)?.send("GET", "/healthz")
+        let answer = (try? TestConnection(port: port))?.request("GET", "/healthz")
         #expect(answer?.status == 400, "it speaks TLS and nothing else")
         let text = try String(contentsOfFile: running.file, encoding: .utf8)
         let wrong = text.replacingOccurrences(
@@ -27,6 +27,6 @@ import Testing
         #expect(
             running.program.errors.next(containing: [": tls.key: the private key in"]) != nil
         )
-        #expect(Client(port: port)?.send("GET", "/healthz")?.status == 400)
+        #expect((try? TestConnection(port: port))?.request("GET", "/healthz")?.status == 400)
     }
 }

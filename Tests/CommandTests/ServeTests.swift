@@ -96,7 +96,9 @@ import Testing
     }
 
     private func post(_ url: URL, _ body: String) throws -> Int? {
-        guard let port = url.port, let client = Client(port: UInt16(port)) else { return nil }
-        return client.send("POST", url.path, body: body)?.status
+        guard let port = url.port, let client = try? TestConnection(port: UInt16(port)) else {
+            return nil
+        }
+        return client.request("POST", url.path, body: body)?.status
     }
 }

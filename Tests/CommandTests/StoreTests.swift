@@ -27,8 +27,8 @@ import Testing
     }
 
     private func postOne(_ listeners: Listeners) -> Int? {
-        Client(port: listeners.devices)?
-            .send("POST", "/logs/app", body: #"{"number":"1"}"#)?.status
+        (try? TestConnection(port: listeners.devices))?
+            .request("POST", "/logs/app", body: #"{"number":"1"}"#)?.status
     }
 
     private func content(_ name: String) throws -> Data {

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func post(_ port: UInt16, _ tag: String, _ logs: String) -> Int? {
-        Client(port: port)?.send("POST", "/logs/\(tag)", body: logs)?.status
+        (try? TestConnection(port: port))?.request("POST", "/logs/\(tag)", body: logs)?.status
     }
 
     /// Sends a log again and again until the tail shows it: nothing tells from outside when it has begun.

@@ -80,7 +80,7 @@ import Testing
         ]
         let keeper = try CredentialKeeper(Samples.surroundings(environment, time))
         defer { keeper.stop() }
-        let changes = try Signpost(0)
+        let changes = SharedValue(0)
         keeper.whenChanged { _ in changes.change { $0 += 1 } }
         try keeper.replace(["default": .chain])
         #expect(changes.wait { $0 == 1 })

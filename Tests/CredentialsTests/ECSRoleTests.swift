@@ -1,6 +1,7 @@
 import HTTPClient
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials

@@ -1,6 +1,7 @@
 import Crypto
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -18,7 +19,7 @@ import Testing
     func outranks() throws {
         let keeper = try keeper()
         defer { keeper.stop() }
-        let changes = try Signpost<[[String]]>([])
+        let changes = SharedValue<[[String]]>([])
         keeper.whenChanged { names in changes.change { $0.append(names) } }
         #expect(keeper.credential(named: "pushed") == nil)
         #expect(keeper.status.map(\.state) == [.ok, .missing])
@@ -59,7 +60,7 @@ import Testing
     func activation() throws {
         let keeper = try keeper()
         defer { keeper.stop() }
-        let changes = try Signpost<[[String]]>([])
+        let changes = SharedValue<[[String]]>([])
         keeper.whenChanged { names in changes.change { $0.append(names) } }
         let next = Samples.supplied(Samples.issued(1), lasting: .seconds(3600))
         let when = Samples.now + .seconds(600)

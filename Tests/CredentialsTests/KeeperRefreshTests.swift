@@ -1,5 +1,6 @@
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -24,7 +25,7 @@ import Testing
         defer { server.stop() }
         let keeper = try keeper(sts: server)
         defer { keeper.stop() }
-        let changes = try Signpost<[[String]]>([])
+        let changes = SharedValue<[[String]]>([])
         keeper.whenChanged { names in changes.change { $0.append(names) } }
         #expect(keeper.credential(named: "default") == nil)
         try keeper.replace(["default": role()])

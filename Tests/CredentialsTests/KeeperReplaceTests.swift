@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -102,7 +103,7 @@ import Testing
     func hanging() throws {
         let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
         defer { server.stop() }
-        let (hasCome, isOpen) = (try Signpost(false), try Signpost(false))
+        let (hasCome, isOpen) = (SharedValue(false), SharedValue(false))
         var surroundings = Samples.surroundings([:], time, sts: server.url)
         // It stands for a file on a server that is away.
         surroundings.random = {

@@ -3,6 +3,7 @@ import Glibc
 import HTTPClient
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -103,7 +104,7 @@ import Testing
         defer { server.stop() }
         let interruption = try Interruption()
         let visit = SourceVisit(Samples.surroundings(), interruption: interruption)
-        let failure = try Signpost<SourceProblem?>(nil)
+        let failure = SharedValue<SourceProblem?>(nil)
         let url = server.url
         let worker = try Worker("test") {
             do throws(SourceProblem) {

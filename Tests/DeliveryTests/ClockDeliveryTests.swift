@@ -1,6 +1,7 @@
 import Glibc
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -12,7 +13,7 @@ import Testing
     let source: MemorySource
 
     init() throws {
-        recorder = try JournalRecorder()
+        recorder = JournalRecorder()
         source = try MemorySource()
     }
 

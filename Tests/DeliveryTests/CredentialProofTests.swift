@@ -3,6 +3,7 @@ import Net
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

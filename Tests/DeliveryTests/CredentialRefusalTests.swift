@@ -1,6 +1,7 @@
 import Crypto
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -3,6 +3,7 @@ import Logs
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -1,7 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import Delivery
-@testable import Sandbox
 
 @Suite struct DeliveryMemoryTests {
     /// Sends bodies of such a size for all destinations in turn until none may send one more; tells what each has.

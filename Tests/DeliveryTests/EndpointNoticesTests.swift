@@ -1,4 +1,5 @@
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -17,7 +18,7 @@ import Testing
     @Test("Other endpoints in the settings have lines of their own")
     func moved() throws {
         let settings = try Samples.destination(port: 1)
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         let status = StatusPublisher(Locked(DestinationStatus(settings)))
         let reporter = DeliveryReporter("app", recorder.journal, status)
         let shared = DeliveryThreadState()

@@ -1,10 +1,10 @@
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
-@testable import Sandbox
 
 /// Whatever the server does for a while, in the end all is stored or dead, and every place is free.
 @Suite(.timeLimit(.minutes(1))) struct EngineModelTests {

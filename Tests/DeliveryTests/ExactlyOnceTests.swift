@@ -2,6 +2,7 @@ import Queue
 import SQLiteQueue
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -1,6 +1,7 @@
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -16,7 +17,7 @@ import Testing
         first = try TestSandbox()
         second = try TestSandbox()
         source = try MemorySource()
-        recorder = try JournalRecorder()
+        recorder = JournalRecorder()
     }
 
     func forwarder(

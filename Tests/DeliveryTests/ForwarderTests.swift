@@ -3,6 +3,7 @@ import Logs
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -102,8 +103,8 @@ import Testing
     @Test("No more requests are in flight than the destination's concurrency")
     func concurrency() throws {
         let source = try MemorySource()
-        let arrived = try Signpost(0)
-        let gate = try Signpost(false)
+        let arrived = SharedValue(0)
+        let gate = SharedValue(false)
         // It begins with fewer, so some are stored first.
         let server = try ScriptedServer { _, number in
             if number < 30 { return .stored }

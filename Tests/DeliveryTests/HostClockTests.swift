@@ -2,6 +2,7 @@ import Queue
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -14,7 +15,7 @@ import Testing
 
     init() throws {
         source = try MemorySource()
-        recorder = try JournalRecorder()
+        recorder = JournalRecorder()
         sandbox = try TestSandbox()
     }
 

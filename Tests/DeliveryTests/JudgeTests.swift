@@ -1,6 +1,7 @@
 import Crypto
 import HTTPClient
 import SLS
+import TestSupport
 import Testing
 
 @testable import Delivery

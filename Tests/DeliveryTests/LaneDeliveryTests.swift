@@ -1,6 +1,7 @@
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -1,5 +1,6 @@
 import Queue
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -2,6 +2,7 @@ import HTTPClient
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -9,11 +10,11 @@ import Testing
 /// What is said about old settings says nothing about the new ones.
 @Suite(.timeLimit(.minutes(1))) struct LateResultsTests {
     let source: MemorySource
-    let gate: Signpost<Bool>
+    let gate: SharedValue<Bool>
 
     init() throws {
         source = try MemorySource()
-        gate = try Signpost(false)
+        gate = SharedValue(false)
     }
 
     /// Answers requests for that only when the gate is open; all others at once.

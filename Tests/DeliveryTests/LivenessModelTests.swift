@@ -1,10 +1,10 @@
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
-@testable import Sandbox
 
 /// Whenever something is queued and nothing forbids it, a request is sent within a bound, whatever was lost, held,
 /// recalled or forgotten before.

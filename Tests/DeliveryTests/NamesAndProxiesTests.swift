@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -41,7 +42,7 @@ import Testing
 
     @Test("A destination without encryption is worth a warning, unless it is this machine")
     func plainText() throws {
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         for endpoint in ["http://logs.example.com", "http://127.0.0.1:1", "http://localhost:1"] {
             var settings = try Samples.destination(port: 1)
             settings.endpoint = try Endpoint(parsing: endpoint)

@@ -2,6 +2,7 @@ import Crypto
 import Queue
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -2,6 +2,7 @@ import Crypto
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -192,15 +193,4 @@ import Testing
         #expect(quotas.count == 4)
         #expect(quotas.quota(for: app, places: 16) !== first)
     }
-}
-
-/// Looks again and again.
-func eventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
-    let end = Moment.now + limit
-    let tick = try? Signpost(())
-    while Moment.now < end {
-        if condition() { return true }
-        tick?.wait(.milliseconds(5)) { _ in false }
-    }
-    return condition()
 }

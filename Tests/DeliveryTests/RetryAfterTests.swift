@@ -2,6 +2,7 @@ import Net
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

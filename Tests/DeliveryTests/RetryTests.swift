@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -95,7 +96,7 @@ import Testing
         let port = placeholder.port
         placeholder.stop()
         let source = try MemorySource()
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         let forwarder = try Forwarder(
             [Samples.destination(port: port)],
             source: source,

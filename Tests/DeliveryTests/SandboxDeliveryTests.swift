@@ -4,6 +4,7 @@ import Net
 import SLS
 import Sandbox
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -74,7 +75,7 @@ import Testing
     func accepted(example: Case) throws {
         let sandbox = try sandbox()
         let source = try MemorySource()
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         let forwarder = try forwarder(source, sandbox, recorder.journal, { example.credential }) {
             $0.signature = example.signature
             $0.compression = example.compression
@@ -97,7 +98,7 @@ import Testing
     func wrongSecret() throws {
         let sandbox = try sandbox()
         let source = try MemorySource()
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         let wrong = Credential(accessKeyID: "plainkeyid", secret: Secret("not-the-secret"))
         let credential = Locked(wrong)
         let forwarder = try forwarder(

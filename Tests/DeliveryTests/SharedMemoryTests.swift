@@ -1,5 +1,6 @@
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Delivery

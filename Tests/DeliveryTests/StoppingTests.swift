@@ -9,7 +9,7 @@ import Testing
     @Test("Stopping waits for requests in flight, and sends nothing more")
     func drains() throws {
         let source = try MemorySource()
-        let gate = try Signpost(false)
+        let gate = SharedValue(false)
         let server = try ScriptedServer { _, _ in
             gate.wait { $0 }
             return .stored

@@ -21,7 +21,7 @@ import Testing
         let server = try ScriptedServer { _, number in
             number % 2 == 0 ? .answer(503, code: "ServerBusy") : .stored
         }
-        let recorder = try JournalRecorder()
+        let recorder = JournalRecorder()
         let forwarder = try Forwarder(
             [Samples.destination(port: server.port, compression: .none)],
             source: store,
@@ -29,7 +29,7 @@ import Testing
             journal: recorder.journal
         )
         try forwarder.start()
-        let stored = try Signpost(0)
+        let stored = SharedValue(0)
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("a", "b")])
         for seed in 0..<20 {
             let batch = Batch(

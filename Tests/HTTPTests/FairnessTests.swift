@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -59,7 +60,7 @@ struct FairnessTests {
                 journal: .silent
             )
         ) { order }
-        let clients = try (0..<3).map { _ in try TestClient(port: server.address.port) }
+        let clients = try (0..<3).map { _ in try TestConnection(port: server.address.port) }
         for client in clients {
             client.send(Self.get("/first"))
             #expect(client.answer()?.status == 200)
@@ -107,7 +108,7 @@ struct FairnessTests {
             try? loop.run()
             order.look = {}
         }
-        let client = try TestClient(port: port)
+        let client = try TestConnection(port: port)
         let sending = try Worker("send") { [client = SendableClient(client)] in
             var rest = Array(String(repeating: Self.get("/a"), count: 40_000).utf8)[...]
             while !rest.isEmpty {

@@ -1,4 +1,5 @@
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -14,8 +15,8 @@ struct HTTPServerTests {
             let answer = try #require(client.answer())
             #expect(answer.status == 200)
             #expect(answer.text == "/\(number) 0")
-            #expect(answer.fields["x-stamp"] == "yes")
-            #expect(answer.fields["connection"] == nil)
+            #expect(answer["x-stamp"] == "yes")
+            #expect(answer["connection"] == nil)
         }
         #expect(server.server.counters.connectionsAccepted == 1)
     }

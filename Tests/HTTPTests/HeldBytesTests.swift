@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -14,8 +15,8 @@ struct HeldBytesTests {
         try #require(SocketAddress(host: host, port: 1)).neighbourhood
     }
 
-    private func reluctant(_ server: TestServer) throws -> TestClient {
-        try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+    private func reluctant(_ server: TestServer) throws -> TestConnection {
+        try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
     }
 
     // MARK: - Heads
@@ -26,7 +27,7 @@ struct HeldBytesTests {
     @Test("Heads that are not complete are charged, and one without room is told to come again")
     func heads() throws {
         let server = try TestServer { $0.heldHeadBytes = 64 << 10 }
-        var clients: [TestClient] = []
+        var clients: [TestConnection] = []
         // Blocks of 8 KiB, and half of the bound for one address.
         for number in 1...4 {
             let client = try server.client()
@@ -38,7 +39,7 @@ struct HeldBytesTests {
         late.send(Self.halfHead)
         let answer = try #require(late.answer())
         #expect(answer.status == 503)
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         #expect(server.server.counters.refusedHeads == 1)
         clients[0].send("\r\nContent-Length: 3\r\n\r\nabc")
         #expect(clients[0].answer()?.text == "abc")
@@ -76,7 +77,7 @@ struct HeldBytesTests {
         second.send(later + String(repeating: small, count: 500))
         #expect(server.eventually { $0.refusedHeads == 1 })
         server.held.next().responder.send(Response(status: 200))
-        #expect(second.answer()?.fields["connection"] == "close")
+        #expect(second.answer()?["connection"] == "close")
         held.responder.send(Response(status: 200))
         for _ in 0...500 { #expect(first.answer()?.status == 200) }
         #expect(server.eventually { $0.heldHeadBytes == 0 })

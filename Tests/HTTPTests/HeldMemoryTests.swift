@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP

@@ -1,5 +1,6 @@
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -14,7 +15,7 @@ struct InFlightTests {
     @Test("What a body declares costs others nothing; what came of it does")
     func declaredIsNotTaken() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 64 << 20 }
-        var clients: [TestClient] = []
+        var clients: [TestConnection] = []
         for _ in 0..<7 {
             let client = try server.client()
             client.send(Self.post("/later", 16 << 20) + String(repeating: "x", count: 40 << 10))
@@ -67,7 +68,7 @@ struct InFlightTests {
         second.send(part)
         let answer = try #require(second.answer())
         #expect(answer.status == 503)
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         #expect(second.isEnded())
         #expect(server.eventually { $0.inFlightBodyBytes == 5 << 19 })
         first.send(String(repeating: "x", count: 512 << 10))
@@ -126,7 +127,7 @@ struct InFlightTests {
         let answer = try #require(client.answer())
         #expect(answer.status == 200)
         // The second request may have come after the first was answered: then it is refused by itself.
-        if answer.fields["connection"] == nil {
+        if answer["connection"] == nil {
             #expect(client.answer()?.status == 503)
         } else {
             #expect(client.isEnded())

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -82,8 +83,8 @@ struct LargeRequestTests {
         self.gate = gate
     }
 
-    private func client(from host: Int = 1) throws -> TestClient {
-        try TestClient(port: server.address.port, from: host)
+    private func client(from host: Int = 1) throws -> TestConnection {
+        try TestConnection(port: server.address.port, from: host)
     }
 
     private func post(_ body: String, to path: String = "/a") -> String {
@@ -102,11 +103,11 @@ struct LargeRequestTests {
         other.send(post("small"))
         let answer = try #require(other.answer())
         #expect(answer.text == "small 5")
-        #expect(answer.fields["x-thread"] == "http-0")
+        #expect(answer["x-thread"] == "http-0")
         gate.mayGoOn.signal()
         let last = try #require(large.answer())
         #expect(last.text == "wait\(text("x", 95)) \(3 << 20 + 4)")
-        #expect(last.fields["x-thread"] == "http-large-0")
+        #expect(last["x-thread"] == "http-large-0")
         #expect(server.counters.inFlightBodyBytes == 0)
         #expect(server.counters.largeRequests == 1)
     }
@@ -121,7 +122,7 @@ struct LargeRequestTests {
             let answer = try #require(client.answer())
             #expect(answer.text == "\(text(letter, min(size, 99))) \(size)")
             let thread = size < 100 ? "http-0" : "http-large-0"
-            #expect(answer.fields["x-thread"] == thread)
+            #expect(answer["x-thread"] == thread)
         }
     }
 
@@ -224,7 +225,7 @@ struct LargeRequestTests {
     func secret() throws {
         let client = try client()
         client.send(post(text("s", 200), to: "/secret"))
-        #expect(client.answer()?.fields["x-thread"] == "http-0")
+        #expect(client.answer()?["x-thread"] == "http-0")
     }
 
     @Test("A stop waits for the large request that is handled, and answers it")
@@ -255,10 +256,6 @@ struct LargeRequestTests {
     }
 
     private func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
-        for _ in 0..<2000 {
-            if condition(server.counters) { return true }
-            usleep(5000)
-        }
-        return false
+        TestSupport.eventually { condition(server.counters) }
     }
 }

@@ -1,4 +1,5 @@
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -13,7 +14,7 @@ struct LimitTests {
         client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
         let answer = try #require(client.answer())
         #expect(answer.status == 401)
-        #expect(answer.fields["connection"] == nil)
+        #expect(answer["connection"] == nil)
         client.send(
             "loPOST /refused HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"
         )
@@ -31,7 +32,7 @@ struct LimitTests {
         client.send(Array(repeating: 0x61, count: size))
         let answer = try #require(client.answer())
         #expect(answer.status == 401)
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         #expect(client.isEnded())
     }
 
@@ -65,7 +66,7 @@ struct LimitTests {
             if perAddress { limits.connectionsPerAddress = 3 } else { limits.connections = 3 }
         }
         let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-        var clients: [TestClient] = []
+        var clients: [TestConnection] = []
         for _ in 0..<3 {
             let client = try server.client()
             client.send(request)

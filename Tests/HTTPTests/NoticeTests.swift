@@ -1,5 +1,6 @@
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -12,15 +13,15 @@ struct NoticeTests {
         arguments: [(true, "limits.connections_per_address"), (false, "limits.connections")]
     )
     func refusals(perAddress: Bool, setting: String) throws {
-        let lines = JournalLines()
-        let server = try TestServer(journal: lines.journal(.info)) { limits in
+        let recorder = JournalRecorder(level: .info)
+        let server = try TestServer(journal: recorder.journal) { limits in
             if perAddress { limits.connectionsPerAddress = 1 } else { limits.connections = 1 }
         }
         let first = try server.client()
         first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(first.answer()?.status == 200)
         for _ in 0..<5 { #expect(try server.client().answer()?.status == 503) }
-        let written = lines.all
+        let written = recorder.lines.now
         #expect(written.count == 1)
         #expect(written.first?.contains(#""level":"warning""#) == true)
         #expect(written.first?.contains(#""refused":1,"limit":1,"setting":"\#(setting)""#) == true)
@@ -28,16 +29,16 @@ struct NoticeTests {
 
     @Test("A later line about refused connections counts those that had none")
     func counts() {
-        let lines = JournalLines()
+        let recorder = JournalRecorder()
         let notices = RefusalNotices(
             server: "http",
             limits: HTTPServer.Limits(),
-            journal: lines.journal()
+            journal: recorder.journal
         )
         let begun = Moment.now
         for second in 0..<25 { notices.refusedFull(at: begun + .seconds(second)) }
-        #expect(lines.all.count == 3)
-        #expect(lines.all.dropFirst().allSatisfy { $0.contains(#""refused":10,"#) })
+        #expect(recorder.lines.now.count == 3)
+        #expect(recorder.lines.now.dropFirst().allSatisfy { $0.contains(#""refused":10,"#) })
     }
 
     @Test(
@@ -45,18 +46,18 @@ struct NoticeTests {
         arguments: [(20_000, "debug"), (30_000, "warning")]
     )
     func descriptors(wanted: Int, level: String) {
-        let lines = JournalLines()
+        let recorder = JournalRecorder()
         #expect(
-            HTTPServer.connections(within: wanted, descriptors: 4096, lines.journal()) == 3072
+            HTTPServer.connections(within: wanted, descriptors: 4096, recorder.journal) == 3072
         )
-        #expect(lines.all.count == 1)
-        #expect(lines.all.first?.contains(#""level":"\#(level)""#) == true)
-        #expect(lines.all.first?.contains("LimitNOFILE") == true)
+        #expect(recorder.lines.now.count == 1)
+        #expect(recorder.lines.now.first?.contains(#""level":"\#(level)""#) == true)
+        #expect(recorder.lines.now.first?.contains("LimitNOFILE") == true)
     }
 
     @Test("Very few descriptors leave enough to be there for operators and for SLS")
     func veryFewDescriptors() {
-        let journal = JournalLines().journal()
+        let journal = JournalRecorder().journal
         #expect(HTTPServer.connections(within: 20_000, descriptors: 64, journal) == 16)
         #expect(HTTPServer.connections(within: 20_000, descriptors: 256, journal) == 192)
         #expect(HTTPServer.connections(within: 20_000, descriptors: 16, journal) == 1)
@@ -64,10 +65,10 @@ struct NoticeTests {
 
     @Test("Enough descriptors are nothing to speak of")
     func enoughDescriptors() {
-        let lines = JournalLines()
+        let recorder = JournalRecorder()
         #expect(
-            HTTPServer.connections(within: 30_000, descriptors: 40_000, lines.journal()) == 30_000
+            HTTPServer.connections(within: 30_000, descriptors: 40_000, recorder.journal) == 30_000
         )
-        #expect(lines.all.isEmpty)
+        #expect(recorder.lines.now.isEmpty)
     }
 }

@@ -51,7 +51,7 @@ import Testing
         let server = try TestServer(proxies: try trust("127.0.0.1", "192.0.2.9")) {
             $0.connectionsPerAddress = 1
         }
-        func client(_ header: String) throws -> (client: TestClient, answer: TestClient.Answer?) {
+        func client(_ header: String) throws -> (client: TestConnection, answer: TestAnswer?) {
             let client = try server.client()
             client.send(header + Self.get)
             return (client, client.answer())
@@ -64,7 +64,7 @@ import Testing
         #expect(second.client.isEnded())
         #expect(server.server.counters.connectionsRefusedPerAddress == 1)
         // Others, and those who stand for many.
-        var others: [TestClient] = []
+        var others: [TestConnection] = []
         for host in ["192.0.2.8", "192.0.2.9", "192.0.2.9"] {
             let other = try client("PROXY TCP4 \(host) 127.0.0.1 1 2\r\n")
             #expect(other.answer?.status == 200)
@@ -118,7 +118,7 @@ import Testing
     func wrongSecurely() throws {
         let server = try TestServer.securely(proxies: try trust("127.0.0.1"))
         let client = try server.client()
-        #expect(throws: TestClient.NoHandshake.self) { try client.secure() }
+        #expect(throws: TestConnection.NoHandshake.self) { try client.secure() }
         #expect(
             server.eventually { $0.connectionsRefusedProxyHeader == 1 && $0.connectionsOpen == 0 }
         )

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -42,7 +43,7 @@ struct ResourceTests {
             let server = try TestServer.securely { $0.connectionsPerAddress = count + 1 }
             let body = String(repeating: "x", count: 3000)
             let request = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n\(body)"
-            var clients: [TestClient] = []
+            var clients: [TestConnection] = []
             var before = 0
             for number in 0...count {
                 let client = try server.secureClient()

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -9,15 +10,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct StreamEndTests {
     let streams = StreamTests()
-
-    /// Waits until what another thread does has come to this.
-    func eventually(_ condition: () -> Bool) -> Bool {
-        for _ in 0..<2000 {
-            if condition() { return true }
-            usleep(5_000)
-        }
-        return false
-    }
 
     @Test("A writer learns that its client has gone, without writing")
     func goneClient() throws {
@@ -44,7 +36,7 @@ struct StreamEndTests {
     @Test("A client that closes in peace is noticed by what is written to it")
     func closedClient() throws {
         let server = try TestServer()
-        var (client, stream): (TestClient?, ResponseStream) = try streams.begin(server)
+        var (client, stream): (TestConnection?, ResponseStream) = try streams.begin(server)
         client = nil
         _ = client
         #expect(
@@ -59,7 +51,7 @@ struct StreamEndTests {
     @Test("A slow reader costs its bound, holds up nobody, and gets all that was taken")
     func slowReader() throws {
         let server = try TestServer(loops: 1)
-        let slow = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         let (client, stream) = try streams.begin(server, client: slow, unsentBytesMax: 20_000)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 10_000)
         #expect(!stream.write(piece + piece + [0]))
@@ -90,7 +82,7 @@ struct StreamEndTests {
     @Test("A reader that takes nothing is cut off in time, and its writer learns it")
     func stuckReader() throws {
         let server = try TestServer { $0.writeTime = .milliseconds(200) }
-        let slow = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         let (_, stream) = try streams.begin(server, client: slow)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
         #expect(
@@ -109,7 +101,7 @@ struct StreamEndTests {
         let (client, stream) = try streams.begin(server)
         let stuck = try streams.begin(
             server,
-            client: TestClient(port: server.server.address.port, receiveBuffer: 4096)
+            client: TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         )
         let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
         for _ in 0..<200 where stuck.stream.write(piece) {}
@@ -143,7 +135,7 @@ struct StreamEndTests {
     func forgotten() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(50) }
         weak var body: StreamedBody?
-        let client: TestClient
+        let client: TestConnection
         do {
             let begun = try streams.begin(server)
             client = begun.client

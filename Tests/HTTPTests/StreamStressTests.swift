@@ -1,5 +1,6 @@
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -24,7 +25,7 @@ struct StreamStressTests {
         let readers = try (0..<4).map { number in
             try Worker("reader") {
                 for round in 0..<10 {
-                    guard let client = try? TestClient(port: port) else { continue }
+                    guard let client = try? TestConnection(port: port) else { continue }
                     client.send(StreamTests.get)
                     _ = client.answer()
                     let leavesAt = (round + number) % 3 == 0 ? 50 : nil

@@ -1,5 +1,6 @@
 import Glibc
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -13,9 +14,9 @@ struct StreamTests {
     func begin(
         _ server: TestServer,
         request: String = get,
-        client: TestClient? = nil,
+        client: TestConnection? = nil,
         unsentBytesMax: Int = 256 << 10
-    ) throws -> (client: TestClient, stream: ResponseStream) {
+    ) throws -> (client: TestConnection, stream: ResponseStream) {
         let client = try client ?? server.client()
         client.send(request)
         let head = Response(status: 200, fields: [("content-type", "text/event-stream")])
@@ -24,9 +25,9 @@ struct StreamTests {
         )
         let answer = try #require(client.answer())
         #expect(answer.status == 200)
-        #expect(answer.fields["content-type"] == "text/event-stream")
-        #expect(answer.fields["content-length"] == nil)
-        #expect(answer.fields["x-stamp"] == "yes")
+        #expect(answer["content-type"] == "text/event-stream")
+        #expect(answer["content-length"] == nil)
+        #expect(answer["x-stamp"] == "yes")
         return (client, stream)
     }
 
@@ -71,7 +72,7 @@ struct StreamTests {
         let get = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"
         client.send(get + get)
         for _ in 0..<2 {
-            #expect(client.answer()?.fields["transfer-encoding"] == "chunked")
+            #expect(client.answer()?["transfer-encoding"] == "chunked")
             #expect(client.chunk() == "a")
             #expect(client.chunk() == "bc")
             #expect(client.chunk() == "")
@@ -108,8 +109,8 @@ struct StreamTests {
         let head = Response(status: 200, body: Array("first".utf8))
         #expect(server.held.next().responder.stream(head) == nil)
         let answer = try #require(client.answer(toHead: true))
-        #expect(answer.fields["transfer-encoding"] == "chunked")
-        #expect(answer.fields["content-length"] == nil)
+        #expect(answer["transfer-encoding"] == "chunked")
+        #expect(answer["content-length"] == nil)
         #expect(server.held.next().responder.stream(Response(status: 204)) == nil)
         #expect(client.answer()?.status == 204)
         client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -124,7 +125,7 @@ struct StreamTests {
         let responder = server.held.next().responder
         responder.send(Response(status: 200))
         #expect(responder.stream(Response(status: 200)) == nil)
-        #expect(client.answer()?.fields["content-length"] == "0")
+        #expect(client.answer()?["content-length"] == "0")
     }
 
     @Test("A quiet stream is not cut by any timer")

@@ -58,7 +58,7 @@ struct StressTests {
             try Worker("client") {
                 var random = SeededRandom(seed: UInt64(number))
                 for round in 0..<12 {
-                    guard let client = try? TestClient(port: port),
+                    guard let client = try? TestConnection(port: port),
                         !securely || (try? client.secure()) != nil
                     else {
                         wrong.withLock { $0 += 1 }

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 
 @testable import HTTP
 
@@ -143,14 +144,10 @@ struct TestServer {
         server = try HTTPServer(configuration) { TestHandler(held: held) }
     }
 
-    /// Waits until what other threads do has come to this.
+    /// Waits until the counters, which other threads change, meet a condition.
     func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
-        for _ in 0..<2000 {
-            if condition(server.counters) { return true }
-            usleep(5000)
-        }
-        return false
+        TestSupport.eventually { condition(server.counters) }
     }
 
-    func client() throws -> TestClient { try TestClient(port: server.address.port) }
+    func client() throws -> TestConnection { try TestConnection(port: server.address.port) }
 }

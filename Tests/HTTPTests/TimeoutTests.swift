@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -129,7 +130,7 @@ struct TimeoutTests {
     @Test("A client that does not read is not read from either, and is dropped in time")
     func backPressure() throws {
         let server = try TestServer(loops: 1) { $0.writeTime = .milliseconds(300) }
-        let client = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
         client.send(requests)
         #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
@@ -140,7 +141,7 @@ struct TimeoutTests {
     @Test("A large answer goes out as fast as the client takes it")
     func slowReader() throws {
         let server = try TestServer()
-        let client = try TestClient(port: server.server.address.port, receiveBuffer: 8192)
+        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 8192)
         client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.body.count == 4 << 20)
         #expect(client.answer()?.text == "/after 0")

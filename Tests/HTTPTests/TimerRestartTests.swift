@@ -9,22 +9,16 @@ import Testing
 /// Each phase has its whole time, also when it follows another of the same kind at once.
 @Suite(.timeLimit(.minutes(1)))
 struct TimerRestartTests {
-    private func cork(_ client: TestClient, _ isOn: Bool) {
-        var option: CInt = isOn ? 1 : 0
-        let size = socklen_t(MemoryLayout<CInt>.size)
-        setsockopt(client.descriptor, CInt(IPPROTO_TCP), TCP_CORK, &option, size)
-    }
-
     @Test("A head that begins with the end of the handshake has the time of a head")
     func headAfterHandshake() throws {
         let server = try TestServer.securely { $0.headTime = .seconds(3) }
         let client = try server.client()
         usleep(1_800_000)
         // The last bytes of the handshake and the first of the head leave together.
-        cork(client, true)
+        client.cork(true)
         try client.secure()
         client.send("GET /a HTTP/1.1\r\n")
-        cork(client, false)
+        client.cork(false)
         usleep(1_700_000)
         client.send("Host: a\r\n\r\n")
         #expect(client.answer()?.status == 200)

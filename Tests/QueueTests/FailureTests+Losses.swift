@@ -31,11 +31,7 @@ extension FailureTests {
         owner.doHousekeeping(isQuiet: true)
         #expect(owner.store == nil)
         DiskFault.set(.none)
-        let pause = Awaited<Void>()
-        while owner.store == nil {
-            pause.pause()
-            owner.reopen()
-        }
+        #expect(reopens(owner))
         owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.destinations.named("app").ledger.expired == 10)
         let said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }

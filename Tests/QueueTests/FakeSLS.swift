@@ -1,6 +1,7 @@
 import Logs
 import Queue
 import System
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue

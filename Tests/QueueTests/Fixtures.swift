@@ -116,39 +116,8 @@ extension DurableQueue {
 
     /// Waits until the status says so.
     func wait(until isSo: (QueueStatus) -> Bool) {
-        let pause = Awaited<Void>()
-        while !isSo(status) { pause.pause() }
+        while !eventually({ isSo(status) }) {}
     }
-}
-
-/// Values that come on another thread.
-final class Awaited<Value: Sendable>: Sendable {
-    private let values = Locked<[Value]>([])
-    private let wake: WakeUp
-
-    init() {
-        guard let wake = try? WakeUp() else { preconditionFailure("no eventfd") }
-        self.wake = wake
-    }
-
-    func put(_ value: Value) {
-        values.withLock { $0.append(value) }
-        wake.signal()
-    }
-
-    /// Waits for so many.
-    func take(_ count: Int) -> [Value] {
-        while values.withLock({ $0.count }) < count { wake.wait() }
-        return values.withLock { values in
-            let taken = Array(values.prefix(count))
-            values.removeFirst(count)
-            return taken
-        }
-    }
-
-    var count: Int { values.withLock { $0.count } }
-
-    func pause() { wake.wait(timeout: .milliseconds(1)) }
 }
 
 /// Takes packets as delivery would.
@@ -179,5 +148,16 @@ final class Consumer: Sendable {
     /// Waits for packets that were asked for before.
     func next(_ count: Int = 1) -> [SealedPacket] { arrived.take(count) }
 
+    /// The next packet, or nil when none comes within some milliseconds.
+    func nextSoon() -> SealedPacket? { arrived.takeOne(within: .milliseconds(5)) }
+
     var waiting: Int { arrived.count }
+}
+
+/// Opens the store again, as the owner's loop does, until it is open.
+func reopens(_ owner: QueueOwner) -> Bool {
+    eventually {
+        owner.reopen()
+        return owner.store != nil
+    }
 }

@@ -176,6 +176,6 @@ import Testing
             store.acknowledge(packet)
         }
         store.wait { $0.databaseBytes < 1 << 20 }
-        while fileSize(directory.path + "/queue.db") ?? 0 > 1 << 20 { usleep(1000) }
+        #expect(eventually { fileSize(directory.path + "/queue.db") ?? 0 <= 1 << 20 })
     }
 }

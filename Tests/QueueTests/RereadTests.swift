@@ -41,11 +41,7 @@ import Testing
     }
 
     private func reopen(_ owner: QueueOwner) {
-        let pause = Awaited<Void>()
-        while owner.store == nil {
-            pause.pause()
-            owner.reopen()
-        }
+        #expect(reopens(owner))
     }
 
     @Test("Another logstore that is set while the store is closed takes packets back all the same")

@@ -59,11 +59,7 @@ import Testing
     private func salvage(_ owner: QueueOwner) {
         for _ in 0..<2 where owner.keeper.salvager.counts.salvages == 0 {
             owner.failed(.damage("a test"))
-            let pause = Awaited<Void>()
-            while owner.store == nil {
-                pause.pause()
-                owner.reopen()
-            }
+            #expect(reopens(owner))
         }
         #expect(owner.keeper.salvager.counts.salvages == 1)
     }

@@ -83,10 +83,7 @@ import Testing
         while store.status.ledger.queued > 0, packs.count < most {
             store.request(4, for: "app")
             store.flush("app")
-            guard consumer.waiting > 0, let packet = consumer.next().first else {
-                usleep(500)
-                continue
-            }
+            guard let packet = consumer.nextSoon() else { continue }
             // Closed while more is copied.
             while true {
                 do {

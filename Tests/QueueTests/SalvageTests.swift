@@ -41,10 +41,7 @@ import Testing
         while store.status.ledger.queued > 0 {
             // Again each time: a store that was opened anew in between has forgotten it.
             store.flush("app")
-            guard consumer.waiting > 0, let packet = consumer.next().first else {
-                usleep(500)
-                continue
-            }
+            guard let packet = consumer.nextSoon() else { continue }
             guard let contents = contents(of: packet, in: store) else { continue }
             found += contents
             store.acknowledge(packet)

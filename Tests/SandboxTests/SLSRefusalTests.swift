@@ -3,6 +3,7 @@ import HTTP
 import Logs
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Sandbox

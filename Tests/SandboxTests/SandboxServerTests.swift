@@ -3,6 +3,7 @@ import Logs
 import Net
 import SLS
 import System
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -11,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SandboxServerTests {
     private func serve(
         _ change: (inout SandboxConfiguration) -> Void = { _ in }
-    ) throws -> (SandboxServer, TestClient) {
+    ) throws -> (SandboxServer, SandboxClient) {
         var configuration = SandboxConfiguration(
             listen: try ListenAddress(parsing: "127.0.0.1:0"),
             keys: [TestWrite.key, TestWrite.stsKey]
@@ -19,10 +20,10 @@ import Testing
         configuration.clock = { TestWrite.noon }
         change(&configuration)
         let server = try SandboxServer(configuration, journal: .silent)
-        return (server, try TestClient(server.address))
+        return (server, try SandboxClient(server.address))
     }
 
-    private func stored(_ client: TestClient) throws -> Int? {
+    private func stored(_ client: SandboxClient) throws -> Int? {
         try client.get("/stats").json?["stored"]?["requests"]?.integer
     }
 
@@ -34,12 +35,12 @@ import Testing
         let answer = try client.put(TestWrite())
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
-        #expect(answer.fields["x-log-requestid"]?.utf8.count == 24)
-        #expect(answer.fields["x-log-time"] == "1736843400")
+        #expect(answer["x-log-requestid"]?.utf8.count == 24)
+        #expect(answer["x-log-time"] == "1736843400")
         let logs = try client.get("/logs?logstore=app-log")
-        #expect(logs.fields["content-type"] == "application/x-ndjson")
+        #expect(logs["content-type"] == "application/x-ndjson")
         #expect(logs.json?["k"]?.string == "v")
-        #expect(try client.get("/").fields["content-type"] == "text/html; charset=utf-8")
+        #expect(try client.get("/")["content-type"] == "text/html; charset=utf-8")
     }
 
     @Test
@@ -50,7 +51,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for sender in 0..<4 {
                 group.addTask {
-                    let client = try TestClient(address)
+                    let client = try SandboxClient(address)
                     for pack in 0..<25 {
                         var write = TestWrite()
                         write.version = pack % 2 == 0 ? .v1 : .v4
@@ -79,8 +80,8 @@ import Testing
             (#"{"reset":true,"count":1}"#, 0), (#"{"reset":true,"store":true,"count":1}"#, 1),
         ] {
             #expect(try client.ask("POST", "/faults", json).status == 200)
-            let victim = try TestClient(server.address)
-            #expect(throws: TestClient.Broken.reset) { try victim.put(TestWrite()) }
+            let victim = try SandboxClient(server.address)
+            #expect(throws: SandboxClient.Broken.reset) { try victim.put(TestWrite()) }
             #expect(try stored(client) == count)
         }
         #expect(try client.put(TestWrite()).status == 200)
@@ -94,8 +95,8 @@ import Testing
             try client.ask("POST", "/faults", #"{"truncate":true,"store":true,"count":1}"#).status
                 == 200
         )
-        let victim = try TestClient(server.address)
-        #expect(throws: TestClient.Broken.cut(32)) { try victim.put(TestWrite()) }
+        let victim = try SandboxClient(server.address)
+        #expect(throws: SandboxClient.Broken.cut(32)) { try victim.put(TestWrite()) }
         #expect(try stored(client) == 1)
     }
 
@@ -104,7 +105,7 @@ import Testing
         let (server, client) = try serve()
         defer { server.stop() }
         #expect(try client.ask("POST", "/faults", #"{"hold":true,"count":1}"#).status == 200)
-        let patient = try TestClient(server.address)
+        let patient = try SandboxClient(server.address)
         try patient.send(TestWrite())
         // It is stored at once; only the answer waits.
         #expect(try client.get("/logs?wait_s=20").text.contains(#""k":"v""#))
@@ -117,7 +118,7 @@ import Testing
     func `Stopping lets held answers go`() throws {
         let (server, client) = try serve()
         #expect(try client.ask("POST", "/faults", #"{"hold":true}"#).status == 200)
-        let patient = try TestClient(server.address)
+        let patient = try SandboxClient(server.address)
         try patient.send(TestWrite())
         _ = try client.get("/logs?wait_s=20")
         server.stop()
@@ -140,7 +141,8 @@ import Testing
         defer { server.stop() }
         let address = server.address
         async let waiting = Task {
-            try TestClient(address, seconds: 60).get("/logs?logstore=app-log&min=3&wait_s=60").text
+            try SandboxClient(address, seconds: 60).get("/logs?logstore=app-log&min=3&wait_s=60")
+                .text
         }.value
         for _ in 0..<3 { #expect(try client.put(TestWrite()).status == 200) }
         #expect(try await waiting.split(separator: "\n").count == 3)
@@ -165,7 +167,7 @@ import Testing
         let answer = try client.put(write)
         #expect(answer.status == 413)
         #expect(answer.json?["errorCode"]?.string == "PostBodyTooLarge")
-        #expect(answer.fields["x-log-requestid"]?.utf8.count == 24)
+        #expect(answer["x-log-requestid"]?.utf8.count == 24)
     }
 
     @Test

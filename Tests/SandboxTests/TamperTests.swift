@@ -1,6 +1,7 @@
 import HTTP
 import Logs
 import System
+import TestSupport
 import Testing
 
 @testable import Sandbox

@@ -5,6 +5,7 @@ import Logs
 import Net
 import SLS
 import System
+import TestSupport
 
 @testable import Sandbox
 

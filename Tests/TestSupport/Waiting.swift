@@ -1,12 +1,18 @@
 import System
 
-/// Looks again and again until a condition holds. For conditions whose change signals nothing.
-package func eventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+/// Looks again and again until a condition holds; false when it does not within the limit. This is for conditions
+/// whose change signals nothing; others have a `SharedValue`.
+package func eventually<Failure: Error>(
+    within limit: Duration = .seconds(20),
+    _ condition: () throws(Failure) -> Bool
+) throws(Failure) -> Bool {
     let deadline = Moment.now + limit
-    guard let clock = try? WakeUp() else { preconditionFailure("no descriptors left") }
+    let clock = WakeUp.made()
+    var pause = Duration.milliseconds(1)
     while Moment.now < deadline {
-        if condition() { return true }
-        clock.wait(timeout: .milliseconds(10))
+        if try condition() { return true }
+        clock.wait(timeout: pause)
+        pause = min(pause * 2, .milliseconds(10))
     }
-    return condition()
+    return try condition()
 }

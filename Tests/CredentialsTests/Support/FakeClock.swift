@@ -1,4 +1,5 @@
 import System
+import TestSupport
 
 @testable import Credentials
 
@@ -12,12 +13,11 @@ final class FakeClock: Sendable {
 
     private let state: Locked<State>
     /// How often somebody went to sleep: then what was to be done is done.
-    private let sleeps: Signpost<Int>
+    private let sleeps: SharedValue<Int>
 
     init(_ now: WallTime = Samples.now) {
         state = Locked(State(now: now))
-        guard let sleeps = try? Signpost(0) else { preconditionFailure("no descriptors left") }
-        self.sleeps = sleeps
+        sleeps = SharedValue(0)
     }
 
     var now: WallTime { state.withLock { $0.now } }

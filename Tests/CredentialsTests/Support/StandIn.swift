@@ -1,5 +1,6 @@
 import Glibc
 import System
+import TestSupport
 
 /// A server that a test writes: one request a connection, answered as the test says, also as no good
 /// server does.
@@ -57,17 +58,17 @@ final class StandIn: Sendable {
 
     let port: Int
     var url: String { "http://127.0.0.1:\(port)" }
-    let requests: Signpost<[Request]>
+    let requests: SharedValue<[Request]>
 
     private let listener: CInt
     private let answer: @Sendable (Request, Int) -> Reply
     private let open = Locked<[CInt]>([])
     private let workers = Locked<[Worker]>([])
-    private let isEnding = Locked(false)
+    private let isEnding = SharedValue(false)
 
     init(_ answer: @escaping @Sendable (Request, Int) -> Reply) throws {
         self.answer = answer
-        requests = try Signpost([])
+        requests = SharedValue([])
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -87,7 +88,7 @@ final class StandIn: Sendable {
     }
 
     func stop() {
-        isEnding.withLock { $0 = true }
+        isEnding.change { $0 = true }
         shutdown(listener, Int32(SHUT_RDWR))
         while let worker = workers.withLock({ $0.popLast() }) {
             for descriptor in open.withLock({ $0 }) { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -126,10 +127,10 @@ final class StandIn: Sendable {
         case .raw(let text): send(text, descriptor)
         case .endless:
             guard send("HTTP/1.1 200 X\r\n\r\n", descriptor) else { return }
-            while !isEnding.withLock({ $0 }), send(String(repeating: "x", count: 100), descriptor) {
-                // As a server that trickles: else it would end by its size alone.
-                usleep(1000)
-            }
+            // In trickles: a faster body would reach the limit on its size first.
+            while send(String(repeating: "x", count: 100), descriptor),
+                !isEnding.wait(.milliseconds(1), until: { $0 })
+            {}
         case .silence:
             var byte: UInt8 = 0
             _ = recv(descriptor, &byte, 1, 0)

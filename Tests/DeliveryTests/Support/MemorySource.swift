@@ -1,6 +1,7 @@
 import Logs
 import Queue
 import System
+import TestSupport
 
 /// A queue in memory that keeps the protocol's promises: packets only on request, each one until it is
 /// given back; outlets announced before their packets; what is isolated comes again in halves.
@@ -37,12 +38,12 @@ final class MemorySource: PacketSource {
         var failingReads = 0
     }
 
-    let state: Signpost<State>
+    let state: SharedValue<State>
     /// Whether packets bring their content along.
     let isRecent: Bool
 
     init(isRecent: Bool = true) throws {
-        state = try Signpost(State())
+        state = SharedValue(State())
         self.isRecent = isRecent
     }
 

@@ -1,5 +1,6 @@
 import SLS
 import System
+import TestSupport
 
 @testable import Delivery
 
@@ -21,7 +22,7 @@ struct Rig {
         var settings = try Samples.destination(port: server.port, compression: compression)
         adjusting(&settings)
         let holder = Locked(credential)
-        recorder = try JournalRecorder()
+        recorder = JournalRecorder()
         forwarder = try Forwarder(
             [settings],
             source: source,

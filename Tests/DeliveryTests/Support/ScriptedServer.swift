@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import System
+import TestSupport
 
 /// An HTTP server that does exactly what a test says, also what no good server does: one blocking thread
 /// per connection.
@@ -54,7 +55,7 @@ final class ScriptedServer: Sendable {
     }
 
     /// All requests, in the order of their arrival.
-    let requests: Signpost<[Request]>
+    let requests: SharedValue<[Request]>
     let connectionCount = Locked(0)
     let port: Int
 
@@ -69,7 +70,7 @@ final class ScriptedServer: Sendable {
         answer: @escaping @Sendable (Request, Int) -> Reply = { _, _ in .stored }
     ) throws {
         self.answer = answer
-        requests = try Signpost([])
+        requests = SharedValue([])
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
         var yes: CInt = 1

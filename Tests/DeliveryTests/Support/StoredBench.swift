@@ -57,7 +57,7 @@ final class StoredBench {
 
     /// Puts the samples of so many seeds in the queue, each as a batch of its own, and waits for the disk.
     func append(_ seeds: Range<Int>, logstore: (Int) -> String = { _ in "app-log" }) throws {
-        let settled = try Signpost((stored: 0, refused: 0))
+        let settled = SharedValue((stored: 0, refused: 0))
         for seed in seeds {
             let stream = StreamKey(
                 destination: "app",
@@ -83,13 +83,7 @@ final class StoredBench {
 
     /// Waits until so many logs are delivered, in all lives together.
     func waitUntilDelivered(_ logs: Int, within patience: Duration = .seconds(40)) -> Bool {
-        let end = Moment.now + patience
-        let tick = try? Signpost(())
-        while store.status.ledger.delivered < Int64(logs) {
-            guard Moment.now < end else { return false }
-            tick?.wait(.milliseconds(10)) { _ in false }
-        }
-        return true
+        eventually(within: patience) { store.status.ledger.delivered >= Int64(logs) }
     }
 
     func stop() {

@@ -4,6 +4,7 @@ import Net
 import SLS
 import Sandbox
 import System
+import TestSupport
 
 @testable import Delivery
 

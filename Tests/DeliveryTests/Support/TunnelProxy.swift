@@ -1,5 +1,6 @@
 import Glibc
 import System
+import TestSupport
 
 /// A proxy as companies have them: it connects whom it knows, by CONNECT or by SOCKS 5. Every name leads
 /// to this machine.
@@ -13,7 +14,7 @@ final class TunnelProxy: Sendable {
         let head: String
     }
 
-    let visits: Signpost<[Visit]>
+    let visits: SharedValue<[Visit]>
     let port: Int
     /// Who may connect: for CONNECT the line that must be in the head, for SOCKS "user:password"; nil for
     /// everybody.
@@ -27,7 +28,7 @@ final class TunnelProxy: Sendable {
     init(_ kind: Kind, login: String? = nil) throws {
         self.kind = kind
         self.login = Locked(login)
-        visits = try Signpost([])
+        visits = SharedValue([])
         (listener, port) = try LoopbackSocket.listening()
         let acceptor = try Worker("test-proxy") { [self] in acceptAll() }
         workers.withLock { $0.append(acceptor) }

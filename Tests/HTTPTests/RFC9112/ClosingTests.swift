@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -125,7 +126,7 @@ struct ClosingTests {
         #expect(client.answer()?.text == "/next 0")
         let answer = try #require(client.answer())
         #expect(answer.status == 408)
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         client.send(Exchange.bytes("st: a||" + Self.next))
         #expect(client.isEnded())
         #expect(server.server.counters.requests == 2)

@@ -60,9 +60,7 @@ struct Exchange: Sendable, CustomTestStringConvertible {
             try way == .encrypted ? Self.secure.get().secureClient() : Self.plain.get().client()
         let bytes = Self.bytes(sends)
         if way == .byteByByte {
-            var isOn: CInt = 1
-            let size = socklen_t(MemoryLayout<CInt>.size)
-            setsockopt(client.descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &isOn, size)
+            client.sendAtOnce()
             for byte in bytes { client.send([byte]) }
         } else {
             client.send(bytes)
@@ -76,7 +74,7 @@ struct Exchange: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private func expect(_ wanted: String, _ client: TestClient) {
+    private func expect(_ wanted: String, _ client: TestConnection) {
         let isHead = wanted.hasPrefix("HEAD ")
         guard let answer = client.answer(toHead: isHead) else {
             Issue.record("\(name): no answer where \(wanted) is due")
@@ -84,7 +82,7 @@ struct Exchange: Sendable, CustomTestStringConvertible {
         }
         let got =
             isHead
-            ? "HEAD \(answer.status) \(answer.fields["content-length"] ?? "?")"
+            ? "HEAD \(answer.status) \(answer["content-length"] ?? "?")"
             : answer.text.isEmpty ? "\(answer.status)" : "\(answer.status) \(answer.text)"
         // Refusals have a text of their own, which is not of the RFC.
         #expect(got == wanted || (wanted.utf8.count == 3 && got.hasPrefix(wanted)), "\(name)")

@@ -24,7 +24,7 @@ struct CertificateTimeTests {
     private func visit(
         _ server: TestServer,
         _ options: ClientTLS.Options
-    ) throws -> (client: TestClient, tls: ClientTLS)? {
+    ) throws -> (client: TestConnection, tls: ClientTLS)? {
         let client = try server.client()
         guard let tls = try? client.secure(options) else { return nil }
         client.send(Self.get)
@@ -58,7 +58,7 @@ struct CertificateTimeTests {
         first.client.send(Self.get + Self.get)
         let answer = try #require(first.client.answer())
         #expect(answer.status == 503)
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         #expect(first.client.isEnded())
     }
 

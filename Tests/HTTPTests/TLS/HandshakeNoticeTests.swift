@@ -11,26 +11,26 @@ import Testing
 struct HandshakeNoticeTests {
     static let files = TestCertificates.shared
 
-    private func server(_ lines: JournalLines) throws -> TestServer {
+    private func server(_ recorder: JournalRecorder) throws -> TestServer {
         let settings = TLSSettings(
             certificates: [Self.files.files("server")],
             clientCertificates: .required(authorities: Self.files.certificate("authority"))
         )
-        return try TestServer(tls: TLSContext(settings), journal: lines.journal(.info))
+        return try TestServer(tls: TLSContext(settings), journal: recorder.journal)
     }
 
     @Test("Failed handshakes are one line in ten seconds with the last reason")
     func failures() throws {
-        let lines = JournalLines()
-        let server = try server(lines)
+        let recorder = JournalRecorder(level: .info)
+        let server = try server(recorder)
         for _ in 0..<5 {
             let client = try server.client()
             _ = try? client.secure(ClientTLS.Options(certificate: "wrong-client"))
             #expect(client.rest().isEmpty)
         }
         #expect(server.eventually { $0.tlsFailures == 5 })
-        #expect(lines.all.count == 1)
-        let line = try #require(lines.all.first)
+        #expect(recorder.lines.now.count == 1)
+        let line = try #require(recorder.lines.now.first)
         #expect(line.contains(#""level":"warning""#))
         #expect(line.contains(#""failed":1,"last_peer":"127.0.0.1","last_reason":"#))
         #expect(line.contains("certificate verify failed"))
@@ -38,22 +38,22 @@ struct HandshakeNoticeTests {
 
     @Test("Who only looks whether the port is open is nothing to speak of")
     func probes() throws {
-        let lines = JournalLines()
-        let server = try server(lines)
+        let recorder = JournalRecorder(level: .info)
+        let server = try server(recorder)
         for _ in 0..<3 { try server.client().finishWriting() }
         #expect(server.eventually { $0.tlsFailures == 3 })
-        #expect(lines.all.isEmpty)
+        #expect(recorder.lines.now.isEmpty)
     }
 
     @Test("Who speaks HTTP without TLS is told to use https", arguments: ["GET", "POST"])
     func plainly(method: String) throws {
-        let server = try server(JournalLines())
+        let server = try server(JournalRecorder(level: .info))
         let client = try server.client()
         client.send("\(method) /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         let answer = try #require(client.answer())
         #expect(answer.status == 400)
         #expect(answer.text.contains("TLS") && answer.text.contains("https"))
-        #expect(answer.fields["connection"] == "close")
+        #expect(answer["connection"] == "close")
         #expect(client.isEnded())
         #expect(server.server.counters.tlsFailures == 1)
         #expect(server.server.counters.malformed == 1)

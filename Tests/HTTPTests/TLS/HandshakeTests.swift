@@ -25,7 +25,7 @@ struct HandshakeTests {
     @Test("TLS 1.0 and 1.1 are not", arguments: [TLS1_VERSION, TLS1_1_VERSION])
     func oldVersions(version: CInt) throws {
         let server = try TestServer.securely()
-        #expect(throws: TestClient.NoHandshake.self) {
+        #expect(throws: TestConnection.NoHandshake.self) {
             try server.secureClient(ClientTLS.Options(version: version))
         }
         #expect(server.eventually { $0.tlsFailures == 1 && $0.connectionsOpen == 0 })
@@ -39,7 +39,7 @@ struct HandshakeTests {
             minimumVersion: .tls13
         )
         let server = try TestServer(tls: TLSContext(settings))
-        #expect(throws: TestClient.NoHandshake.self) {
+        #expect(throws: TestConnection.NoHandshake.self) {
             try server.secureClient(ClientTLS.Options(version: TLS1_2_VERSION))
         }
         #expect(try server.secureClient().tls?.version == "TLSv1.3")
@@ -67,7 +67,7 @@ struct HandshakeTests {
         let server = try TestServer.securely()
         let client = try server.secureClient(ClientTLS.Options(protocols: ["h2", "http/1.1"]))
         #expect(client.tls?.chosenProtocol == "http/1.1")
-        #expect(throws: TestClient.NoHandshake.self) {
+        #expect(throws: TestConnection.NoHandshake.self) {
             try server.secureClient(ClientTLS.Options(protocols: ["h2", "http/1.0"]))
         }
         client.send(Self.get)

@@ -11,7 +11,7 @@ struct HandshakeTurnTests {
     @Test("Handshakes wait until others had their turn, and a few take theirs in a round")
     func rounds() throws {
         let listener = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
-        let clients = try (0..<30).map { _ in try TestClient(port: listener.address.port) }
+        let clients = try (0..<30).map { _ in try TestConnection(port: listener.address.port) }
         let limits = HTTPServer.Limits()
         let loop = EventLoop(
             port: try LoopPort(

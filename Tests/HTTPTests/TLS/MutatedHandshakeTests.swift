@@ -50,7 +50,7 @@ struct MutatedHandshakeTests {
     func full() throws {
         let server = try TestServer.securely { $0.connections = 1 }
         let first = try server.secureClient()
-        #expect(throws: TestClient.NoHandshake.self) { try server.secureClient() }
+        #expect(throws: TestConnection.NoHandshake.self) { try server.secureClient() }
         #expect(server.server.counters.connectionsRefusedFull == 1)
         // The client's part of a handshake is done before the server's.
         #expect(server.eventually { $0.tlsHandshakes == 1 })

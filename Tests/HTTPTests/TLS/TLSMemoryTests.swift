@@ -17,7 +17,7 @@ struct TLSMemoryTests {
     @Test("A ClientHello that claims to be long is charged, and one without room is ended")
     func claims() throws {
         let server = try TestServer.securely { $0.heldHeadBytes = 600 << 10 }
-        var clients: [TestClient] = []
+        var clients: [TestConnection] = []
         do {
             let first = try server.client()
             first.send(Self.endless)
@@ -87,7 +87,7 @@ struct TLSMemoryTests {
         return server
     }
 
-    private func isLetIn(_ certificate: String, _ server: TestServer) throws -> TestClient? {
+    private func isLetIn(_ certificate: String, _ server: TestServer) throws -> TestConnection? {
         let client = try server.client()
         guard (try? client.secure(ClientTLS.Options(certificate: certificate))) != nil else {
             return nil
@@ -170,6 +170,6 @@ struct TLSMemoryTests {
         #expect(server.eventually { $0.refusedHeads > refused })
         request.responder.send(Response(status: 200))
         let answer = try #require(client.answer())
-        #expect(answer.status == 200 && answer.fields["connection"] == "close")
+        #expect(answer.status == 200 && answer["connection"] == "close")
     }
 }

@@ -1,5 +1,6 @@
 import Queue
 import System
+import TestSupport
 
 @testable import SQLiteQueue
 

@@ -16,7 +16,7 @@ package final class TestConnection {
 
     package private(set) var descriptor: CInt
     /// The client's side of TLS; nil for plain text.
-    package private(set) var tls: ClientTLS?
+    package var tls: ClientTLS?
     package private(set) var ending: Ending?
     /// What was received and not read yet.
     package private(set) var unread: [UInt8] = []
@@ -37,6 +37,19 @@ package final class TestConnection {
         set(SOL_SOCKET, SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: 0))
         _ = try system("bind") { own.withPointer { bind(made, $0, $1) } }
         _ = try system("connect") { target.withPointer { connect(made, $0, $1) } }
+    }
+
+    /// To a server on this machine's loopback address, from 127.0.0.`host`.
+    package convenience init(
+        port: UInt16,
+        from host: Int = 1,
+        receiveBuffer: CInt? = nil
+    ) throws(SystemError) {
+        try self.init(
+            to: ListenAddress(host: "127.0.0.1", port: port),
+            from: "127.0.0.\(host)",
+            receiveBuffer: receiveBuffer
+        )
     }
 
     deinit {
@@ -96,12 +109,27 @@ package final class TestConnection {
         descriptor = -1
     }
 
+    /// Sends a request and reads its answer; nil when the connection ended before a whole one came.
+    package func request(
+        _ method: String,
+        _ path: String,
+        fields: [String] = [],
+        body: String = ""
+    ) -> TestAnswer? {
+        let lines =
+            ["\(method) \(path) HTTP/1.1", "Host: localhost", "Content-Length: \(body.utf8.count)"]
+            + fields
+        send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
+        return answer()
+    }
+
     // MARK: - Receiving
 
     /// Reads more; false when there is no more.
     private func fill() -> Bool {
         guard ending == nil else { return false }
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        errno = 0
         let count =
             tls.map { tls in chunk.withUnsafeMutableBytes { tls.receive($0) } }
             ?? recv(descriptor, &chunk, chunk.count, 0)
@@ -136,6 +164,9 @@ package final class TestConnection {
         }
     }
 
+    /// True if the server ends the connection before a whole answer.
+    package func endsUnanswered() -> Bool { answer() == nil && ending != .silence }
+
     /// The next chunk of a body; "" for the last one, nil when the connection ended before it came.
     package func chunk() -> String? {
         while true {
@@ -159,8 +190,11 @@ package final class TestConnection {
 
     package var unreadText: String { String(decoding: unread, as: UTF8.self) }
 
-    /// Everything up to the end of the connection.
-    package func rest() -> String { String(decoding: readToEnd(), as: UTF8.self) }
+    /// Everything up to the end of the connection, with "(silence)" after it when the server did not end it.
+    package func rest() -> String {
+        let text = String(decoding: readToEnd(), as: UTF8.self)
+        return ending == .silence ? text + "(silence)" : text
+    }
 
     package func readToEnd() -> [UInt8] {
         while fill() {}

@@ -10,19 +10,6 @@ extension ClientTLS {
     }
 }
 
-extension TestClient {
-    struct NoHandshake: Error {}
-
-    /// The handshake, from the client's side.
-    @discardableResult
-    func secure(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> ClientTLS {
-        let tls = ClientTLS(options, descriptor: descriptor)
-        guard tls.connect() else { throw NoHandshake() }
-        self.tls = tls
-        return tls
-    }
-}
-
 extension TestServer {
     static func securely(
         _ names: [String] = ["server"],
@@ -38,7 +25,7 @@ extension TestServer {
         return try TestServer(loops: loops, tls: context, proxies: proxies, adjust)
     }
 
-    func secureClient(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> TestClient {
+    func secureClient(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> TestConnection {
         let client = try client()
         try client.secure(options)
         return client
