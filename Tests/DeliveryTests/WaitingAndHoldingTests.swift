@@ -13,10 +13,9 @@ import Testing
         let rig = try Rig(source, ScriptedServer(), credential: nil)
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
         #expect(rig.recorder.lines.wait { !$0.isEmpty })
-        #expect(
-            rig.status.state
-                == .waitingForCredential(reason: "there is no credential of the name 'default'")
-        )
+        // The status follows the line at the end of the same turn.
+        let reason = "there is no credential of the name 'default'"
+        #expect(eventually { rig.status.state == .waitingForCredential(reason: reason) })
         #expect(source.state.now.handedOver == 0)
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
