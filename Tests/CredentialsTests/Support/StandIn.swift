@@ -100,6 +100,9 @@ final class StandIn: Sendable {
 
     private func acceptAll() {
         while true {
+            // accept takes a descriptor before it waits, and fails at once while a test leaves none.
+            var ready = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            poll(&ready, 1, -1)
             let descriptor = accept(listener, nil, nil)
             guard descriptor >= 0 else { return }
             open.withLock { $0.append(descriptor) }
