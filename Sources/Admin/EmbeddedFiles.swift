@@ -2728,7 +2728,7 @@ enum EmbeddedFiles {
           "next_try": { "type": ["string", "null"], "format": "date-time" },
           "proved": { "type": "boolean" },
           "stored": {
-            "description": "Whether the credential survives a restart",
+            "description": "True if the credential survives a restart",
             "type": "boolean"
           },
           "not_stored_because": { "type": ["string", "null"] },

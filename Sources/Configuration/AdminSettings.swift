@@ -194,7 +194,7 @@ struct AdminClientEntry: SettingGroup {
         }
     }
 
-    /// The files are the business of whoever runs the command; a gateway does not look for them.
+    /// The command reads these files. A gateway does not check that they exist.
     static func read(_ given: consuming Section) -> AdminSettings.ClientSettings {
         var section = given
         var entry = AdminClientEntry()

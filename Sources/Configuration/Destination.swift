@@ -82,7 +82,7 @@ package struct Destination: Sendable, Equatable {
         package var overflow = DestinationRules.Overflow.reject
         /// 0 to 90.
         package var freshPercent = 0
-        /// Of a destination that takes every logstore.
+        /// Counts only with `logstore: "*"`.
         package var logstoresMax = 100
     }
 

@@ -59,7 +59,7 @@ struct DeviceTokensEntry: SettingGroup {
         }
     }
 
-    /// Of the entries of `keys`.
+    /// The settings of one entry of `keys`.
     static var keyDescriptions: [SettingDescription] {
         TokenKeyEntry.descriptions + TokenSourceEntry.ownDescriptions
     }

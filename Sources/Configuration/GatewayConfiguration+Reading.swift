@@ -29,7 +29,7 @@ extension GatewayConfiguration {
         report.clientsHaveNames = file.inner("tls").has("client_ca")
         var configuration = GatewayConfiguration()
         if report.inputs.isSandboxed {
-            // To try things out nobody else needs to reach the gateway.
+            // A trial with a sandbox needs no access from other machines.
             configuration.listen = ListenAddress(host: "127.0.0.1", port: 8080)
             configuration.dataDirectory = sandboxedDataDirectory
         }
@@ -58,7 +58,7 @@ extension GatewayConfiguration {
         let address: ListenAddress
         let place: ConfigurationProblem.Place?
 
-        /// Nil where it is wrong: it takes no port, and its default is not meant.
+        /// nil: the given address is wrong, so it takes no port, and neither does the default.
         init?(
             _ section: borrowing Section,
             _ source: Override,
@@ -111,8 +111,8 @@ package typealias ConfigurationReading =
         _ decided: [String: DecidedSettings], _ anew: Bool
     ) throws(ConfigurationProblems) -> GatewayConfiguration
 
-/// Reads the configuration again and again, with the file as it was when it was last asked for anew: a file that
-/// somebody is editing concerns nobody before SIGHUP.
+/// Reads the configuration for each change at run time. It reads the file's content only at the start and on SIGHUP and
+/// keeps it, so an edit in progress has no effect before SIGHUP.
 package struct ConfigurationReader: Sendable {
     private let inputs: ConfigurationInputs
     private let content = Locked<[UInt8]?>(nil)

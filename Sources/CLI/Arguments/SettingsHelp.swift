@@ -65,7 +65,7 @@ struct SettingsHelp {
         }
     }
 
-    /// Of a group: key, default and meaning. Of a key: all that is known.
+    /// Lists a group's keys with default and meaning, or describes one key in full.
     private func table(_ word: String) throws(UsageError) -> String {
         let tables = SettingsReference.all.filter { $0.isMeant(by: word) }
         guard tables.isEmpty else {

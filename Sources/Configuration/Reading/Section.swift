@@ -186,7 +186,7 @@ package struct Section: ~Copyable {
         guard case .scalar(let written, _) = node.content else {
             throw Mismatch("wants \(kind.wants), got \(node.kindName)")
         }
-        // Files and variables are the business of whoever writes the file.
+        // Only the configuration file may name files and variables; a decision's text stays as it is.
         return try kind.parse(
             node.isDecided ? written : try report.substitution.apply(to: written)
         )

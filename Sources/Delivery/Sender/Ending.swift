@@ -3,7 +3,7 @@ import System
 /// How a request ended, for its packet and for the gates that it passed.
 struct Ending {
     let judgement: Judgement
-    /// Nil when the packet is stored.
+    /// nil when the packet is stored.
     let failure: DeliveryFailure?
     /// The answer says nothing about any gate.
     let isExcused: Bool

@@ -68,7 +68,7 @@ package struct DestinationStatus: Sendable {
     package internal(set) var rate: Double?
 
     package internal(set) var voided = Voided()
-    /// A packet that is halved again and again counts its logs each time.
+    /// Each halving of a packet counts its logs once more.
     package internal(set) var isolated = GivenBack()
     /// Refused for want of a permission, where the operator wants such packets dropped.
     package internal(set) var discarded = GivenBack()
