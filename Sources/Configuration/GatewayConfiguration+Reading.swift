@@ -104,11 +104,11 @@ extension GatewayConfiguration {
     }
 }
 
-/// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was
-/// asked for last.
+/// Reads the configuration with the decisions about destinations, from the file's present content or from the content that
+/// was read last.
 package typealias ConfigurationReading =
     @Sendable (
-        _ decided: [String: DecidedSettings], _ anew: Bool
+        _ decided: [String: DecidedSettings], _ rereadsFile: Bool
     ) throws(ConfigurationProblems) -> GatewayConfiguration
 
 /// Reads the configuration for each change at run time. It reads the file's content only at the start and on SIGHUP and
@@ -123,12 +123,12 @@ package struct ConfigurationReader: Sendable {
 
     package func read(
         _ decided: [String: DecidedSettings],
-        anew: Bool
+        rereadsFile: Bool
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         var inputs = inputs
         inputs.decided = decided
-        inputs.readsCertificates = anew
-        inputs.content = anew ? nil : content.withLock { $0 }
+        inputs.readsCertificates = rereadsFile
+        inputs.content = rereadsFile ? nil : content.withLock { $0 }
         if inputs.content == nil, let path = inputs.path {
             // A file that cannot be read tells so when the configuration is read from it.
             inputs.content = try? fileContent(path, bytesMax: YAMLLimits().bytes)

@@ -10,13 +10,13 @@ import Testing
         let file = directory.file("sluice.yaml", minimal)
         let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
         let reader = ConfigurationReader(.init(file: file, environment: keys))
-        let first = try reader.read([:], anew: true)
+        let first = try reader.read([:], rereadsFile: true)
         _ = directory.file("sluice.yaml", minimal + "drain_timeout: 3s\n")
-        #expect(try reader.read([:], anew: false) == first)
-        #expect(try reader.read([:], anew: true).drainTimeout == .seconds(3))
+        #expect(try reader.read([:], rereadsFile: false) == first)
+        #expect(try reader.read([:], rereadsFile: true).drainTimeout == .seconds(3))
         _ = directory.file("sluice.yaml", "nonsense: [")
-        #expect(throws: ConfigurationProblems.self) { try reader.read([:], anew: true) }
+        #expect(throws: ConfigurationProblems.self) { try reader.read([:], rereadsFile: true) }
         // What was refused is not what the gateway goes on with.
-        #expect(try reader.read([:], anew: false).drainTimeout == .seconds(3))
+        #expect(try reader.read([:], rereadsFile: false).drainTimeout == .seconds(3))
     }
 }

@@ -24,7 +24,7 @@ package struct Service: Sendable {
         let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration
         do throws(ConfigurationProblems) {
-            configuration = try reader.read([:], anew: true)
+            configuration = try reader.read([:], rereadsFile: true)
         } catch {
             Terminal.complain(error.description)
             return ExitCode.wrong
@@ -62,8 +62,8 @@ package struct Service: Sendable {
         let gateway = try Gateway(
             partner?.redirected(configuration) ?? configuration,
             journal: journal
-        ) { decided, anew throws(ConfigurationProblems) in
-            let new = try reader.read(decided, anew: anew)
+        ) { decided, rereadsFile throws(ConfigurationProblems) in
+            let new = try reader.read(decided, rereadsFile: rereadsFile)
             return partner?.redirected(new) ?? new
         }
         if let address = gateway.secureDeviceAddress {
