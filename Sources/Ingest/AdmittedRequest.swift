@@ -30,8 +30,8 @@ final class AdmittedRequest: Sendable {
 
 /// Who sends logs, and where they go. A class, like the request, since copies of its parts would cost more than both.
 final class AdmittedLogs: Sendable {
-    /// The dialect, which keeps what it read in the head.
     let dialect: any LogDialect
+    let reader: any LogReader
     let target: RoutingTable.Target
     /// nil: every device may send.
     let proven: ProvenSender?
@@ -40,12 +40,14 @@ final class AdmittedLogs: Sendable {
 
     init(
         _ dialect: any LogDialect,
+        _ reader: any LogReader,
         _ target: RoutingTable.Target,
         _ proven: ProvenSender?,
         _ budget: RequestBudget,
         _ damage: LogRules.Damage
     ) {
         self.dialect = dialect
+        self.reader = reader
         self.target = target
         self.proven = proven
         self.budget = budget
@@ -104,26 +106,25 @@ final class RequestTables {
     func look(
         at head: RequestHead,
         _ dialect: any LogDialect,
-        _ address: AddressBudget?
+        _ addressBudget: AddressBudget?
     ) throws(Refusal) -> AdmittedLogs {
-        var dialect = dialect
         let proven = try proven(head)
         try access.origins.check(head, proven?.sender, dialect.label)
-        let place = try dialect.readHead(head)
+        let (address, reader) = try dialect.admit(head)
         let damage = try head.damage
         let target = try routing.target(
             host: head.field("host"),
             project: head.field("x-log-project"),
-            place
+            address
         )
         if dialect.bringsLogs { try proven?.sender.check(target.destination, dialect.label) }
         let budget = RequestBudget(
             head,
-            address,
+            addressBudget,
             proven?.sender.budget,
             bodyBytesMax: bodyBytesMax
         )
-        return AdmittedLogs(dialect, target, proven, budget, damage)
+        return AdmittedLogs(dialect, reader, target, proven, budget, damage)
     }
 
     private func proven(_ head: RequestHead) throws(Refusal) -> ProvenSender? {

@@ -22,17 +22,17 @@ extension DeviceHandler {
         let hasBody = head.method == .post || head.method == .put
         let isNamed = shared.recognizesRepeats && hasBody
         let key = isNamed ? try head.idempotencyKey : nil
-        defer { reader.forget() }
+        defer { decoder.forget() }
         try request.budget.takeDeclared(dialect.label, at: shared.clock)
-        let (before, repairs) = (reader.inflatedBytes, reader.decoder.repairs)
+        let (before, repairs) = (decoder.inflatedBytes, decoder.json.repairs)
         // Also for a body that turns out to be unreadable: reading it cost the same.
         defer {
-            let bytes = max(body.count, reader.inflatedBytes - before)
+            let bytes = max(body.count, decoder.inflatedBytes - before)
             request.budget.settle(bytes, at: shared.clock)
         }
-        try dialect.check(head, body)
-        let content = try reader.content(of: body, head, dialect.coding(head))
-        var taken = try dialect.read(
+        try request.reader.check(head, body)
+        let content = try decoder.content(of: body, head, dialect.coding)
+        var taken = try request.reader.read(
             LogRequest(
                 head: head,
                 content: content,
@@ -41,12 +41,12 @@ extension DeviceHandler {
                 queue: shared.queue,
                 timing: timing(head, for: target.destination),
                 limits: shared.limits,
-                repeatedBytesMax: reader.limit.repeating(for: body.count),
+                repeatedBytesMax: decoder.limit.repeating(for: body.count),
                 recognizesContent: shared.recognizesRepeats && key == nil,
                 hidesKey: request.sender != nil,
                 damage: request.damage
             ),
-            reader
+            decoder
         )
         // The client's own name for the request takes precedence over its content.
         if let key {
@@ -69,16 +69,16 @@ extension DeviceHandler {
         let receipt = shared.mint.next()
         if taken.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
             let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
-            let room = reader.limit.repeating(for: body.count)
+            let room = decoder.limit.repeating(for: body.count)
             shared.counters.countClaimsRemoved(facts.stamp(&taken.parts, atMost: room))
         }
-        let bodyBytes = max(content.count, reader.inflatedBytes - before)
+        let bodyBytes = max(content.count, decoder.inflatedBytes - before)
         let origin = Origin(
             sender: request.sender,
             receipt: receipt,
             sentBytes: body.count,
             bodyBytes: bodyBytes,
-            isRepaired: reader.decoder.repairs != repairs,
+            isRepaired: decoder.json.repairs != repairs,
             start: start
         )
         try store(taken, of: dialect, origin, tables.crossOrigin(head), responder)
@@ -122,7 +122,7 @@ extension DeviceHandler {
             isRepaired: origin.isRepaired
         )
         let (answers, counters, receipt) = (answers, shared.counters, origin.receipt)
-        let accepted = taken.accepted
+        let answerOfDialect = taken.answer
         // Before anything is stored: after that the answer is owed.
         if taken.answerBytes > 0 {
             let bytes = taken.answerBytes + HTTPServer.Limits.answerHeadBytes
@@ -136,7 +136,7 @@ extension DeviceHandler {
                 receipt: String(decoding: receipt, as: UTF8.self),
                 logs: logs
             )
-            let response = accepted?(acceptance) ?? dialect.accepted(acceptance)
+            let response = answerOfDialect(acceptance)
             responder.send(answers.accepted(response, dialect.label, acceptance, readers))
         }
         guard figures.logs > 0 else {

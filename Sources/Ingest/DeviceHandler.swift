@@ -44,14 +44,14 @@ package final class DeviceHandler: RequestHandler {
 
     let shared: Shared
     let answers: DeviceAnswers
-    let reader: BodyDecoder
+    let decoder: BodyDecoder
     let tables: RequestTables
     private var stamp: Stamp
 
     package init(_ shared: Shared) {
         self.shared = shared
         answers = DeviceAnswers(counters: shared.counters)
-        reader = BodyDecoder(shared.limits)
+        decoder = BodyDecoder(shared.limits)
         tables = RequestTables(
             shared.door,
             shared.routes,
@@ -107,9 +107,9 @@ package final class DeviceHandler: RequestHandler {
     /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
     /// when the head's has none; the queue is asked for those when they are known.
     private func admission(of logs: AdmittedLogs) -> QueueAdmission {
-        let (dialect, target) = (logs.dialect, logs.target)
-        guard dialect.bringsLogs else { return .open }
-        guard dialect.bodyNamesLogstores, target.tag != nil else {
+        let target = logs.target
+        guard logs.dialect.bringsLogs else { return .open }
+        guard logs.reader.bodyNamesLogstores, target.tag != nil else {
             return shared.queue.admission(for: target.outlet)
         }
         return shared.queue.admission(forDestination: target.destination)
@@ -119,9 +119,9 @@ package final class DeviceHandler: RequestHandler {
     private static let shortContentBytes = 1 << 20
 
     package func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
-        guard reader.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return nil }
+        guard decoder.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return nil }
         guard case .logs(let dialect) = route(of: head, admitted) else { return nil }
-        let bytes = reader.contentBytesMax(of: bodyBytes, head, dialect.coding(head))
+        let bytes = decoder.contentBytesMax(of: bodyBytes, head, dialect.coding)
         return max(bytes, bodyBytes) > Self.shortContentBytes ? bytes : nil
     }
 

@@ -46,10 +46,10 @@ struct AcknowledgementQuery {
 
     let ids: [AcknowledgementID]
 
-    init(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) {
+    init(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) {
         let room = request.limits.http.answerBytes - #"{"acks":{}}"#.utf8.count
         do throws(LogDecodingError) {
-            ids = try reader.decoder.decodeAcknowledgements(
+            ids = try decoder.json.decodeAcknowledgements(
                 request.content,
                 request.timing,
                 atMost: min(Self.idsMax, room / Self.bytesOfID)

@@ -12,12 +12,10 @@ struct ElasticDialect: LogDialect {
 
     /// Percent-encoded, in the head.
     private let index: Range<Int>?
-    private var name: String?
     private let media: ElasticMedia
 
     var label: DeviceLabel { .elastic }
     var methods: DeviceMethods { .bulk }
-    var bodyNamesLogstores: Bool { true }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         var end = path.count
@@ -40,22 +38,33 @@ struct ElasticDialect: LogDialect {
         media = ElasticMedia(head)
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        var name: String?
         if let index { name = try ElasticIndex.name(head.bytes[index]) }
-        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
-            return .logstore(logstore)
-        }
-        return .tag(name.map { ElasticIndex.tag(of: $0) } ?? Self.tag)
+        let tag = name.map { ElasticIndex.tag(of: $0) } ?? Self.tag
+        return (head.address(orTag: tag), BulkLogReader(index: name, media: media))
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
+}
+
+/// Reads the documents of a bulk, and answers for each.
+private struct BulkLogReader: LogReader {
+    /// The index in the path, of documents that name none.
+    let index: String?
+    let media: ElasticMedia
+
+    var bodyNamesLogstores: Bool { true }
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs: BulkLogs
         do throws(LogDecodingError) {
-            logs = try reader.decoder.decodeBulk(
+            logs = try decoder.json.decodeBulk(
                 request.content,
                 request.timing,
                 request.rules,
-                index: name
+                index: index
             )
         } catch {
             throw Refusal(error)
@@ -105,31 +114,17 @@ struct ElasticDialect: LogDialect {
         }
         let response = media.response(200, body)
         taken.answerBytes = body.count
-        taken.accepted = { _ in response }
+        taken.answer = { _ in response }
         return taken
     }
 
-    /// A logstore in the head applies to all documents.
     private func target(
         of index: String,
         _ request: LogRequest
     ) throws(Refusal) -> RoutingTable.Target {
         guard TagText.isSound(index) else { throw .badIndex }
-        let tag = ElasticIndex.tag(of: index)
-        guard let known = request.target.tag, !known.hasSameBytes(as: tag) else {
-            return request.target
-        }
-        return try request.table.target(
-            host: request.head.field("host"),
-            project: request.head.field("x-log-project"),
-            .tag(tag)
-        )
+        return try request.target(ofTag: ElasticIndex.tag(of: index))
     }
-
-    /// Not used: `read` makes the answer.
-    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
-
-    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
 }
 
 extension TrackedLogs {

@@ -16,8 +16,6 @@ struct ElasticDocument: LogDialect {
     /// Percent-encoded, in the head.
     private let indexRange: Range<Int>
     private let idRange: Range<Int>?
-    private var index = ""
-    private var id: String?
     private let media: ElasticMedia
 
     var label: DeviceLabel { .elastic }
@@ -41,16 +39,14 @@ struct ElasticDocument: LogDialect {
         media = ElasticMedia(head)
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        index = try ElasticIndex.name(head.bytes[indexRange])
-        id = try idText(head)
-        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
-            return .logstore(logstore)
-        }
-        return .tag(ElasticIndex.tag(of: index))
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        let index = try ElasticIndex.name(head.bytes[indexRange])
+        let reader = DocumentLogReader(index: index, id: try id(head), media: media)
+        return (head.address(orTag: ElasticIndex.tag(of: index)), reader)
     }
 
-    private func idText(_ head: RequestHead) throws(Refusal) -> String? {
+    private func id(_ head: RequestHead) throws(Refusal) -> String? {
         guard let idRange else { return nil }
         guard let text = percentDecodedText(head.bytes[idRange]),
             Self.idBytes.contains(text.utf8.count)
@@ -64,10 +60,19 @@ struct ElasticDocument: LogDialect {
         return text
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
+}
+
+private struct DocumentLogReader: LogReader {
+    let index: String
+    /// nil: the client leaves it to the server.
+    let id: String?
+    let media: ElasticMedia
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs: DecodedLogs
         do throws(LogDecodingError) {
-            logs = try reader.decoder.decodeDocument(
+            logs = try decoder.json.decodeDocument(
                 request.content,
                 request.timing,
                 request.rules,
@@ -91,7 +96,7 @@ struct ElasticDocument: LogDialect {
             )
         }
         let (media, index, id) = (media, index, id)
-        taken.accepted = { acceptance in
+        taken.answer = { acceptance in
             // A repetition has the first receipt, and so the same id.
             media.response(201, Self.created(index, id ?? acceptance.receipt))
         }
@@ -115,9 +120,4 @@ struct ElasticDocument: LogDialect {
         }
         return Array(json.text.utf8)
     }
-
-    /// Not used: `read` makes the answer.
-    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 201) }
-
-    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
 }

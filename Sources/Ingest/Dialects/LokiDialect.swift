@@ -7,15 +7,11 @@ import System
 struct LokiDialect: LogDialect {
     /// The tag of its logs: it names the logstore where a destination accepts every logstore, and is the topic of
     /// streams without a naming label.
-    private static let tag = "loki"
-    /// The labels that name the source of logs; a stream's first one is its topic.
-    private static let namingLabels = ["service_name", "app", "job"]
-
+    fileprivate static let tag = "loki"
     /// nil: the content type is missing or unknown.
     private let encoding: Encoding?
-    private var tenant: LokiTenant?
 
-    private enum Encoding {
+    fileprivate enum Encoding {
         case json, protobuf
     }
 
@@ -33,7 +29,8 @@ struct LokiDialect: LogDialect {
         }
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
         guard let encoding else {
             throw Refusal(
                 415,
@@ -42,11 +39,8 @@ struct LokiDialect: LogDialect {
             )
         }
         if encoding == .protobuf { try checkCoding(head) }
-        tenant = try LokiTenant(head)
-        guard let logstore = head.field("x-log-logstore"), !logstore.isEmpty else {
-            return .tag(Self.tag)
-        }
-        return .logstore(logstore)
+        let reader = LokiLogReader(encoding: encoding, tenant: try LokiTenant(head))
+        return (head.address(orTag: Self.tag), reader)
     }
 
     private func checkCoding(_ head: RequestHead) throws(Refusal) {
@@ -61,25 +55,43 @@ struct LokiDialect: LogDialect {
     }
 
     /// Protobuf is always in snappy, and Loki's own clients do not say so.
-    func coding(_ head: RequestHead) -> ContentCoding? { encoding == .protobuf ? .snappy : nil }
+    var coding: ContentCoding? { encoding == .protobuf ? .snappy : nil }
 
     var contentEncodings: String {
         encoding == .protobuf ? "snappy, identity" : BodyDecoder.contentEncodings
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
-        var streams = try streams(of: request, reader)
+    /// Agents log the first line of an error, and act on the status.
+    func refused(_ refusal: Refusal) -> Response {
+        Response(
+            status: refusal.status,
+            contentType: "text/plain; charset=utf-8",
+            text: "\(refusal.code): \(refusal.reason)\n"
+        )
+    }
+}
+
+private struct LokiLogReader: LogReader {
+    /// The labels that name the source of logs; a stream's first one is its topic.
+    private static let namingLabels = ["service_name", "app", "job"]
+
+    let encoding: LokiDialect.Encoding
+    let tenant: LokiTenant
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
+        var streams = try streams(of: request, decoder)
         for index in streams.indices {
             if request.target.labels.topic.isEmpty {
                 streams[index].topic = Self.topic(of: streams[index].tags, request.limits)
             }
-            tenant?.mark(&streams[index])
+            tenant.mark(&streams[index])
         }
         var taken = TakenLogs(streams, of: request)
+        taken.answer = { _ in Response(status: 204) }
         // Loki stores a line once that is repeated with its time and labels.
         if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
             taken.identity = RequestIdentity.push(
-                of: tenant?.name ?? "",
+                of: tenant.name ?? "",
                 content: request.content,
                 request.target
             )
@@ -89,15 +101,16 @@ struct LokiDialect: LogDialect {
 
     private func streams(
         of request: LogRequest,
-        _ reader: BodyDecoder
+        _ decoder: BodyDecoder
     ) throws(Refusal) -> [TrackedLogs] {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
         )
         do throws(LogDecodingError) {
-            return encoding == .json
-                ? try reader.decoder.decodeLoki(content, timing, rules)
-                : try reader.loki.decode(content, timing, rules)
+            return switch encoding {
+            case .json: try decoder.json.decodeLoki(content, timing, rules)
+            case .protobuf: try decoder.loki.decode(content, timing, rules)
+            }
         } catch {
             throw Refusal(error)
         }
@@ -113,17 +126,6 @@ struct LokiDialect: LogDialect {
             }
             return label.value.cut(to: limits.json.topicBytes)
         }
-        return tag
-    }
-
-    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 204) }
-
-    /// Agents log the first line of an error, and act on the status.
-    func refused(_ refusal: Refusal) -> Response {
-        Response(
-            status: refusal.status,
-            contentType: "text/plain; charset=utf-8",
-            text: "\(refusal.code): \(refusal.reason)\n"
-        )
+        return LokiDialect.tag
     }
 }

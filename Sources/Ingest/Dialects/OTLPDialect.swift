@@ -6,10 +6,10 @@ import Logs
 /// over HTTP, as protobuf or JSON.
 struct OTLPDialect: LogDialect {
     /// The tag of its logs: it becomes the topic, and names the logstore where a destination accepts every logstore.
-    private static let tag = "otlp"
+    fileprivate static let tag = "otlp"
 
     /// nil: the content type is missing or unknown.
-    let encoding: OTLPEncoding?
+    private let encoding: OTLPEncoding?
 
     var label: DeviceLabel { .otlp }
     var methods: DeviceMethods { .post }
@@ -20,48 +20,57 @@ struct OTLPDialect: LogDialect {
     }
 
     /// Exporters can set header fields and little else, so the logstore is in one.
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        guard encoding != nil else {
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        guard let encoding else {
             throw Refusal(
                 415,
                 "ContentTypeInvalid",
                 "Content-Type must be application/x-protobuf or application/json"
             )
         }
-        guard let logstore = head.field("x-log-logstore"), !logstore.isEmpty else {
-            return .tag(Self.tag)
-        }
-        return .logstore(logstore)
+        return (head.address(orTag: Self.tag), OTLPLogReader(encoding: encoding))
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response {
+        (encoding ?? .json).status(refusal)
+    }
+}
+
+private struct OTLPLogReader: LogReader {
+    let encoding: OTLPEncoding
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let labels = request.target.labels
-        let topic = labels.topic.isEmpty ? request.target.tag ?? Self.tag : labels.topic
-        var groups = try groups(of: request, reader)
+        let topic = labels.topic.isEmpty ? request.target.tag ?? OTLPDialect.tag : labels.topic
+        var groups = try groups(of: request, decoder)
         for index in groups.indices { groups[index].topic = topic }
         var taken = TakenLogs(groups, of: request)
-        if let encoding, let rejection = OTLPRejection(groups.map(\.logs)) {
-            taken.accepted = { _ in encoding.partialSuccess(rejection) }
+        let encoding = encoding
+        if let rejection = OTLPRejection(groups.map(\.logs)) {
+            taken.answer = { _ in encoding.partialSuccess(rejection) }
+        } else {
+            taken.answer = { _ in encoding.success }
         }
         return taken
     }
 
     private func groups(
         of request: LogRequest,
-        _ reader: BodyDecoder
+        _ decoder: BodyDecoder
     ) throws(Refusal) -> [TrackedLogs] {
         let (rules, bytesMax) = (request.rules, request.repeatedBytesMax)
         do throws(LogDecodingError) {
             switch encoding {
             case .json:
-                return try reader.decoder.decodeOTLP(
+                return try decoder.json.decodeOTLP(
                     request.content,
                     request.timing,
                     rules,
                     atMost: bytesMax
                 )
-            case .protobuf, nil:
-                return try reader.otlp.decode(
+            case .protobuf:
+                return try decoder.otlp.decode(
                     request.content,
                     request.timing,
                     rules,
@@ -71,14 +80,6 @@ struct OTLPDialect: LogDialect {
         } catch {
             throw Refusal(error)
         }
-    }
-
-    func accepted(_ acceptance: Acceptance) -> Response {
-        (encoding ?? .json).success
-    }
-
-    func refused(_ refusal: Refusal) -> Response {
-        (encoding ?? .json).status(refusal)
     }
 }
 

@@ -7,11 +7,8 @@ import System
 ///
 /// The content type does not matter: agents and pages send JSON under many names.
 struct PlainDialect: LogDialect {
-    private static let errorsMax = 10
-
     /// Percent-encoded, in the head.
     private let tag: Range<Int>
-    private var query: PlainQuery?
 
     var label: DeviceLabel { .logs }
     var methods: DeviceMethods { .post }
@@ -23,17 +20,16 @@ struct PlainDialect: LogDialect {
         self.tag = tag.lowerBound + offset..<tag.upperBound + offset
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        guard let tag = percentDecodedText(head.bytes[tag]), (1...128).contains(tag.utf8.count),
-            tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
-        else {
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        guard let tag = percentDecodedText(head.bytes[tag]), TagText.isSound(tag) else {
             throw Refusal(
                 400,
                 "ParameterInvalid",
                 "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
             )
         }
-        query = try PlainQuery(head)
+        let query = try PlainQuery(head)
         let type = head.field("content-type")?.lowercased()
         if type?.hasPrefix("multipart/") == true {
             throw Refusal(
@@ -43,54 +39,60 @@ struct PlainDialect: LogDialect {
             )
         }
         try Refusal.checkNotMessagePack(type)
-        return .tag(tag)
+        return (.tag(tag), PlainLogReader(tag: tag, query: query))
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response { ErrorShape.plain.response(refusal) }
+}
+
+private struct PlainLogReader: LogReader {
+    private static let errorsMax = 10
+
+    let tag: String
+    let query: PlainQuery
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let target = request.target
         let logs: DecodedLogs
         do throws(LogDecodingError) {
-            logs = try self.logs(request, reader)
+            logs = try self.logs(request, decoder)
         } catch {
             throw Refusal(error)
         }
         let trailer = target.labels.trailer(
-            tag: target.tag ?? "",
-            topic: query?.topic,
-            source: query?.source
+            tag: tag,
+            topic: query.topic,
+            source: query.source
         )
         var taken = TakenLogs([TakenPart(logs, trailer, target)])
-        let unreadable = logs.unreadable
-        if unreadable > 0 {
-            let errors = Self.errors(logs.faulty)
-            let more = ",\"unreadable\":\(unreadable),\"errors\":\(errors)"
-            taken.accepted = { acceptance in Self.accepted(acceptance, more) }
+        var more = ""
+        if logs.unreadable > 0 {
+            more = ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))"
         }
+        taken.answer = { [more] acceptance in Self.answer(acceptance, more) }
         return taken
     }
 
     private func logs(
         _ request: LogRequest,
-        _ reader: BodyDecoder
+        _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> DecodedLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
         )
-        switch query?.format {
-        case .lines: return try reader.lines.decode(content, timing, rules)
-        case .json, nil:
-            return try reader.decoder.decodePlain(
+        switch query.format {
+        case .lines: return try decoder.lines.decode(content, timing, rules)
+        case .json:
+            return try decoder.json.decodePlain(
                 content,
                 timing,
                 rules,
-                timeField: query?.timeField
+                timeField: query.timeField
             )
         }
     }
 
-    func accepted(_ acceptance: Acceptance) -> Response { Self.accepted(acceptance, "") }
-
-    private static func accepted(_ acceptance: Acceptance, _ more: String) -> Response {
+    private static func answer(_ acceptance: Acceptance, _ more: String) -> Response {
         Response(
             status: 200,
             contentType: "application/json",
@@ -114,6 +116,4 @@ struct PlainDialect: LogDialect {
         }
         return json.text
     }
-
-    func refused(_ refusal: Refusal) -> Response { ErrorShape.plain.response(refusal) }
 }

@@ -11,8 +11,6 @@ struct PutLogsDialect: LogDialect {
     /// Percent-encoded, in the head.
     private let logstore: Range<Int>
     private let isRouted: Bool
-    /// The number of a write to a shard.
-    private var sequence: String?
 
     var label: DeviceLabel { .putlogs }
     var methods: DeviceMethods { .post }
@@ -24,10 +22,19 @@ struct PutLogsDialect: LogDialect {
         logstore = path.logstore
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        if isRouted { sequence = try HashRoute(head).sequence }
-        return .logstore(String(decoding: head.bytes[logstore], as: UTF8.self))
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        let sequence = isRouted ? try HashRoute(head).sequence : nil
+        let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
+        return (.logstore(logstore), PutLogsLogReader(sequence: sequence))
     }
+
+    func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
+}
+
+private struct PutLogsLogReader: LogReader {
+    /// The number of a write to a shard.
+    let sequence: String?
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
         guard !body.isEmpty else {
@@ -36,10 +43,10 @@ struct PutLogsDialect: LogDialect {
         try head.checkDigest(of: body)
     }
 
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let groups: [TrackedLogs]
         do throws(LogDecodingError) {
-            groups = try self.groups(request, reader)
+            groups = try self.groups(request, decoder)
         } catch {
             throw Refusal(error)
         }
@@ -48,38 +55,32 @@ struct PutLogsDialect: LogDialect {
 
     private func groups(
         _ request: LogRequest,
-        _ reader: BodyDecoder
+        _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
         )
         if request.head.field("x-log-mode") == "batch_group" {
-            return try reader.putLogs.decodePackages(
+            return try decoder.putLogs.decodePackages(
                 content,
                 timing,
                 rules,
-                inflating: reader.limit
+                inflating: decoder.limit
             )
         }
         // Headers about the body are often wrong; its first bytes are not.
         if content.beginsAsObject || request.head.saysJSON && !content.beginsAsLogGroup {
-            return [try reader.decoder.decodeTracking(content, timing, rules, timeParts: true)]
+            return [try decoder.json.decodeTracking(content, timing, rules, timeParts: true)]
         }
-        return [try reader.putLogs.decode(content, timing, rules)]
+        return [try decoder.putLogs.decode(content, timing, rules)]
     }
-
-    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
-
-    func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
 }
 
 extension RequestHead {
     fileprivate var saysJSON: Bool {
         field("content-type")?.lowercased().hasPrefix("application/json") == true
     }
-}
 
-extension RequestHead {
     /// Refuses a body that differs from the one that the client signed, if `Content-MD5` is there. SLS's SDKs write the
     /// MD5 in hexadecimal.
     fileprivate func checkDigest(of body: UnsafeRawBufferPointer) throws(Refusal) {

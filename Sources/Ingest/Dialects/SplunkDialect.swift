@@ -15,18 +15,17 @@ struct SplunkDialect: LogDialect {
     }
 
     /// The tag of logs without an index.
-    private static let tag = "splunk"
+    fileprivate static let tag = "splunk"
 
     private let form: Form
     private let hasAuthorization: Bool
     private let hasChannel: Bool
-    /// The query's values for all lines; nil when the query cannot be read. The pairs themselves are not kept: an empty
-    /// pair takes sixteen times its bytes, and the dialect lives until the logs are stored.
+    /// The query's values for all lines; nil when the query cannot be read, or brings none. The pairs themselves are not
+    /// kept: an empty pair takes sixteen times its bytes, and the dialect lives until the logs are stored.
     private let lineOrigin: SplunkEvents?
 
     var label: DeviceLabel { .splunk }
     var methods: DeviceMethods { .post }
-    var bodyNamesLogstores: Bool { form == .events }
     var bringsLogs: Bool { form != .acknowledgements }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
@@ -46,41 +45,41 @@ struct SplunkDialect: LogDialect {
         hasChannel =
             head.fieldRange("x-splunk-request-channel")?.isEmpty == false
             || query?.contains { $0.name == "channel" && !$0.value.isEmpty } == true
-        lineOrigin = form == .lines ? query.map(SplunkEvents.init(query:)) : SplunkEvents()
+        lineOrigin = form == .lines ? query.map(SplunkEvents.init(query:)) : nil
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        guard form != .acknowledgements || hasChannel else { throw .missingChannel }
-        guard let lineOrigin else {
-            throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
-        }
-        // The index of lines is their topic, whatever the logstore.
-        let tag = try tag(of: lineOrigin)
-        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
-            return .logstore(logstore)
-        }
-        return .tag(tag)
-    }
-
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
         switch form {
-        case .events: return try events(request, reader)
-        case .lines: return try lines(request, reader)
-        case .acknowledgements:
-            let answer = try AcknowledgementQuery(request, reader).answer
-            var taken = TakenLogs([])
-            taken.answerBytes = answer.utf8.count
-            taken.accepted = { _ in
-                Response(status: 200, contentType: "application/json", text: answer)
+        case .events:
+            return (head.address(orTag: Self.tag), SplunkEventReader(hasChannel: hasChannel))
+        case .lines:
+            guard let lineOrigin else {
+                throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
             }
-            return taken
+            // The index of lines is their topic, whatever the logstore.
+            let reader = SplunkLineReader(origin: lineOrigin, hasChannel: hasChannel)
+            return (head.address(orTag: try lineOrigin.tag), reader)
+        case .acknowledgements:
+            guard hasChannel else { throw .missingChannel }
+            return (head.address(orTag: Self.tag), AcknowledgementReader())
         }
     }
 
-    private func events(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response {
+        SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
+    }
+}
+
+private struct SplunkEventReader: LogReader {
+    let hasChannel: Bool
+
+    var bodyNamesLogstores: Bool { true }
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let groups: [SplunkEvents]
         do throws(SplunkFault) {
-            groups = try reader.decoder.decodeSplunk(
+            groups = try decoder.json.decodeSplunk(
                 request.content,
                 request.timing,
                 request.rules
@@ -93,26 +92,33 @@ struct SplunkDialect: LogDialect {
         let isCrowd = groups.count > most && Set(groups.map { ByteText($0.host) }).count > most
         for group in groups {
             do throws(Refusal) {
-                let target = try target(try tag(of: group), request)
+                let target = try request.target(ofTag: try group.tag)
                 // With too many streams, tags become fields; a source cannot.
                 let hidesHost = isCrowd && parts.count >= most
-                let logs = TrackedLogs(group, topic(of: group), target, hostIsTag: hidesHost)
-                parts.append((logs, target))
+                parts.append((TrackedLogs(group, target, hostIsTag: hidesHost), target))
             } catch {
                 var refusal = error
                 refusal.item = group.first
                 throw refusal
             }
         }
-        return TakenLogs(parts, of: request)
+        var taken = TakenLogs(parts, of: request)
+        taken.answer = SplunkAnswer.success(acknowledged: hasChannel)
+        return taken
     }
+}
 
-    private func lines(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+private struct SplunkLineReader: LogReader {
+    /// The query's values for all lines.
+    let origin: SplunkEvents
+    let hasChannel: Bool
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let noData = Refusal(400, "NoData", "the body has no line")
         guard !request.content.isEmpty else { throw noData }
-        var events = lineOrigin ?? SplunkEvents()
+        var events = origin
         do throws(LogDecodingError) {
-            events.logs = try reader.lines.decode(
+            events.logs = try decoder.lines.decode(
                 request.content,
                 request.timing,
                 request.rules
@@ -121,45 +127,33 @@ struct SplunkDialect: LogDialect {
             throw Refusal(413, "PostBodyTooLarge", error.description, position: error.position)
         }
         guard events.logs.count > 0 else { throw noData }
-        let logs = TrackedLogs(events, topic(of: events), request.target)
-        return TakenLogs([(logs, request.target)], of: request)
+        var taken = TakenLogs([(TrackedLogs(events, request.target), request.target)], of: request)
+        taken.answer = SplunkAnswer.success(acknowledged: hasChannel)
+        return taken
     }
+}
 
-    private func tag(of events: SplunkEvents) throws(Refusal) -> String {
-        guard !events.index.isEmpty else { return Self.tag }
-        guard TagText.isSound(events.index) else { throw .badIndex }
-        return events.index
-    }
-
-    /// Source types have names like `aws:cloudtrail`: valid topics, but not valid logstores.
-    private func topic(of events: SplunkEvents) -> String {
-        guard events.index.isEmpty else { return events.index }
-        return TagText.isSound(events.sourcetype) ? events.sourcetype : Self.tag
-    }
-
-    /// A logstore in the head applies to all events.
-    private func target(
-        _ tag: String,
-        _ request: LogRequest
-    ) throws(Refusal) -> RoutingTable.Target {
-        guard let known = request.target.tag, !known.hasSameBytes(as: tag) else {
-            return request.target
+private struct AcknowledgementReader: LogReader {
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
+        let answer = try AcknowledgementQuery(request, decoder).answer
+        var taken = TakenLogs([])
+        taken.answerBytes = answer.utf8.count
+        taken.answer = { _ in
+            Response(status: 200, contentType: "application/json", text: answer)
         }
-        return try request.table.target(
-            host: request.head.field("host"),
-            project: request.head.field("x-log-project"),
-            .tag(tag)
-        )
+        return taken
     }
+}
 
-    func accepted(_ acceptance: Acceptance) -> Response {
-        var answer = SplunkAnswer(200, 0, "Success")
-        if hasChannel { answer.acknowledgement = .next() }
-        return answer.response
-    }
-
-    func refused(_ refusal: Refusal) -> Response {
-        SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
+extension SplunkAnswer {
+    fileprivate static func success(
+        acknowledged: Bool
+    ) -> @Sendable (Acceptance) -> Response {
+        { _ in
+            var answer = SplunkAnswer(200, 0, "Success")
+            if acknowledged { answer.acknowledgement = .next() }
+            return answer.response
+        }
     }
 }
 
@@ -178,13 +172,26 @@ extension SplunkEvents {
             }
         }
     }
+
+    fileprivate var tag: String {
+        get throws(Refusal) {
+            guard !index.isEmpty else { return SplunkDialect.tag }
+            guard TagText.isSound(index) else { throw .badIndex }
+            return index
+        }
+    }
+
+    /// Source types have names like `aws:cloudtrail`: valid topics, but not valid logstores.
+    fileprivate var topic: String {
+        guard index.isEmpty else { return index }
+        return TagText.isSound(sourcetype) ? sourcetype : SplunkDialect.tag
+    }
 }
 
 extension TrackedLogs {
     /// The host becomes SLS's source if it fits. The other origins become tags.
     fileprivate init(
         _ events: SplunkEvents,
-        _ topic: String,
         _ target: RoutingTable.Target,
         hostIsTag: Bool = false
     ) {
@@ -195,7 +202,7 @@ extension TrackedLogs {
         ]
         self.init(
             logs: events.logs,
-            topic: target.labels.topic.isEmpty ? topic : target.labels.topic,
+            topic: target.labels.topic.isEmpty ? events.topic : target.labels.topic,
             source: isSource ? events.host : nil,
             tags: tags.filter { !$0.1.isEmpty }.map { (key: $0.0, value: $0.1) }
         )

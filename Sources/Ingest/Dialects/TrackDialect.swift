@@ -12,8 +12,11 @@ struct TrackDialect: LogDialect {
         case tellingPixel
     }
 
+    /// SLS's own limit.
+    private static let queryBytesMax = 16 << 10
+
     /// Percent-encoded, in the head.
-    let logstore: Range<Int>
+    private let logstore: Range<Int>
     private let form: Form
 
     var label: DeviceLabel { .track }
@@ -33,37 +36,35 @@ struct TrackDialect: LogDialect {
         logstore = path.logstore
     }
 
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        if head.method == .post {
-            try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
-        } else {
-            _ = try TrackedQuery(head)
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    {
+        let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
+        guard head.method == .post else {
+            return (.logstore(logstore), try queryReader(head))
         }
-        return .logstore(String(decoding: head.bytes[logstore], as: UTF8.self))
+        try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
+        return (.logstore(logstore), TrackBodyReader())
     }
 
-    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
-        guard head.method == .post || body.isEmpty else { throw .unwantedBody }
-    }
-
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
-        switch request.head.method {
-        // HEAD must not store anything.
-        case .head: return answered(TakenLogs([]))
-        case .get:
-            let query = try TrackedQuery(request.head)
-            let fields = form == .tellingPixel ? request.head.teller : []
-            return answered(
-                TakenLogs([try query.logs(adding: fields, request, reader.query)], of: request)
+    private func queryReader(_ head: RequestHead) throws(Refusal) -> TrackQueryReader {
+        guard (head.query?.count ?? 0) < Self.queryBytesMax else {
+            throw Refusal(
+                413,
+                "PostBodyTooLarge",
+                "the query must be below 16 KiB; POST to /track takes more"
             )
-        default: return try body(request, reader)
         }
+        return TrackQueryReader(
+            addsTeller: form == .tellingPixel,
+            response: form == .track ? Response(status: 200) : .pixel
+        )
     }
 
-    private func body(
-        _ request: LogRequest,
-        _ reader: BodyDecoder
-    ) throws(Refusal) -> TakenLogs {
+    func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
+}
+
+private struct TrackBodyReader: LogReader {
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
         )
@@ -71,29 +72,60 @@ struct TrackDialect: LogDialect {
             // The iOS SDK sends this without compression.
             let tracked =
                 content.beginsAsLogGroup
-                ? try reader.putLogs.decode(content, timing, rules)
-                : try reader.decoder.decodeTracking(content, timing, rules)
+                ? try decoder.putLogs.decode(content, timing, rules)
+                : try decoder.json.decodeTracking(content, timing, rules)
             return TakenLogs([tracked], of: request)
         } catch {
             throw Refusal(error)
         }
     }
+}
 
-    /// Without this, a cache would answer the next GET and the log would be lost.
-    private func answered(_ taken: TakenLogs) -> TakenLogs {
-        var taken = taken
-        let response = form == .track ? Response(status: 200) : .pixel
-        taken.accepted = { _ in
-            var response = response
-            response.fields.append(("cache-control", "no-store"))
-            return response
+/// Reads the log in the query of a GET.
+private struct TrackQueryReader: LogReader {
+    /// True: the browser and the page become fields of the log.
+    let addsTeller: Bool
+    let response: Response
+
+    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
+        guard body.isEmpty else { throw .unwantedBody }
+    }
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
+        var taken = TakenLogs([])
+        // HEAD must not store anything.
+        if request.head.method == .get {
+            taken = TakenLogs([try logs(request, decoder.query)], of: request)
         }
+        // Without this, a cache would answer the next GET and the log would be lost.
+        var response = response
+        response.fields.append(("cache-control", "no-store"))
+        taken.answer = { [response] _ in response }
         return taken
     }
 
-    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
-
-    func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
+    private func logs(
+        _ request: LogRequest,
+        _ decoder: QueryLogDecoder
+    ) throws(Refusal) -> TrackedLogs {
+        let head = request.head
+        let result: Result<TrackedLogs, LogDecodingError> = head.bytes.withUnsafeBytes { bytes in
+            Result { () throws(LogDecodingError) in
+                try decoder.decode(
+                    UnsafeRawBufferPointer(rebasing: bytes[head.query ?? 0..<0]),
+                    adding: addsTeller ? head.teller : [],
+                    leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
+                    request.timing,
+                    request.rules
+                )
+            }
+        }
+        do throws(LogDecodingError) {
+            return try result.get()
+        } catch {
+            throw Refusal(400, "ParameterInvalid", error.reason)
+        }
+    }
 }
 
 extension RequestHead {

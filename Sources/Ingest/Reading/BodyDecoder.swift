@@ -5,7 +5,7 @@ import System
 
 /// Inflates bodies, and owns the decoders of a thread.
 struct BodyDecoder {
-    let decoder: JSONLogDecoder
+    let json: JSONLogDecoder
     let putLogs: PutLogsDecoder
     let otlp: OTLPDecoder
     let loki: LokiDecoder
@@ -18,7 +18,7 @@ struct BodyDecoder {
     let limit: InflateLimit
 
     init(_ limits: LimitSettings) {
-        decoder = JSONLogDecoder(limits: limits.json)
+        json = JSONLogDecoder(limits: limits.json)
         putLogs = PutLogsDecoder(limits: limits.json)
         otlp = OTLPDecoder(limits: limits.json)
         loki = LokiDecoder(limits: limits.json)

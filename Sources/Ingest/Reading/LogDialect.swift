@@ -3,55 +3,57 @@ import HTTP
 import Logs
 import Queue
 
-/// How one kind of client sends logs: where they belong, how they are read, and which answers it understands.
+/// How one kind of client sends logs: its paths, what their heads say, and the form of its refusals.
 ///
-/// Each request has a value of its own. The path makes it; `readHead` adds what the rest of the head says, so that the
-/// head is read once. Each dialect has a file in `Dialects`, a label, and a line in `DeviceRoute`.
+/// Each request has a value of its own, made from the path. Each dialect has a file in `Dialects`, a label, and a line
+/// in `DeviceRoute`.
 protocol LogDialect: Sendable {
     var label: DeviceLabel { get }
     var methods: DeviceMethods { get }
-
-    /// Reads the query and the header fields, keeps what `read` needs of them, and returns where the logs belong as far
-    /// as the head tells. Called before the body is read.
-    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress
-
-    /// True: logs of the body may name other logstores than the one that follows from the address's tag.
-    var bodyNamesLogstores: Bool { get }
 
     /// False: the request only asks about logs. It needs no room in the queue, and no right to send to a destination.
     var bringsLogs: Bool { get }
 
     /// The compression of bodies whose head names none, or names this one.
-    func coding(_ head: RequestHead) -> ContentCoding?
+    var coding: ContentCoding? { get }
 
     /// The accepted values of `Content-Encoding`. A refusal for another one lists them.
     var contentEncodings: String { get }
 
-    /// Checks the body as it arrived, before it is inflated.
-    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
-
-    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs
-
-    /// The answer when all logs are on disk. The caller adds receipt, CORS fields and label.
-    func accepted(_ acceptance: Acceptance) -> Response
+    /// Reads the query and the header fields, before the body comes: where the logs belong as far as the head tells,
+    /// and the reader of the body, which keeps what it needs of the head.
+    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
 
     /// A refusal in the form that the client understands.
     func refused(_ refusal: Refusal) -> Response
 }
 
 extension LogDialect {
-    var bodyNamesLogstores: Bool { false }
-
     var bringsLogs: Bool { true }
 
-    func coding(_ head: RequestHead) -> ContentCoding? { nil }
+    var coding: ContentCoding? { nil }
 
     var contentEncodings: String { BodyDecoder.contentEncodings }
+}
+
+/// Reads the body of one request into logs.
+protocol LogReader: Sendable {
+    /// True: logs of the body may name other logstores than the one that follows from the address's tag.
+    var bodyNamesLogstores: Bool { get }
+
+    /// Checks the body as it arrived, before it is inflated.
+    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
+
+    func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs
+}
+
+extension LogReader {
+    var bodyNamesLogstores: Bool { false }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }
 
-/// The place that a request names for its logs.
+/// Where a request's head wants its logs.
 enum LogAddress: Equatable {
     case logstore(String)
     /// From clients that know no logstores. It becomes the topic too.
@@ -98,6 +100,24 @@ struct LogRequest {
         rules.damage = damage
         return rules
     }
+
+    /// The target of logs that name a tag of their own. A logstore in the head applies to all logs.
+    func target(ofTag tag: String) throws(Refusal) -> RoutingTable.Target {
+        guard let known = target.tag, !known.hasSameBytes(as: tag) else { return target }
+        return try table.target(
+            host: head.field("host"),
+            project: head.field("x-log-project"),
+            .tag(tag)
+        )
+    }
+}
+
+extension RequestHead {
+    /// The logstore that clients without a logstore in their paths name, otherwise the tag.
+    func address(orTag tag: String) -> LogAddress {
+        guard let logstore = field("x-log-logstore"), !logstore.isEmpty else { return .tag(tag) }
+        return .logstore(logstore)
+    }
 }
 
 extension Destination.Intake {
@@ -133,9 +153,9 @@ struct TakenLogs {
     /// The outcome of each part, when some were refused and others were not; empty otherwise. It belongs to the
     /// identity, since a repetition may succeed with the refused parts.
     var outcome = ""
-    /// Replaces the dialect's usual answer, when the answer depends on the content.
-    var accepted: (@Sendable (Acceptance) -> Response)?
-    /// The size of that answer's body, when it grows with the request.
+    /// The answer when all logs are on disk. The caller adds receipt, CORS fields and label.
+    var answer: @Sendable (Acceptance) -> Response = { _ in Response(status: 200) }
+    /// The size of the answer's body, when it grows with the request.
     var answerBytes = 0
 
     init(_ parts: [TakenPart], identity: [UInt8]? = nil) {
