@@ -180,10 +180,10 @@ import Testing
 
     @Test("A clock that is still wrong after a new signature stops everything that way")
     func clock() {
-        let attempt = Attempt(isResigned: true)
-        let judgement = Judge.judge(Self.answer(400, "RequestTimeExpired"), attempt)
-        #expect(judgement.action == .pause(.endpoint))
-        #expect(judgement.kind == .clock)
+        let judgement = Judge.judge(Self.answer(400, "RequestTimeExpired"))
+        #expect(judgement.action == .resign)
+        #expect(judgement.withoutResigning.action == .pause(.endpoint))
+        #expect(judgement.withoutResigning.kind == .clock)
     }
 
     @Test("A sequence number that is used says delivered if an earlier attempt may have used it")

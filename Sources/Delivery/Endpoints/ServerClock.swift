@@ -1,15 +1,6 @@
 import SLS
 import System
 
-/// The time in an answer, and what makes it credible.
-struct AnswerTime {
-    /// The time at SLS, in whole seconds; nil when the answer does not tell it.
-    let told: WallTime?
-    let isStored: Bool
-    /// The request was refused because of the time that it was signed with.
-    let isRefusedForItsTime: Bool
-}
-
 /// SLS's time, so that requests are signed with the time that SLS checks them against, and that no log is
 /// called late by a host's clock that is far off: the times of logs are never touched.
 ///

@@ -56,6 +56,19 @@ struct Judgement: Equatable {
     var traits: Traits = []
     /// The units of a used up quota.
     var quota = Quota.unknown
+    /// The time in the answer; nil when there was no answer.
+    var time: AnswerTime?
+    /// The label of the answer in metrics; nil when there was no answer.
+    var countedAs: String?
+}
+
+/// The time in an answer, and what makes it credible.
+struct AnswerTime: Equatable {
+    /// The destination's time, in whole seconds; nil when the answer does not tell it.
+    let told: WallTime?
+    let isStored: Bool
+    /// The request was refused because of the time that it was signed with.
+    let isRefusedForItsTime: Bool
 }
 
 extension Judgement {
@@ -95,6 +108,14 @@ extension Judgement {
     var limitedToLogstore: Judgement {
         var judgement = self
         judgement.action = .pause(.logstore)
+        return judgement
+    }
+
+    /// The same where the destination's own time did not help, so another signature would not either.
+    var withoutResigning: Judgement {
+        guard action == .resign else { return self }
+        var judgement = self
+        judgement.action = .pause(.endpoint)
         return judgement
     }
 
@@ -141,13 +162,13 @@ extension DeathReason {
     }
 }
 
-/// What is known about a packet when the answer to one of its requests is judged.
+/// What is known about a request and its packet when the outcome is judged.
 struct Attempt: Equatable {
     /// An earlier request with it had an unknown outcome, or was sent before the last start: it may be
     /// stored already.
     var mayBeStored = false
-    /// The request was signed again because SLS had found the clock wrong.
-    var isResigned = false
     /// It was sent with a hash key and a sequence number.
     var hasLane = false
+    /// curl took something of the request's body, so it may have arrived.
+    var isBodyTaken = false
 }

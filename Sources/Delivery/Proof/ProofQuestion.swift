@@ -72,20 +72,14 @@ final class ProofQuestion {
     /// wrong, or for the next endpoint.
     private func goesOn(after outcome: TransferOutcome) -> Bool {
         let endpoint = endpoints[endpoints.startIndex]
-        switch outcome {
-        case .failed(let failure):
-            judgement = (Judge.judge(TransportProblem(failure), by: credential), endpoint)
-        case .answered(let response):
-            let answer = SLSAnswer(response)
-            let judged = Judge.judge(answer, by: credential)
-            judgement = (judged, endpoint)
-            if judged.action == .resign, !isResigned, let told = answer.serverTime {
-                isResigned = true
-                prepare(at: told)
-                return true
-            }
+        let judged = output.judge(outcome, of: Attempt(), by: credential)
+        judgement = (judged, endpoint)
+        if judged.action == .resign, !isResigned, let told = judged.time?.told {
+            isResigned = true
+            prepare(at: told)
+            return true
         }
-        guard judgement?.0.requestID == nil, endpoints.count > 1 else { return false }
+        guard judged.requestID == nil, endpoints.count > 1 else { return false }
         endpoints = endpoints.dropFirst()
         isResigned = false
         prepare(at: now() + place.settings.clockOffset)

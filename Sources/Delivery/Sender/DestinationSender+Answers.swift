@@ -1,6 +1,5 @@
 import HTTPClient
 import Queue
-import SLS
 import System
 
 /// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait behind.
@@ -17,28 +16,33 @@ extension DestinationSender {
             load.lease.mayBeStored = true
             status.lostOutcome()
         }
-        switch outcome {
-        case .answered(let response):
-            let answer = output.answer(response)
-            status.answered(answer.countedAs, after: now - transfer.started)
-            let received = clock.now
-            if let change = clock.learn(
-                from: answer.time,
-                at: load.endpoint,
-                signed: load.signed,
-                received: received
-            ) {
-                // Others go there, too.
-                agendaEntry.markAllDue()
-                reporter.clockChanged(at: load.endpoint, change)
-            }
-            let attempt = load.attempt(clock.time(of: load.endpoint, at: received))
-            let judgement = output.judge(answer, attempt, by: load.credential)
-            apply(judgement, to: load, body.count, now)
-        case .failed(let failure):
-            let judgement = output.judge(failure, isTaken: body.isTaken, by: load.credential)
-            apply(judgement, to: load, body.count, now)
+        let attempt = load.attempt(isBodyTaken: body.isTaken)
+        var judgement = output.judge(outcome, of: attempt, by: load.credential)
+        if let answer = judgement.countedAs {
+            status.answered(answer, after: now - transfer.started)
         }
+        if let time = judgement.time {
+            let received = clock.now
+            learn(from: time, at: load.endpoint, signed: load.signed, received: received)
+            if !load.mayResign(clock.time(of: load.endpoint, at: received)) {
+                judgement = judgement.withoutResigning
+            }
+        }
+        apply(judgement, to: load, body.count, now)
+    }
+
+    private func learn(
+        from time: AnswerTime,
+        at endpoint: EndpointState,
+        signed: WallTime,
+        received: WallTime
+    ) {
+        guard
+            let change = clock.learn(from: time, at: endpoint, signed: signed, received: received)
+        else { return }
+        // Others go there, too.
+        agendaEntry.markAllDue()
+        reporter.clockChanged(at: endpoint, change)
     }
 
     private func apply(

@@ -31,13 +31,17 @@ struct Load {
     /// Servers that disagree about the time would have a packet signed for ever.
     private static let signaturesMax = 3
 
-    /// The facts that the judge needs. `now` is SLS's time, as far as it is known.
-    func attempt(_ now: WallTime) -> Attempt {
-        let mayHelp = lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
-        return Attempt(
+    /// The facts that its outcome is judged by.
+    func attempt(isBodyTaken: Bool) -> Attempt {
+        Attempt(
             mayBeStored: lease.mayBeStored || lease.packet.isRecovered,
-            isResigned: !mayHelp,
-            hasLane: lease.packet.lane != nil
+            hasLane: lease.packet.lane != nil,
+            isBodyTaken: isBodyTaken
         )
+    }
+
+    /// True when the request may be taken if it is signed with `now`, the destination's time as far as it is known.
+    func mayResign(_ now: WallTime) -> Bool {
+        lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
     }
 }

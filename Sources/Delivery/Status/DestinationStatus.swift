@@ -98,7 +98,7 @@ package struct DestinationStatus: Sendable {
     package internal(set) var latency = LatencyHistogram()
     /// How long stored packets took from the acceptance of their oldest log.
     package internal(set) var waits = LatencyHistogram(bounds: LatencyHistogram.ofWaits)
-    /// Answers, by what `SLSAnswer.countedAs` calls them.
+    /// Answers, by what `Judgement.countedAs` calls them.
     package internal(set) var answers: [String: Int] = [:]
     /// Requests with packets that had failed before.
     package internal(set) var retries = 0

@@ -74,8 +74,7 @@ enum Judge {
         case .slowDown(let scope): .slowDown(scope)
         case .pause(.logstore) where isAboutCredential(answer): .pause(.project)
         case .pause(let scope): .pause(scope)
-        // The time of SLS itself did not help, so another request would not either.
-        case .resign: attempt.isResigned ? .pause(.endpoint) : .resign
+        case .resign: .resign
         case .split: .split
         case .suspect: .suspect
         case .sequence:
@@ -109,7 +108,9 @@ extension Judgement {
             remedy: "none needed",
             retryAfter: nil,
             isOutcomeUnknown: false,
-            traits: .answered
+            traits: .answered,
+            time: answer.time,
+            countedAs: answer.countedAs
         )
     }
 
@@ -132,7 +133,9 @@ extension Judgement {
             retryAfter: answer.retryAfter,
             isOutcomeUnknown: answer.requestID == nil || answer.status >= 500,
             traits: Traits(answer, rule, message),
-            quota: Self.quota(named: message)
+            quota: Self.quota(named: message),
+            time: answer.time,
+            countedAs: answer.countedAs
         )
     }
 

@@ -117,17 +117,19 @@ struct SLSOutput {
         return request
     }
 
-    // MARK: - The answer
+    // MARK: - The outcome
 
-    func answer(_ response: TransferResponse) -> SLSAnswer { SLSAnswer(response) }
-
-    func judge(_ answer: SLSAnswer, _ attempt: Attempt, by credential: Credential) -> Judgement {
-        Judge.judge(answer, attempt, by: credential)
-    }
-
-    /// There was no answer. `isTaken` tells whether curl took something of the body.
-    func judge(_ failure: TransferFailure, isTaken: Bool, by credential: Credential) -> Judgement {
-        Judge.judge(TransportProblem(failure), isTaken: isTaken, by: credential)
+    /// `credential` is the one that signed the request.
+    func judge(
+        _ outcome: TransferOutcome,
+        of attempt: Attempt,
+        by credential: Credential
+    ) -> Judgement {
+        switch outcome {
+        case .answered(let response): Judge.judge(SLSAnswer(response), attempt, by: credential)
+        case .failed(let failure):
+            Judge.judge(TransportProblem(failure), isTaken: attempt.isBodyTaken, by: credential)
+        }
     }
 
     // MARK: - The body
