@@ -7,7 +7,7 @@ package import System
 /// at their destination. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
-    private let outputs: [SLSOutput]
+    private let outputs: [DestinationSender.Output]
     private let statuses: [Locked<DestinationStatus>]
     private let dependencies: DestinationSender.Dependencies
     private let loop: TransferLoop
@@ -142,7 +142,7 @@ extension Forwarder {
     static func outputs(
         _ destinations: [DestinationSettings],
         userAgent: String
-    ) throws(DeliveryError) -> [SLSOutput] {
+    ) throws(DeliveryError) -> [DestinationSender.Output] {
         let problems = destinations.flatMap { destination in
             destination.problems.map { "destination \(destination.name): \($0.reason)" }
         }
@@ -154,7 +154,7 @@ extension Forwarder {
         }
         do throws(EndpointError) {
             return try destinations.map { destination throws(EndpointError) in
-                try SLSOutput(destination, userAgent: userAgent)
+                try DestinationSender.Output(destination, userAgent: userAgent)
             }
         } catch {
             throw DeliveryError(description: error.description)

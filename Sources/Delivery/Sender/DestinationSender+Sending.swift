@@ -47,7 +47,7 @@ extension DestinationSender {
         let dated = clock.time(of: endpoint, at: signed)
         guard let blocks = blocks(of: lease, of: outlet, now) else { return }
         let request: TransferRequest
-        do throws(SLSOutput.Unsendable) {
+        do throws(Output.Unsendable) {
             request = try output.request(
                 for: lease.packet,
                 blocks,
@@ -115,7 +115,7 @@ extension DestinationSender {
     private func unsendable(
         _ lease: Lease,
         of outlet: DeliveryOutlet,
-        _ error: SLSOutput.Unsendable
+        _ error: Output.Unsendable
     ) {
         if error.isDamage, lease.packet.recent != nil {
             // What is on the disk may be right; if not, the queue finds that out.

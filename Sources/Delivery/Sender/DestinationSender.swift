@@ -6,6 +6,9 @@ import System
 /// sent in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken
 /// apart, discarded or given back as the answer says (`+Answers`).
 final class DestinationSender {
+    /// Makes requests of packets, and judgements of their outcomes.
+    typealias Output = SLSOutput
+
     /// The parts of the gateway that a destination works with.
     struct Dependencies: Sendable {
         let source: any PacketSource
@@ -15,7 +18,8 @@ final class DestinationSender {
         let clockOffsets = ClockOffsets()
     }
 
-    private(set) var output: SLSOutput
+    /// All that depends on the kind of the destination.
+    private(set) var output: Output
     let agendaEntry: AgendaEntry
     let outlets: OutletRegistry
     let gates: GateKeeper
@@ -33,7 +37,7 @@ final class DestinationSender {
     private(set) var isHeld = false
 
     init(
-        _ output: SLSOutput,
+        _ output: Output,
         _ shared: DeliveryThreadState,
         _ status: Locked<DestinationStatus>,
         _ dependencies: Dependencies
@@ -112,7 +116,7 @@ final class DestinationSender {
 
     /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates
     /// does not count any more, because it was said about something else.
-    func reconfigure(_ new: SLSOutput, _ now: Moment) {
+    func reconfigure(_ new: Output, _ now: Moment) {
         let old = settings
         output = new
         generation += 1
