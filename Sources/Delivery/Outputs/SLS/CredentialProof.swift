@@ -30,7 +30,7 @@ extension CredentialProof {
         at endpoint: Endpoint,
         isRealLogstore: Bool = true
     ) {
-        verdict = Self.verdict(judgement, isRealLogstore)
+        verdict = Judge.verdict(judgement, isRealLogstore)
         destination = settings.name
         self.endpoint = endpoint.description
         status = judgement.status
@@ -39,22 +39,5 @@ extension CredentialProof {
         requestID = judgement.requestID
         remedy = judgement.remedy
         result = judgement.result
-    }
-
-    /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
-    private static func verdict(_ judgement: Judgement, _ isRealLogstore: Bool) -> Verdict {
-        switch judgement.kind {
-        // A credential that may not write to a logstore that does not exist may write to the others, or to none.
-        case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
-            .undecided
-        case .unauthorized: .refused
-        case .content, .sequence, .suspended: .accepted
-        // A 403 with an unknown code counts as a quota, and may mean anything.
-        case .quota: judgement.code.flatMap(ErrorCode.known) == nil ? .undecided : .accepted
-        case .notFound:
-            judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided
-        case .other: judgement.action == .acknowledge ? .accepted : .undecided
-        case .network, .notSLS, .server, .clock, .request, .queue: .undecided
-        }
     }
 }
