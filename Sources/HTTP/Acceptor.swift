@@ -12,9 +12,9 @@ struct Acceptor {
 
     /// The listener is not watched, because no connection could be accepted.
     var isPaused = false
-    var lastPauseNote: Moment?
+    var lastPauseWarning: Moment?
     /// Connections that are being refused; no other limit counts them.
-    var turnedAwayCount = 0
+    var refusedCount = 0
 
     init(
         listener: Listener,

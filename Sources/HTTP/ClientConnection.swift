@@ -7,7 +7,7 @@ import System
 final class ClientConnection {
     enum Phase {
         /// Waits for the proxy's PROXY header.
-        case introducing
+        case proxyHeader
         /// The TLS handshake.
         case handshaking
         /// Between requests.
@@ -32,7 +32,7 @@ final class ClientConnection {
     let token: PollToken
     private(set) var client: ClientIdentity
     /// The connection only gets an answer that refuses it. No limit counts it.
-    let isTurnedAway: Bool
+    let isRefused: Bool
 
     var phase: Phase
     var timer = ConnectionTimer()
@@ -54,22 +54,22 @@ final class ClientConnection {
         token: PollToken,
         client: ClientIdentity,
         awaitsProxyHeader: Bool,
-        isTurnedAway: Bool
+        isRefused: Bool
     ) {
-        phase = awaitsProxyHeader ? .introducing : socket.isSecure ? .handshaking : .idle
+        phase = awaitsProxyHeader ? .proxyHeader : socket.isSecure ? .handshaking : .idle
         self.socket = socket
         self.token = token
         self.client = client
-        self.isTurnedAway = isTurnedAway
+        self.isRefused = isRefused
     }
 
     /// Ends the first phase of a connection through a proxy.
-    func introduce(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
+    func applyProxyHeader(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
         phase = socket.isSecure ? .handshaking : .idle
-        client.introduce(header, neighbourhood: neighbourhood)
+        client.applyProxyHeader(header, neighbourhood: neighbourhood)
     }
 
-    func identify(_ certificate: ClientCertificate) { client.identify(certificate) }
+    func applyCertificate(_ certificate: ClientCertificate) { client.applyCertificate(certificate) }
 
     /// A new connection with the same client certificate might be refused by now.
     var isStale: Bool { socket.isOutdated || client.isExpired }
@@ -84,8 +84,8 @@ final class ClientConnection {
         if case .handshaking = phase { true } else { false }
     }
 
-    var isIntroducing: Bool {
-        if case .introducing = phase { true } else { false }
+    var awaitsProxyHeader: Bool {
+        if case .proxyHeader = phase { true } else { false }
     }
 
     var isIdle: Bool {

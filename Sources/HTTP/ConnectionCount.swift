@@ -6,9 +6,9 @@ import System
 /// limits, which covers several servers. It then never has more than the common one, whose verdict decides.
 final class ConnectionCount: Sendable {
     enum Verdict {
-        case welcome
+        case admitted
         case full
-        case tooManyFromThere
+        case addressFull
     }
 
     private let limit: Int
@@ -31,25 +31,25 @@ final class ConnectionCount: Sendable {
     var count: Int { total.load(ordering: .relaxed) }
 
     /// A nil neighbourhood is a proxy, which stands for many clients and counts only in total.
-    func enter(from neighbourhood: Neighbourhood?) -> Verdict {
-        if let verdict = common?.enter(from: neighbourhood), verdict != .welcome { return verdict }
+    func add(from neighbourhood: Neighbourhood?) -> Verdict {
+        if let verdict = common?.add(from: neighbourhood), verdict != .admitted { return verdict }
         return state.withLock { state in
             guard state.total < limit else { return .full }
             if let neighbourhood {
                 let neighbours = state.neighbourhoods[neighbourhood, default: 0]
-                guard neighbours < limitPerNeighbourhood else { return .tooManyFromThere }
+                guard neighbours < limitPerNeighbourhood else { return .addressFull }
                 state.neighbourhoods[neighbourhood] = neighbours + 1
             }
             state.total += 1
             total.store(state.total, ordering: .relaxed)
-            return .welcome
+            return .admitted
         }
     }
 
     /// Adds an address to a connection that entered without one. Returns false when the address is at its limit; the
     /// connection then still counts in total.
-    func settle(at neighbourhood: Neighbourhood) -> Bool {
-        guard common?.settle(at: neighbourhood) ?? true else { return false }
+    func assign(to neighbourhood: Neighbourhood) -> Bool {
+        guard common?.assign(to: neighbourhood) ?? true else { return false }
         return state.withLock { state in
             let neighbours = state.neighbourhoods[neighbourhood, default: 0]
             guard neighbours < limitPerNeighbourhood else { return false }
@@ -58,7 +58,7 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    func leave(from neighbourhood: Neighbourhood?) {
+    func remove(from neighbourhood: Neighbourhood?) {
         state.withLock { state in
             if let neighbourhood {
                 let neighbours = state.neighbourhoods[neighbourhood, default: 1]
@@ -69,6 +69,6 @@ final class ConnectionCount: Sendable {
             total.store(state.total, ordering: .relaxed)
         }
         // The common count is reduced last: then this count has room for every connection that the common one admits.
-        common?.leave(from: neighbourhood)
+        common?.remove(from: neighbourhood)
     }
 }

@@ -17,14 +17,14 @@ struct ClientIdentity {
 
     /// Takes the client's address from the PROXY header. A header without an address is the proxy's own, such as a
     /// health check, and its sender may not forward for others.
-    mutating func introduce(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
+    mutating func applyProxyHeader(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
         self.neighbourhood = neighbourhood
         guard let client = header.client else { return peer.mayForward = false }
         peer = PeerAddress(client.address, port: client.port)
     }
 
     /// Takes the client's names from its certificate, until that expires.
-    mutating func identify(_ certificate: ClientCertificate) {
+    mutating func applyCertificate(_ certificate: ClientCertificate) {
         peer.clientNames = certificate.names
         certificateExpires = certificate.expires
     }
@@ -39,7 +39,7 @@ struct SocketReadiness {
     /// FIN has come, possibly with bytes before it.
     var isFinished = false
     /// The client has begun its handshake.
-    var isHeard = false
+    var hasFirstBytes = false
 }
 
 /// The request that is being read or answered.

@@ -55,34 +55,34 @@ extension HTTPServer {
 }
 
 /// One loop's counters. Any thread reads them; only the loop writes them, except the shared ones.
-final class LoopTally: Sendable {
-    let accepted = Tally()
-    let refusedFull = Tally()
-    let refusedPerAddress = Tally()
-    let refusedNoProxy = Tally()
-    let refusedProxyHeader = Tally()
-    let proxyHeaders = Tally()
-    let broken = Tally()
-    let acceptPauses = Tally()
-    let answers1xx = Tally()
-    let answers2xx = Tally()
-    let answers3xx = Tally()
-    let answers4xx = Tally()
-    let answers5xx = Tally()
-    let malformed = Tally()
-    let tooLarge = Tally()
-    let refusedInFlight = SharedTally()
-    let refusedHeads = Tally()
-    let refusedAnswers = SharedTally()
-    let tlsHandshakes = Tally()
-    let tlsResumptions = Tally()
-    let tlsFailures = Tally()
-    let headTimeouts = Tally()
-    let bodyTimeouts = Tally()
-    let writeTimeouts = Tally()
-    let idleTimeouts = Tally()
-    let bytesIn = Tally()
-    let bytesOut = Tally()
+final class LoopCounters: Sendable {
+    let accepted = SingleWriterCounter()
+    let refusedFull = SingleWriterCounter()
+    let refusedPerAddress = SingleWriterCounter()
+    let refusedNoProxy = SingleWriterCounter()
+    let refusedProxyHeader = SingleWriterCounter()
+    let proxyHeaders = SingleWriterCounter()
+    let broken = SingleWriterCounter()
+    let acceptPauses = SingleWriterCounter()
+    let answers1xx = SingleWriterCounter()
+    let answers2xx = SingleWriterCounter()
+    let answers3xx = SingleWriterCounter()
+    let answers4xx = SingleWriterCounter()
+    let answers5xx = SingleWriterCounter()
+    let malformed = SingleWriterCounter()
+    let tooLarge = SingleWriterCounter()
+    let refusedInFlight = SharedCounter()
+    let refusedHeads = SingleWriterCounter()
+    let refusedAnswers = SharedCounter()
+    let tlsHandshakes = SingleWriterCounter()
+    let tlsResumptions = SingleWriterCounter()
+    let tlsFailures = SingleWriterCounter()
+    let headTimeouts = SingleWriterCounter()
+    let bodyTimeouts = SingleWriterCounter()
+    let writeTimeouts = SingleWriterCounter()
+    let idleTimeouts = SingleWriterCounter()
+    let bytesIn = SingleWriterCounter()
+    let bytesOut = SingleWriterCounter()
 
     func countAnswer(status: Int) {
         switch status / 100 {
@@ -126,7 +126,7 @@ final class LoopTally: Sendable {
 }
 
 /// A counter that several threads write.
-struct SharedTally: ~Copyable, Sendable {
+struct SharedCounter: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
     var now: Int { value.load(ordering: .relaxed) }
@@ -135,7 +135,7 @@ struct SharedTally: ~Copyable, Sendable {
 }
 
 /// A counter with one writer: adding needs no locked instruction.
-struct Tally: ~Copyable, Sendable {
+struct SingleWriterCounter: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
     var now: Int { value.load(ordering: .relaxed) }

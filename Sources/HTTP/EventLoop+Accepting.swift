@@ -6,7 +6,7 @@ extension EventLoop {
     /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
     /// The limit of connections that are refused with an answer at the same time, so that the client can read it.
-    private static let turnedAwayMax = 256
+    private static let refusedAtOnceMax = 256
     private static let acceptPause = Duration.milliseconds(100)
 
     func watchListener() throws(SystemError) {
@@ -17,13 +17,13 @@ extension EventLoop {
         )
     }
 
-    func acceptWaiting(upTo count: Int = acceptsPerRound) {
+    func acceptPending(upTo count: Int = acceptsPerRound) {
         guard let listener = acceptor.listener, !acceptor.isPaused else { return }
         for _ in 0..<count {
             do throws(SystemError) {
                 switch listener.accept() {
-                case .connection(let socket, let peer): try welcome(socket, from: peer)
-                case .nobody: return
+                case .connection(let socket, let peer): try admitConnection(socket, from: peer)
+                case .noneWaiting: return
                 case .exhausted(let error): throw error
                 }
             } catch {
@@ -47,11 +47,11 @@ extension EventLoop {
     // descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         acceptor.isPaused = true
-        tally.acceptPauses.add()
+        counters.acceptPauses.add()
         port.poller.forget(listener.descriptor)
         wheel.arm(ConnectionTable.listener, at: now + Self.acceptPause)
-        if acceptor.lastPauseNote.map({ now - $0 > .seconds(10) }) ?? true {
-            acceptor.lastPauseNote = now
+        if acceptor.lastPauseWarning.map({ now - $0 > .seconds(10) }) ?? true {
+            acceptor.lastPauseWarning = now
             acceptor.journal.warning(
                 "no connection can be accepted at the moment",
                 [
@@ -62,17 +62,17 @@ extension EventLoop {
         }
     }
 
-    private func welcome(
+    private func admitConnection(
         _ socket: consuming Socket,
         from address: SocketAddress
     ) throws(SystemError) {
         let rules = acceptor.proxies?.rules
         let isProxy = rules?.trusts(address.ip) ?? false
         guard isProxy || rules?.speaksProxy != true else {
-            tally.refusedNoProxy.add()
+            counters.refusedNoProxy.add()
             let reason = "it does not come from a trusted proxy"
             acceptor.notices.refusedProxy(from: address.host, because: reason, at: now)
-            return try turnAway(
+            return try refuseConnection(
                 socket,
                 from: address,
                 "this port accepts connections from trusted proxies only"
@@ -80,59 +80,67 @@ extension EventLoop {
         }
         // All clients of a proxy share its address.
         let place = isProxy ? nil : address.neighbourhood
-        switch port.census.enter(from: place) {
-        case .welcome:
+        switch port.connectionCount.add(from: place) {
+        case .admitted:
             if let tls = acceptor.tls, !socket.secure(with: tls) {
-                port.census.leave(from: place)
+                port.connectionCount.remove(from: place)
                 throw SystemError(call: "SSL_new", code: ENOMEM)
             }
-            tally.accepted.add()
-            let connection = try seat(
+            counters.accepted.add()
+            let connection = try register(
                 socket,
                 from: address,
                 at: place,
                 awaitsProxyHeader: rules?.speaksProxy == true
             )
             if connection.isHandshaking {
-                settleTimer(connection)
-                continueLater(connection)
+                updateTimer(connection)
+                scheduleTurn(connection)
             } else {
-                takeTurn(connection)
+                runTurn(connection)
             }
         case .full:
-            tally.refusedFull.add()
+            counters.refusedFull.add()
             acceptor.notices.refusedFull(at: now)
-            try turnAway(socket, from: address, "the gateway has reached its limit of connections")
-        case .tooManyFromThere:
-            tally.refusedPerAddress.add()
+            try refuseConnection(
+                socket,
+                from: address,
+                "the gateway has reached its limit of connections"
+            )
+        case .addressFull:
+            counters.refusedPerAddress.add()
             acceptor.notices.refusedPerAddress(from: address.host, at: now)
-            try turnAway(socket, from: address, "your address has reached its limit of connections")
+            try refuseConnection(
+                socket,
+                from: address,
+                "your address has reached its limit of connections"
+            )
         }
     }
 
-    private func turnAway(
+    private func refuseConnection(
         _ socket: consuming Socket,
         from address: SocketAddress,
         _ reason: String
     ) throws(SystemError) {
         // A handshake only to send a refusal would cost more than the request.
-        guard acceptor.turnedAwayCount < Self.turnedAwayMax, acceptor.tls == nil else { return }
-        acceptor.turnedAwayCount += 1
-        let connection = try seat(socket, from: address, at: nil, isTurnedAway: true)
+        guard acceptor.refusedCount < Self.refusedAtOnceMax, acceptor.tls == nil else { return }
+        acceptor.refusedCount += 1
+        let connection = try register(socket, from: address, at: nil, isRefused: true)
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
         write(handler.answer(to: problem, head: nil, nil), to: connection)
         connection.phase = .finishing
-        takeTurn(connection)
+        runTurn(connection)
     }
 
-    /// Gives the connection a slot and watches it.
-    private func seat(
+    /// Gives the connection a slot in the table and adds it to epoll.
+    private func register(
         _ socket: consuming Socket,
         from address: SocketAddress,
         at place: Neighbourhood?,
         awaitsProxyHeader: Bool = false,
-        isTurnedAway: Bool = false
+        isRefused: Bool = false
     ) throws(SystemError) -> ClientConnection {
         let token = connections.reserve()
         let descriptor = socket.number
@@ -144,7 +152,7 @@ extension EventLoop {
                 neighbourhood: place
             ),
             awaitsProxyHeader: awaitsProxyHeader,
-            isTurnedAway: isTurnedAway
+            isRefused: isRefused
         )
         connections.insert(connection)
         do throws(SystemError) {
@@ -165,12 +173,12 @@ extension EventLoop {
         connection.phase = .closed
         connection.request.abandonment?.set()
         connection.input.discard(to: &pool)
-        giveBackHeld(connection)
+        releaseHoldings(connection)
         wheel.disarm(Int(connection.token.slot))
-        if connection.isTurnedAway {
-            acceptor.turnedAwayCount -= 1
+        if connection.isRefused {
+            acceptor.refusedCount -= 1
         } else {
-            port.census.leave(from: connection.client.neighbourhood)
+            port.connectionCount.remove(from: connection.client.neighbourhood)
         }
         if connection.unsent.isCut || connection.isStreaming || connection.hasOutput {
             connection.socket.breakOff()
@@ -181,11 +189,11 @@ extension EventLoop {
         connection.stream = nil
     }
 
-    /// True if the client can break the connection without losing anything.
-    func isLeaving(_ connection: ClientConnection) -> Bool {
+    /// True if no request or answer is lost when the client closes the connection now.
+    func canCloseWithoutLoss(_ connection: ClientConnection) -> Bool {
         switch connection.phase {
         // Clients end an endless stream by closing the connection.
-        case .introducing, .idle, .streaming, .lingering, .closed: true
+        case .proxyHeader, .idle, .streaming, .lingering, .closed: true
         case .finishing: !connection.hasOutput
         case .handshaking, .head, .body, .answering: false
         }

@@ -5,24 +5,24 @@ extension EventLoop {
     /// Answers up to this size mostly fit into the kernel's buffer at once.
     private static let freeAnswerBytes = 64 << 10
 
-    /// Sends answers that a handler gave on this thread to requests of other connections.
-    func giveOwnAnswers() {
+    /// Sends the answers that the handler gave on this thread to earlier requests, of any connection.
+    func sendLocalAnswers() {
         while true {
-            let answers = port.takeOwnAnswers()
+            let answers = port.takeLocalAnswers()
             guard !answers.isEmpty else { return }
-            for (token, response) in answers { give(response, to: token) }
+            for (token, response) in answers { deliver(response, to: token) }
         }
     }
 
-    /// Sends an answer that took its time. It is dropped if the client is gone.
-    func give(_ response: Response, to token: PollToken) {
+    /// Sends an answer that came after its request's turn. Drops it if the client is gone.
+    func deliver(_ response: Response, to token: PollToken) {
         guard let connection = connections[token], connection.isAnswering else {
             response.stream?.close()
             return
         }
         write(response, to: connection)
         guard !connection.isClosed else { return }
-        takeTurn(connection)
+        runTurn(connection)
     }
 
     /// Appends the answer to the turn's output, and decides how the connection continues.
@@ -39,7 +39,7 @@ extension EventLoop {
             || (response.stream != nil && connection.request.asked.minorVersion == 0)
         let writer = ResponseWriter(asked: connection.request.asked, closes: closes)
         writer.write(response, stampedBy: handler, to: &outgoing)
-        tally.countAnswer(status: response.status)
+        counters.countAnswer(status: response.status)
         connection.request = PresentRequest()
         if let share = response.share { connection.holdings.reserved = share }
         connection.timer.mustRearm = true
@@ -67,7 +67,7 @@ extension EventLoop {
         } else {
             problem = .tooManyAnswers
         }
-        tally.refusedAnswers.add()
+        counters.refusedAnswers.add()
         response.stream?.close()
         return handler.answer(
             to: problem,
@@ -78,7 +78,7 @@ extension EventLoop {
 
     /// Answers an unreadable, slow or too large request and ends the connection, because the start of the next request
     /// is unknown.
-    func refuse(_ problem: RequestProblem, _ connection: ClientConnection) {
+    func answerAndClose(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
         let response = handler.answer(
@@ -93,7 +93,7 @@ extension EventLoop {
 // MARK: - Answers whose body a writer gives over time
 
 extension EventLoop {
-    /// Begins after the head. The turn continues with the stream, which may be finished already.
+    /// Starts the stream after the head is written. The turn continues with the stream, which may have ended already.
     func begin(_ stream: StreamedBody, on connection: ClientConnection, keepsAlive: Bool) {
         connection.stream = stream
         connection.keepsAlive = keepsAlive
@@ -104,11 +104,10 @@ extension EventLoop {
     /// The stream's writer added bytes, or ended.
     func continueStream(of token: PollToken) {
         guard let connection = connections[token], connection.isStreaming else { return }
-        takeTurn(connection)
+        runTurn(connection)
     }
 
-    /// Takes all pending bytes once a turn: a writer that is faster than the client must let other connections in. A
-    /// turn gets here only when everything taken before is sent.
+    /// Takes all pending bytes of the stream. A turn gets here only after it has sent all bytes taken before.
     func continueStream(_ connection: ClientConnection) -> Step {
         guard let stream = connection.stream else { return .waits }
         // A stream may outlive the certificate or the rules that admitted its client.
@@ -117,8 +116,8 @@ extension EventLoop {
         connection.stream = nil
         connection.timer.mustRearm = true
         connection.unsent.isCut = end == .cut
-        let goesOn = end == .complete && connection.keepsAlive && stopDeadline == nil
-        connection.phase = goesOn ? .idle : .finishing
+        let stays = end == .complete && connection.keepsAlive && stopDeadline == nil
+        connection.phase = stays ? .idle : .finishing
         stream.close()
         return .advanced
     }

@@ -4,13 +4,13 @@ import System
 /// Charges the memory that a connection holds between its turns. Most hold none, which costs a comparison.
 extension EventLoop {
     /// Returns false if there was no room and the connection was refused or closed.
-    func chargeHeld(_ connection: ClientConnection) -> Bool {
+    func chargeHoldings(_ connection: ClientConnection) -> Bool {
         let head = heldHeadBytes(connection) + heldTLSBytes(connection)
         if head != connection.holdings.head {
             guard adjust(\.head, to: head, of: port.budgets.heads, limits.headBytes, connection)
             else {
-                tally.refusedHeads.add()
-                refuseHead(connection)
+                counters.refusedHeads.add()
+                refuseForLackOfRoom(connection)
                 return false
             }
         }
@@ -19,7 +19,7 @@ extension EventLoop {
         if answer != connection.holdings.answer {
             let (budget, largest) = (port.budgets.answers, limits.largestAnswerBytes)
             guard adjust(\.answer, to: answer, of: budget, largest, connection) else {
-                tally.refusedAnswers.add()
+                counters.refusedAnswers.add()
                 connection.socket.resetWhenClosed()
                 close(connection)
                 return false
@@ -28,7 +28,7 @@ extension EventLoop {
         return true
     }
 
-    func giveBackHeld(_ connection: ClientConnection) {
+    func releaseHoldings(_ connection: ClientConnection) {
         let (holdings, place) = (connection.holdings, connection.client.neighbourhood)
         connection.holdings = Holdings()
         port.budgets.bodies.giveBack(holdings.body + holdings.waiting, of: place)
@@ -72,7 +72,7 @@ extension EventLoop {
         // Small requests that wait behind another; large ones are charged as bodies.
         case .idle, .answering, .streaming:
             connection.holdings.waiting > 0 ? 0 : connection.input.ownBytes
-        case .introducing, .handshaking, .finishing, .lingering, .closed: 0
+        case .proxyHeader, .handshaking, .finishing, .lingering, .closed: 0
         }
     }
 
@@ -93,12 +93,12 @@ extension EventLoop {
         return max(0, connection.unsent.bytes.count - (connection.holdings.reserved?.bytes ?? 0))
     }
 
-    /// A request that has begun gets an answer. Requests that wait behind another learn from the connection's end that
-    /// they were not read.
-    private func refuseHead(_ connection: ClientConnection) {
+    /// Ends a connection whose head or TLS memory finds no room. A request that has begun gets an answer. Pipelined
+    /// requests behind it get none: the connection's end tells the client that they were not read.
+    private func refuseForLackOfRoom(_ connection: ClientConnection) {
         if connection.isHandshaking {
             // No answer is possible yet, and devices reconnect.
-            tally.tlsFailures.add()
+            counters.tlsFailures.add()
             close(connection)
         } else if case .lingering = connection.phase {
             close(connection)
@@ -106,10 +106,10 @@ extension EventLoop {
             connection.input.dropUnread()
             connection.keepsAlive = false
             if connection.isIdle { connection.phase = .finishing }
-            if heldTLSBytes(connection) > 0 { close(connection) } else { settle(connection) }
+            if heldTLSBytes(connection) > 0 { close(connection) } else { endTurn(connection) }
         } else {
-            refuse(.tooManyHeads, connection)
-            takeTurn(connection)
+            answerAndClose(.tooManyHeads, connection)
+            runTurn(connection)
         }
     }
 }

@@ -3,7 +3,7 @@ import System
 
 /// Reads the PROXY header of a connection that comes through a proxy, within the head timeout.
 extension EventLoop {
-    func takeIntroduction(_ connection: ClientConnection) -> Step {
+    func readProxyHeader(_ connection: ClientConnection) -> Step {
         let room = UnsafeMutableRawBufferPointer(
             start: scratch.memory,
             count: ProxyHeader.bytesMax
@@ -12,7 +12,7 @@ extension EventLoop {
         do throws(ProxyHeaderError) {
             let seen = UnsafeRawBufferPointer(rebasing: room[..<count])
             guard let header = try ProxyHeader.parse(seen) else {
-                // The peer has finished, so the header stays incomplete.
+                // The peer has sent FIN, so the header stays incomplete.
                 if connection.readiness.isFinished { close(connection) }
                 return .waits
             }
@@ -20,40 +20,40 @@ extension EventLoop {
             connection.socket.skip(
                 into: UnsafeMutableRawBufferPointer(rebasing: room[..<header.length])
             )
-            tally.bytesIn.add(header.length)
-            tally.proxyHeaders.add()
-            guard introduce(connection, header) else { return .advanced }
+            counters.bytesIn.add(header.length)
+            counters.proxyHeaders.add()
+            guard applyProxyHeader(connection, header) else { return .advanced }
         } catch {
             acceptor.notices.refusedProxy(
                 from: connection.client.peer.host,
                 because: error.reason,
                 at: now
             )
-            tally.refusedProxyHeader.add()
-            refuseIntroduction(connection, error.reason)
+            counters.refusedProxyHeader.add()
+            refuseAtProxyHeader(connection, error.reason)
             return .advanced
         }
         connection.timer.mustRearm = true
         guard connection.isHandshaking else { return .advanced }
         // Handshakes take turns with those of other connections.
-        continueLater(connection)
+        scheduleTurn(connection)
         return .waits
     }
 
-    /// Each client has its share of the connections, whichever proxy it uses. A client that is a trusted proxy itself
-    /// stands for many.
-    private func introduce(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
+    /// Counts the connection for its client's address, whichever proxy it came through. A client that is a trusted proxy
+    /// itself stands for many clients, so no address is counted. Returns false if the address is at its limit.
+    private func applyProxyHeader(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
         let client = header.client?.address
         let place = client.flatMap {
             acceptor.proxies?.rules.trusts($0) == true ? nil : $0.neighbourhood
         }
-        guard let place, !port.census.settle(at: place) else {
-            connection.introduce(header, neighbourhood: place)
+        guard let place, !port.connectionCount.assign(to: place) else {
+            connection.applyProxyHeader(header, neighbourhood: place)
             return true
         }
-        tally.refusedPerAddress.add()
+        counters.refusedPerAddress.add()
         acceptor.notices.refusedPerAddress(from: client?.description ?? "", at: now)
-        refuseIntroduction(connection, "your address has reached its limit of connections")
+        refuseAtProxyHeader(connection, "your address has reached its limit of connections")
         return false
     }
 
@@ -75,10 +75,10 @@ extension EventLoop {
     }
 
     /// 503 makes clients keep their logs until the operator has fixed the proxy. Over TLS no answer is possible yet.
-    private func refuseIntroduction(_ connection: ClientConnection, _ reason: String) {
-        guard !connection.socket.isSecure else { return leave(connection) }
+    private func refuseAtProxyHeader(_ connection: ClientConnection, _ reason: String) {
+        guard !connection.socket.isSecure else { return endWithoutAnswer(connection) }
         connection.phase = .idle
-        refuse(RequestProblem(status: 503, reason: reason), connection)
+        answerAndClose(RequestProblem(status: 503, reason: reason), connection)
     }
 }
 
@@ -89,69 +89,69 @@ extension EventLoop {
     /// delay the answers of existing ones.
     static let handshakesPerRound = 8
 
-    func shakeHands(_ connection: ClientConnection) -> Step {
+    func continueHandshake(_ connection: ClientConnection) -> Step {
         // OpenSSL allocates its buffers at the first call, and a silent client needs none.
-        guard connection.readiness.isHeard || hears(connection) else { return .waits }
+        guard connection.readiness.hasFirstBytes || checkFirstBytes(connection) else {
+            return .waits
+        }
         do throws(HandshakeError) {
             guard try connection.socket.handshake() else { return .waits }
         } catch {
-            tally.tlsFailures.add()
+            counters.tlsFailures.add()
             acceptor.journal.debug(
                 "a TLS handshake failed",
                 ["peer": connection.client.peer.host, "reason": error.reason]
             )
-            if error.kind != .left {
+            if error.kind != .closed {
                 acceptor.notices.handshakeFailed(
                     from: connection.client.peer.host,
                     because: error.reason,
                     at: now
                 )
             }
-            if error.kind == .spokePlainly { answerPlainly(connection) }
-            leave(connection)
+            if error.kind == .plainHTTP { answerInPlainHTTP(connection) }
+            endWithoutAnswer(connection)
             return .advanced
         }
-        tally.tlsHandshakes.add()
-        if connection.socket.isResumed { tally.tlsResumptions.add() }
+        counters.tlsHandshakes.add()
+        if connection.socket.isResumed { counters.tlsResumptions.add() }
         if let certificate = connection.socket.clientCertificate {
-            connection.identify(certificate)
+            connection.applyCertificate(certificate)
         }
         connection.phase = .idle
         connection.timer.mustRearm = true
         return .advanced
     }
 
-    /// True once the first bytes or the end have come.
-    private func hears(_ connection: ClientConnection) -> Bool {
+    /// True once the client has sent its first bytes, or has closed.
+    private func checkFirstBytes(_ connection: ClientConnection) -> Bool {
         let first = UnsafeMutableRawBufferPointer(start: scratch.memory, count: 1)
         if case .wouldBlock? = try? connection.socket.peek(into: first) { return false }
-        connection.readiness.isHeard = true
+        connection.readiness.hasFirstBytes = true
         return true
     }
 
     /// Ends the connection without an answer. The client may have sent more, and a reset would destroy the TLS alert on
     /// its way.
-    func leave(_ connection: ClientConnection) {
+    func endWithoutAnswer(_ connection: ClientConnection) {
         dropBody(connection)
-        connection.socket.finishWriting()
-        connection.phase = .lingering
-        connection.lingering.began = now
+        beginLingering(connection)
     }
 
     /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
-    private func answerPlainly(_ connection: ClientConnection) {
-        tally.malformed.add()
-        let response = handler.answer(to: .spokePlainly, head: nil, nil)
+    private func answerInPlainHTTP(_ connection: ClientConnection) {
+        counters.malformed.add()
+        let response = handler.answer(to: .plainHTTP, head: nil, nil)
         var bytes: [UInt8] = []
         ResponseWriter(closes: true).write(response, stampedBy: handler, to: &bytes)
-        tally.countAnswer(status: response.status)
-        tally.bytesOut.add(bytes.count)
+        counters.countAnswer(status: response.status)
+        counters.bytesOut.add(bytes.count)
         bytes.withUnsafeBytes { connection.socket.sendPlainly($0) }
     }
 }
 
 extension RequestProblem {
-    fileprivate static let spokePlainly = malformed(
+    fileprivate static let plainHTTP = malformed(
         "this port speaks TLS, but the client sent plain HTTP; use https"
     )
     /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.

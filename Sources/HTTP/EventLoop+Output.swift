@@ -29,13 +29,13 @@ extension EventLoop {
             } else {
                 let sent = try send(outgoing, from: 0, on: connection)
                 let isAll = sent == outgoing.count
-                if !isAll { keep(from: sent, on: connection) }
+                if !isAll { keepUnsent(from: sent, on: connection) }
                 clearOutgoing()
                 guard isAll else { return false }
             }
         } catch {
             // Clients end an endless stream by closing the connection.
-            if !connection.isStreaming { tally.broken.add() }
+            if !connection.isStreaming { counters.broken.add() }
             close(connection)
             return false
         }
@@ -65,8 +65,8 @@ extension EventLoop {
             case .done(let count):
                 sent += count
                 connection.timer.mustRearm = true
-                connection.unsent.pace?.give(count)
-                tally.bytesOut.add(count)
+                connection.unsent.pace?.addSent(count)
+                counters.bytesOut.add(count)
             }
         }
         return sent
@@ -74,7 +74,7 @@ extension EventLoop {
 
     /// Moves the rest into memory of the connection, sized to fit: the loop's array may have far more capacity than the
     /// rest of an answer needs.
-    private func keep(from sent: Int, on connection: ClientConnection) {
+    private func keepUnsent(from sent: Int, on connection: ClientConnection) {
         let count = outgoing.count - sent
         if sent == 0, count > outgoing.capacity / 2 {
             connection.unsent.bytes = outgoing

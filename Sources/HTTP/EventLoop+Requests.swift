@@ -22,8 +22,8 @@ extension EventLoop {
             )
             admit(parsed, on: connection)
         } catch {
-            tally.malformed.add()
-            refuse(error, connection)
+            counters.malformed.add()
+            answerAndClose(error, connection)
         }
         return .advanced
     }
@@ -49,36 +49,36 @@ extension EventLoop {
         guard !connection.isStale else {
             connection.keepsAlive = false
             let response = handler.answer(to: .staleClient, head: parsed.head, nil)
-            return refuse(parsed, with: response, connection)
+            return refuseBeforeBody(parsed, with: response, connection)
         }
         switch handler.admit(parsed.head) {
-        case .refuse(let response): refuse(parsed, with: response, connection)
+        case .refuse(let response): refuseBeforeBody(parsed, with: response, connection)
         case .accept(let bodyBytesMax, let isSecret, let admitted):
-            if let problem = judge(parsed, bodyBytesMax, connection) {
+            if let problem = checkDeclaredLength(parsed, bodyBytesMax, connection) {
                 let response = handler.answer(to: problem, head: parsed.head, admitted)
-                refuse(parsed, with: response, connection)
+                refuseBeforeBody(parsed, with: response, connection)
                 return
             }
             connection.request.admitted = admitted
             connection.input.beginBody(isSecret: isSecret)
             begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
-            // RFC 9110 section 10.1.1: not needed when part of the body is here already.
+            // RFC 9110 section 10.1.1: not needed when part of the body has arrived.
             if parsed.expectsContinue, parsed.framing != .none, connection.input.unread.isEmpty {
-                outgoing += ResponseWriter.goOn
-                tally.countAnswer(status: 100)
+                outgoing += ResponseWriter.continueResponse
+                counters.countAnswer(status: 100)
             }
         }
     }
 
     /// Checks a declared length before the first byte of the body is read.
-    private func judge(
+    private func checkDeclaredLength(
         _ parsed: ParsedHead,
         _ bodyBytesMax: Int,
         _ connection: ClientConnection
     ) -> RequestProblem? {
         guard case .length(let count) = parsed.framing, count > 0 else { return nil }
         guard count <= bodyBytesMax else {
-            tally.tooLarge.add()
+            counters.tooLarge.add()
             return .tooLarge(bodyBytesMax)
         }
         guard
@@ -88,15 +88,15 @@ extension EventLoop {
                 largest: bodyBytesMax
             )
         else {
-            tally.refusedInFlight.add()
+            counters.refusedInFlight.add()
             return .tooMuchInFlight
         }
         return nil
     }
 
-    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection survives. A
+    /// Answers a request without reading its body for the handler. A small body is read and dropped, so that the connection survives. A
     /// client that waits for "100 Continue" may or may not send its body, so its connection must close.
-    private func refuse(
+    private func refuseBeforeBody(
         _ parsed: ParsedHead,
         with response: Response,
         _ connection: ClientConnection
@@ -140,10 +140,10 @@ extension EventLoop {
                 connection.phase = .idle
             } else {
                 try charge(connection, for: body, bytes: connection.input.body.count)
-                handOver(connection)
+                callHandler(connection)
             }
         } catch {
-            refuse(error, body, connection)
+            failBody(error, body, connection)
         }
         return .advanced
     }
@@ -178,26 +178,27 @@ extension EventLoop {
         connection.holdings.body = bytes
     }
 
-    private func refuse(
+    /// Ends the connection after a problem in the body, with an answer if the request has none yet.
+    private func failBody(
         _ problem: RequestProblem,
         _ body: BodyReader,
         _ connection: ClientConnection
     ) {
-        // The body's request is answered already.
+        // A dropped body's request is answered already.
         guard !body.isDropped else {
             connection.phase = .finishing
             return
         }
         switch problem.status {
-        case 413: tally.tooLarge.add()
-        case 503: tally.refusedInFlight.add()
-        default: tally.malformed.add()
+        case 413: counters.tooLarge.add()
+        case 503: counters.refusedInFlight.add()
+        default: counters.malformed.add()
         }
-        refuse(problem, connection)
+        answerAndClose(problem, connection)
     }
 
-    /// Hands the complete request to the handler.
-    private func handOver(_ connection: ClientConnection) {
+    /// Gives the complete request to the handler, or a large one to the worker threads.
+    private func callHandler(_ connection: ClientConnection) {
         guard let head = connection.request.head else { return }
         connection.phase = .answering
         let token = connection.token
@@ -229,7 +230,7 @@ extension EventLoop {
                 connection.client.neighbourhood,
                 Responder(pending)
             )
-            handOver(request, to: largeRequests, pending, connection)
+            enqueue(request, on: largeRequests, pending, connection)
         } else {
             handler.handle(
                 head,
@@ -239,13 +240,13 @@ extension EventLoop {
             )
             connection.input.endBody()
         }
-        if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }
+        if let response = port.takeLocalAnswer(for: token) { write(response, to: connection) }
     }
 
     /// A waiting large request keeps its head and its block, so both are charged.
-    private func handOver(
+    private func enqueue(
         _ request: LargeRequest,
-        to largeRequests: LargeRequests,
+        on largeRequests: LargeRequests,
         _ pending: PendingAnswer,
         _ connection: ClientConnection
     ) {

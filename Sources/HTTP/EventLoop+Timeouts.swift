@@ -3,7 +3,7 @@ import System
 
 extension EventLoop {
     /// Sets the timer for the connection's phase; there is none while a handler has the request.
-    func settleTimer(_ connection: ClientConnection) {
+    func updateTimer(_ connection: ClientConnection) {
         let timer = wantedTimer(connection)
         guard timer != connection.timer.kind || connection.timer.mustRearm else { return }
         connection.timer.kind = timer
@@ -15,7 +15,8 @@ extension EventLoop {
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
         // The deadline counts from the time when the answer began to wait; bytes that the client takes do not move it.
-        case .write: wheel.arm(slot, at: connection.unsent.pace?.nextLook ?? now + limits.writeTime)
+        case .write:
+            wheel.arm(slot, at: connection.unsent.pace?.nextCheck ?? now + limits.writeTime)
         case .linger:
             let last = connection.lingering.began + limits.lingerTimeMax
             wheel.arm(slot, at: min(now + limits.lingerTime, last))
@@ -37,7 +38,7 @@ extension EventLoop {
         if connection.hasOutput { return .write }
         return switch connection.phase {
         case .idle: .idle
-        case .introducing, .handshaking, .head: .head
+        case .proxyHeader, .handshaking, .head: .head
         case .body: .body
         case .answering, .streaming, .closed: .none
         case .finishing: .write
@@ -54,34 +55,34 @@ extension EventLoop {
         switch timer {
         case .none, .linger: close(connection)
         case .idle:
-            tally.idleTimeouts.add()
+            counters.idleTimeouts.add()
             close(connection)
         case .write:
-            if readsOn(connection) { return settleTimer(connection) }
-            tally.writeTimeouts.add()
+            if takesAnswerFastEnough(connection) { return updateTimer(connection) }
+            counters.writeTimeouts.add()
             // A reset also frees the bytes that the kernel holds.
             connection.socket.resetWhenClosed()
             close(connection)
-        case .head where connection.isIntroducing:
-            tally.headTimeouts.add()
-            tally.refusedProxyHeader.add()
+        case .head where connection.awaitsProxyHeader:
+            counters.headTimeouts.add()
+            counters.refusedProxyHeader.add()
             close(connection)
         case .head where connection.isHandshaking:
-            tally.headTimeouts.add()
-            tally.tlsFailures.add()
+            counters.headTimeouts.add()
+            counters.tlsFailures.add()
             close(connection)
         case .head:
-            tally.headTimeouts.add()
-            refuse(.headTooSlow, connection)
-            takeTurn(connection)
+            counters.headTimeouts.add()
+            answerAndClose(.headTooSlow, connection)
+            runTurn(connection)
         case .body:
-            tally.bodyTimeouts.add()
+            counters.bodyTimeouts.add()
             bodyTooSlow(connection)
         }
     }
 
     /// True if the client takes its answer fast enough.
-    private func readsOn(_ connection: ClientConnection) -> Bool {
+    private func takesAnswerFastEnough(_ connection: ClientConnection) -> Bool {
         guard var pace = connection.unsent.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
         let isKept = pace.isKept(at: now, kernelBytes: left, limits)
@@ -91,13 +92,13 @@ extension EventLoop {
 
     private func bodyTooSlow(_ connection: ClientConnection) {
         if connection.request.body?.isDropped == false {
-            refuse(.bodyTooSlow, connection)
+            answerAndClose(.bodyTooSlow, connection)
         } else {
             // The request was already answered.
             connection.request.body = nil
             connection.phase = .finishing
         }
-        takeTurn(connection)
+        runTurn(connection)
     }
 }
 

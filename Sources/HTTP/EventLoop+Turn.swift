@@ -4,7 +4,7 @@ import System
 
 /// A connection's turn: it reads, interprets and answers as far as it can without waiting.
 extension EventLoop {
-    /// Reads in one turn; a client that sends faster than it is served must let others in.
+    /// Reads in one turn, so that a client that sends without a pause does not delay others.
     private static let readsPerTurn = 16
     /// Requests in one turn; one read may bring thousands.
     private static let requestsPerTurn = 64
@@ -19,7 +19,7 @@ extension EventLoop {
         case waits
     }
 
-    func takeTurn(_ connection: ClientConnection) {
+    func runTurn(_ connection: ClientConnection) {
         port.budgets.bodies.giveBack(
             connection.holdings.waiting,
             of: connection.client.neighbourhood
@@ -39,25 +39,25 @@ extension EventLoop {
                 guard
                     requests >= Self.requestsPerTurn || Moment.now - began >= Self.turnTime
                 else { continue turn }
-                if flush(connection) { continueLater(connection) }
+                if flush(connection) { scheduleTurn(connection) }
                 break turn
             case .waits:
-                guard isAtItsEnd(connection) else { break turn }
+                guard lingerIfFinished(connection) else { break turn }
             case .needsInput:
                 guard flush(connection) else { break turn }
                 guard reads < Self.readsPerTurn else {
-                    continueLater(connection)
+                    scheduleTurn(connection)
                     break turn
                 }
                 reads += 1
                 guard read(connection) else { break turn }
             }
         }
-        settle(connection)
+        endTurn(connection)
     }
 
     /// Schedules another turn after all other ready connections. A connection is listed once.
-    func continueLater(_ connection: ClientConnection) {
+    func scheduleTurn(_ connection: ClientConnection) {
         guard !connection.isUnfinished else { return }
         connection.isUnfinished = true
         unfinished.append(connection.token)
@@ -65,27 +65,33 @@ extension EventLoop {
 
     private func step(_ connection: ClientConnection) -> Step {
         switch connection.phase {
-        case .introducing: takeIntroduction(connection)
-        case .handshaking: shakeHands(connection)
+        case .proxyHeader: readProxyHeader(connection)
+        case .handshaking: continueHandshake(connection)
         case .idle, .head: beginRequest(connection)
         case .body: continueBody(connection)
         case .streaming: continueStream(connection)
-        case .lingering: linger(connection)
+        case .lingering: dropLingeringInput(connection)
         case .answering, .finishing, .closed: .waits
         }
     }
 
-    /// True if the connection wrote its last answer and begins to close.
-    private func isAtItsEnd(_ connection: ClientConnection) -> Bool {
+    /// Begins to linger if the last answer is written. Returns true if it did.
+    private func lingerIfFinished(_ connection: ClientConnection) -> Bool {
         guard flush(connection), case .finishing = connection.phase else { return false }
         if connection.unsent.isCut { connection.socket.breakOff() }
-        connection.socket.finishWriting()
-        connection.phase = .lingering
-        connection.lingering.began = now
+        beginLingering(connection)
         return true
     }
 
-    private func linger(_ connection: ClientConnection) -> Step {
+    /// Sends FIN, and then reads and drops input until the client closes too.
+    func beginLingering(_ connection: ClientConnection) {
+        connection.socket.finishWriting()
+        connection.phase = .lingering
+        connection.lingering.began = now
+    }
+
+    /// Drops the input of a lingering connection, up to the limit.
+    private func dropLingeringInput(_ connection: ClientConnection) -> Step {
         let count = connection.input.unread.count
         connection.input.dropUnread()
         connection.lingering.bytes += count
@@ -125,17 +131,17 @@ extension EventLoop {
                     connection.readiness.mayRead = false
                 }
                 connection.input.end += count
-                tally.bytesIn.add(count)
+                counters.bytesIn.add(count)
                 return true
             }
         } catch {
-            let isNoTLS = error.code == EPROTO && connection.socket.isSecure
-            if isNoTLS || !connection.isIdle { tally.broken.add() }
-            guard isNoTLS else {
+            let isTLSError = error.code == EPROTO && connection.socket.isSecure
+            if isTLSError || !connection.isIdle { counters.broken.add() }
+            guard isTLSError else {
                 close(connection)
                 return false
             }
-            leave(connection)
+            endWithoutAnswer(connection)
             return true
         }
     }
@@ -143,8 +149,8 @@ extension EventLoop {
     // Only called when more input is needed: a client that half-closes after a complete request has its answer by now.
     private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
-        case .head, .body: tally.broken.add()
-        case .introducing, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
+        case .head, .body: counters.broken.add()
+        case .proxyHeader, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
             .closed:
             break
         }
@@ -158,31 +164,31 @@ extension EventLoop {
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
-    /// Ends a turn: the connection keeps only the memory it needs, and its timer fits its phase.
-    func settle(_ connection: ClientConnection) {
+    /// Ends a turn: gives back memory that the connection does not need, charges the rest, and sets its timer.
+    func endTurn(_ connection: ClientConnection) {
         guard !connection.isClosed else {
             clearOutgoing()
             return
         }
         if stopDeadline != nil, !connection.hasOutput,
-            connection.isIdle || connection.isHandshaking || connection.isIntroducing
+            connection.isIdle || connection.isHandshaking || connection.awaitsProxyHeader
         {
             return close(connection)
         }
-        connection.stream?.setLeaving(connection.unsent.count)
-        keepWaitingInput(connection)
+        connection.stream?.setUnsent(connection.unsent.count)
+        chargePipelinedInput(connection)
         // Only a body is known to grow; a head keeps no spare room.
         let wanted =
             connection.request.body == nil ? connection.input.liveCount : wantedCapacity(connection)
-        connection.input.settle(wantedCapacity: wanted, to: &pool)
-        guard chargeHeld(connection) else { return }
-        settleTimer(connection)
+        connection.input.endTurn(wantedCapacity: wanted, to: &pool)
+        guard chargeHoldings(connection) else { return }
+        updateTimer(connection)
     }
 
-    /// Pipelined requests wait in memory for the answer before them, for a client that does not take it, or for the
-    /// next turn. Beyond the size of a head they count as bodies in flight. If they find no room, the connection's end
-    /// tells the client that they were not read. After the last answer nothing is read.
-    private func keepWaitingInput(_ connection: ClientConnection) {
+    /// Charges pipelined requests that wait in memory: for the answer before them, or for the next turn. Beyond the size
+    /// of a head they count as bodies in flight. Without room they are dropped, and the connection's end tells the
+    /// client that they were not read. After the last answer nothing is read.
+    private func chargePipelinedInput(_ connection: ClientConnection) {
         if case .finishing = connection.phase { connection.input.dropUnread() }
         guard
             connection.isBusy

@@ -10,7 +10,7 @@ final class EventLoop {
     let limits: HTTPServer.Limits
     let handler: any RequestHandler
     let largeRequests: LargeRequests?
-    var tally: LoopTally { port.tally }
+    var counters: LoopCounters { port.counters }
 
     var acceptor: Acceptor
     var connections = ConnectionTable()
@@ -20,12 +20,13 @@ final class EventLoop {
     var wheel: TimerWheel
     var now: Moment
     var pool = BufferPool()
-    /// Lent to the connection that has the turn; most requests fit into it and come in one read.
+    /// Input memory lent to the connection whose turn it is. Most requests fit into it and come in one read.
     let scratch = BufferPool.allocate(64 << 10)
     /// Answers of the turn, sent together at its end.
     var outgoing: [UInt8] = []
     /// Connections whose turn ended before their work did, and handshakes. Each is listed once, oldest first.
     var unfinished: [PollToken] = []
+    /// The connections of `unfinished` that have their turn in this round.
     private var resumed: [PollToken] = []
 
     init(
@@ -73,12 +74,12 @@ final class EventLoop {
         while !isDone {
             try port.poller.wait(timeout: timeToSleep, into: &events)
             now = .now
-            for event in events { take(event) }
-            takeTurnsAgain()
+            for event in events { handle(event) }
+            runUnfinished()
             wheel.takeDue(at: now, into: &due)
             for slot in due { expire(slot) }
             due.removeAll(keepingCapacity: true)
-            giveOwnAnswers()
+            sendLocalAnswers()
         }
     }
 
@@ -97,14 +98,14 @@ final class EventLoop {
         }
     }
 
-    private func take(_ event: PollEvent) {
+    private func handle(_ event: PollEvent) {
         switch Int(event.token.slot) {
-        case ConnectionTable.listener: acceptWaiting()
-        case ConnectionTable.wakeUp: takeMail()
+        case ConnectionTable.listener: acceptPending()
+        case ConnectionTable.wakeUp: handleMessages()
         default:
             guard let connection = connections[event.token] else { return }
             if event.readiness.contains(.gone) {
-                if !isLeaving(connection) { tally.broken.add() }
+                if !canCloseWithoutLoss(connection) { counters.broken.add() }
                 close(connection)
                 return
             }
@@ -115,24 +116,25 @@ final class EventLoop {
             if connection.socket.isSecure {
                 (connection.readiness.mayRead, connection.readiness.mayWrite) = (true, true)
             }
-            if connection.isHandshaking { return continueLater(connection) }
-            // The connection has a turn in this round already.
+            if connection.isHandshaking { return scheduleTurn(connection) }
+            // Its next turn in this round is scheduled already.
             guard !connection.isUnfinished else { return }
-            takeTurn(connection)
+            runTurn(connection)
         }
     }
 
-    private func takeMail() {
+    private func handleMessages() {
         for message in port.mailbox.takeAll() {
             switch message {
-            case .answer(let token, let response): give(response, to: token)
+            case .answer(let token, let response): deliver(response, to: token)
             case .more(let token): continueStream(of: token)
             case .stop(let deadline): beginStopping(by: deadline)
             }
         }
     }
 
-    func takeTurnsAgain() {
+    /// Gives each unfinished connection a turn; at most `handshakesPerRound` of them for a handshake.
+    func runUnfinished() {
         guard !unfinished.isEmpty else { return }
         swap(&unfinished, &resumed)
         var handshakes = 0
@@ -146,7 +148,7 @@ final class EventLoop {
                 handshakes += 1
             }
             connection.isUnfinished = false
-            takeTurn(connection)
+            runTurn(connection)
         }
         resumed.removeAll(keepingCapacity: true)
     }
@@ -161,7 +163,7 @@ extension EventLoop {
         guard let listener = acceptor.listener else { return }
         // Clients in the backlog believe that they are connected, and closing the listener would reset them. So they
         // are accepted first.
-        acceptWaiting(upTo: 4096)
+        acceptPending(upTo: 4096)
         port.poller.forget(listener.descriptor)
         listener.stopListening()
         wheel.disarm(ConnectionTable.listener)
@@ -169,12 +171,12 @@ extension EventLoop {
         // A turn reads input that has just arrived; a connection that is idle after it is closed.
         for connection in connections.all {
             guard let stream = connection.stream else {
-                takeTurn(connection)
+                runTurn(connection)
                 continue
             }
             // A stream has no known end, and neither has a slow reader, so it is cut.
             stream.end(.cut)
-            takeTurn(connection)
+            runTurn(connection)
             if connection.hasOutput { close(connection) }
         }
     }

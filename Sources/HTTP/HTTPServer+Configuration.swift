@@ -111,7 +111,7 @@ extension HTTPServer {
     package struct CommonLimits: Sendable {
         let connections: Int
         let budgets: Budgets
-        let census: ConnectionCount
+        let connectionCount: ConnectionCount
 
         package init(_ limits: Limits, _ journal: Journal) {
             connections = HTTPServer.connections(
@@ -120,7 +120,7 @@ extension HTTPServer {
                 journal
             )
             budgets = Budgets(limits)
-            census = ConnectionCount(
+            connectionCount = ConnectionCount(
                 limit: connections,
                 perNeighbourhood: limits.connectionsPerAddress
             )

@@ -11,7 +11,7 @@ package final class HTTPServer: Sendable {
 
     private let ports: [LoopPort]
     private let budgets: Budgets
-    private let census: ConnectionCount
+    private let connectionCount: ConnectionCount
     private let largeRequests: LargeRequests
     private let threads: Locked<Threads>
 
@@ -36,10 +36,10 @@ package final class HTTPServer: Sendable {
                 configuration.journal
             )
         budgets = Budgets(limits, within: common?.budgets)
-        census = ConnectionCount(
+        connectionCount = ConnectionCount(
             limit: limits.connections,
             perNeighbourhood: limits.connectionsPerAddress,
-            within: common?.census
+            within: common?.connectionCount
         )
         let first = try Listener(configuration.listen)
         address = first.address
@@ -57,7 +57,9 @@ package final class HTTPServer: Sendable {
             )
             self.largeRequests = largeRequests
             var ports: [LoopPort] = []
-            for _ in listeners { ports.append(try LoopPort(budgets: budgets, census: census)) }
+            for _ in listeners {
+                ports.append(try LoopPort(budgets: budgets, connectionCount: connectionCount))
+            }
             self.ports = ports
             let name = configuration.name
             let journal = configuration.journal
@@ -132,14 +134,14 @@ package final class HTTPServer: Sendable {
 
     package var counters: Counters {
         var counters = Counters()
-        counters.connectionsOpen = census.count
+        counters.connectionsOpen = connectionCount.count
         counters.heldHeadBytes = budgets.heads.inUse
         counters.inFlightBodyBytes = budgets.bodies.inUse
         counters.unsentAnswerBytes = budgets.answers.inUse
         counters.largeRequests = largeRequests.takenCount
         counters.largeRequestsRefused = largeRequests.refusedCount
         counters.largeRequestsWaiting = largeRequests.waitingCount
-        for port in ports { port.tally.add(to: &counters) }
+        for port in ports { port.counters.add(to: &counters) }
         return counters
     }
 

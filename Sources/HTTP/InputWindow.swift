@@ -111,7 +111,7 @@ struct InputWindow {
     }
 
     /// Ends a turn: keeps needed bytes in an own block and gives back the rest.
-    mutating func settle(wantedCapacity: Int, to pool: inout BufferPool) {
+    mutating func endTurn(wantedCapacity: Int, to pool: inout BufferPool) {
         guard let block else { return }
         if liveCount == 0 {
             if !isLent { pool.giveBack(block) }

@@ -15,24 +15,24 @@ final class LoopPort: Sendable {
     let poller: Poller
     let wakeUp: WakeUp
     let mailbox: Mailbox<Message>
-    let tally = LoopTally()
+    let counters = LoopCounters()
     let budgets: Budgets
-    let census: ConnectionCount
+    let connectionCount: ConnectionCount
 
     /// The thread that runs the loop; 0 before it starts.
     private let thread = Atomic<pthread_t>(0)
     private let isOver = Atomic<Bool>(false)
     /// Answers given on the loop thread itself, which need neither lock nor wake-up. Only that thread touches them:
     /// `answer` compares the thread first, and the loop runs on it.
-    private nonisolated(unsafe) var ownAnswers: [(PollToken, Response)] = []
+    private nonisolated(unsafe) var localAnswers: [(PollToken, Response)] = []
 
-    init(budgets: Budgets, census: ConnectionCount) throws(SystemError) {
+    init(budgets: Budgets, connectionCount: ConnectionCount) throws(SystemError) {
         poller = try Poller()
         let wakeUp = try WakeUp()
         self.wakeUp = wakeUp
         mailbox = Mailbox { wakeUp.signal() }
         self.budgets = budgets
-        self.census = census
+        self.connectionCount = connectionCount
     }
 
     func bindToThisThread() {
@@ -44,7 +44,7 @@ final class LoopPort: Sendable {
     /// Gives the answer to the connection if it still exists. From any thread.
     func answer(_ token: PollToken, _ response: Response) {
         if isOnLoop {
-            ownAnswers.append((token, response))
+            localAnswers.append((token, response))
         } else {
             post(.answer(token, response))
         }
@@ -52,35 +52,35 @@ final class LoopPort: Sendable {
 
     func post(_ message: Message) {
         mailbox.post(message)
-        if isOver.load(ordering: .acquiring) { dropMail() }
+        if isOver.load(ordering: .acquiring) { dropMessages() }
     }
 
     /// Called on the loop thread at its end: it takes no more messages.
     func end() {
-        for (_, response) in takeOwnAnswers() { response.stream?.close() }
+        for (_, response) in takeLocalAnswers() { response.stream?.close() }
         // Another thread may later get this thread's number.
         thread.store(0, ordering: .relaxed)
         isOver.store(true, ordering: .releasing)
-        dropMail()
+        dropMessages()
     }
 
     // Messages from before the loop's end are dropped by the loop, later ones by the thread that posts them.
-    private func dropMail() {
+    private func dropMessages() {
         for case .answer(_, let response) in mailbox.takeAll() { response.stream?.close() }
     }
 
     /// On the loop thread: takes the answers given there since the last call.
-    func takeOwnAnswers() -> [(PollToken, Response)] {
-        guard !ownAnswers.isEmpty else { return [] }
-        let answers = ownAnswers
-        ownAnswers.removeAll(keepingCapacity: true)
+    func takeLocalAnswers() -> [(PollToken, Response)] {
+        guard !localAnswers.isEmpty else { return [] }
+        let answers = localAnswers
+        localAnswers.removeAll(keepingCapacity: true)
         return answers
     }
 
     /// On the loop thread: takes the answer that the handler gave at once to its current request.
-    func takeOwnAnswer(for token: PollToken) -> Response? {
-        guard let last = ownAnswers.last, last.0 == token else { return nil }
-        ownAnswers.removeLast()
+    func takeLocalAnswer(for token: PollToken) -> Response? {
+        guard let last = localAnswers.last, last.0 == token else { return nil }
+        localAnswers.removeLast()
         return last.1
     }
 }

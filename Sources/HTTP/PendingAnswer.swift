@@ -51,7 +51,7 @@ final class PendingAnswer: Sendable {
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
         guard budget.take(count, for: neighbourhood, largest: held + count) else {
-            port.tally.refusedInFlight.add()
+            port.counters.refusedInFlight.add()
             return false
         }
         heldBytes.add(count, ordering: .relaxed)
@@ -61,7 +61,7 @@ final class PendingAnswer: Sendable {
     /// Reserves room for the answer; see `Responder.reserve`.
     func reserve(_ bytes: Int, largest: Int) -> Bool {
         guard port.budgets.answers.take(bytes, for: neighbourhood, largest: largest) else {
-            port.tally.refusedAnswers.add()
+            port.counters.refusedAnswers.add()
             return false
         }
         reservedBytes.add(bytes, ordering: .relaxed)
@@ -70,11 +70,11 @@ final class PendingAnswer: Sendable {
 
     func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        port.answer(connection, settled(response))
+        port.answer(connection, releasingRequest(response))
     }
 
-    /// Gives back the request's memory; the room for the answer stays with the response.
-    private func settled(_ response: Response) -> Response {
+    /// Gives back the request's share of the body budget. The room reserved for the answer moves into the response.
+    private func releasingRequest(_ response: Response) -> Response {
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         port.budgets.bodies.giveBack(held, of: neighbourhood)
         let reserved = reservedBytes.load(ordering: .relaxed)
@@ -94,10 +94,10 @@ final class PendingAnswer: Sendable {
             unsentBytesMax: max(unsentBytesMax, head.body.count)
         )
         guard head.body.withUnsafeBytes({ body.write($0) }) else {
-            port.answer(connection, settled(.noRoomForStream))
+            port.answer(connection, releasingRequest(.noRoomForStream))
             return nil
         }
-        var head = settled(head)
+        var head = releasingRequest(head)
         head.body = []
         head.stream = body
         port.answer(connection, head)

@@ -1,6 +1,6 @@
 /// Writes answers as bytes (RFC 9112 sections 4 to 6).
 struct ResponseWriter {
-    static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    static let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// The facts of the request that its answer depends on.
     struct Asked {

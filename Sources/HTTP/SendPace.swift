@@ -13,16 +13,16 @@ struct SendPace {
     private var takenBytes = 0
     private var lastProgress: Moment
     /// The next deadline; sending does not move it.
-    private(set) var nextLook: Moment
+    private(set) var nextCheck: Moment
 
     init(at now: Moment, kernelBytes: Int, _ limits: HTTPServer.Limits) {
         began = now
         self.kernelBytes = kernelBytes
         lastProgress = now
-        nextLook = now + limits.writeTime
+        nextCheck = now + limits.writeTime
     }
 
-    mutating func give(_ bytes: Int) {
+    mutating func addSent(_ bytes: Int) {
         givenBytes += bytes
     }
 
@@ -36,7 +36,7 @@ struct SendPace {
         }
         let average = Duration.seconds(Double(takenBytes) / Double(max(1, limits.answerRateMin)))
         let end = min(lastProgress + limits.writeTime, began + limits.writeTime + average)
-        nextLook = end
+        nextCheck = end
         return now < end
     }
 }

@@ -15,8 +15,8 @@ final class StreamedBody: Sendable {
 
     private struct State {
         var waiting: [UInt8] = []
-        /// Bytes that the loop has taken and the kernel has not.
-        var leaving = 0
+        /// Bytes that the loop has taken and the kernel has not accepted.
+        var unsent = 0
         /// Bytes charged to the answer budget, in blocks, so that not every write needs the budget.
         var charged = 0
         var end: End?
@@ -59,10 +59,10 @@ final class StreamedBody: Sendable {
         guard isOpen else { return false }
         // An empty chunk would end the body.
         guard !bytes.isEmpty else { return true }
-        let isNews: Bool? = state.withLock { state in
+        let mustAnnounce: Bool? = state.withLock { state in
             guard state.end == nil,
-                bytes.count <= unsentBytesMax - state.waiting.count - state.leaving,
-                charge(state.waiting.count + state.leaving + bytes.count, &state)
+                bytes.count <= unsentBytesMax - state.waiting.count - state.unsent,
+                charge(state.waiting.count + state.unsent + bytes.count, &state)
             else { return nil }
             if isChunked { state.waiting.append(chunkSize: bytes.count) }
             state.waiting.append(contentsOf: bytes)
@@ -70,19 +70,19 @@ final class StreamedBody: Sendable {
             defer { state.isAnnounced = true }
             return !state.isAnnounced
         }
-        if isNews == true { port.post(.more(connection)) }
-        return isNews != nil
+        if mustAnnounce == true { port.post(.more(connection)) }
+        return mustAnnounce != nil
     }
 
     func end(_ end: End) {
         open.store(false, ordering: .relaxed)
-        let isNews = state.withLock { state in
+        let mustAnnounce = state.withLock { state in
             guard state.end == nil else { return false }
             state.end = end
             defer { state.isAnnounced = true }
             return !state.isAnnounced
         }
-        if isNews { port.post(.more(connection)) }
+        if mustAnnounce { port.post(.more(connection)) }
     }
 
     /// Returns false without room for so many bytes.
@@ -116,7 +116,7 @@ final class StreamedBody: Sendable {
         let (taken, end) = state.withLock { state in
             let taken = state.waiting
             state.waiting = []
-            state.leaving = taken.count
+            state.unsent = taken.count
             state.isAnnounced = false
             return (taken, state.end)
         }
@@ -126,9 +126,9 @@ final class StreamedBody: Sendable {
     }
 
     /// Sets how many of the taken bytes are still unsent.
-    func setLeaving(_ count: Int) {
+    func setUnsent(_ count: Int) {
         state.withLock { state in
-            state.leaving = count
+            state.unsent = count
             if state.waiting.isEmpty, count == 0 { giveBack(&state) }
         }
     }

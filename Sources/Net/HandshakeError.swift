@@ -2,9 +2,9 @@
 package struct HandshakeError: Error, Equatable {
     package enum Kind: Sendable, Equatable {
         /// The client closed the connection silently. Most such clients are port scanners or health checks.
-        case left
+        case closed
         /// The client sent an unencrypted request. Nothing was sent to it yet.
-        case spokePlainly
+        case plainHTTP
         case refused
     }
 

@@ -107,7 +107,7 @@ package final class Listener: Sendable {
 
     package enum Accepted: ~Copyable {
         case connection(Socket, from: SocketAddress)
-        case nobody
+        case noneWaiting
         /// Usually no descriptor or memory is left; wait before the next try.
         case exhausted(SystemError)
     }
@@ -121,7 +121,7 @@ package final class Listener: Sendable {
             }
             let code = errno
             switch code {
-            case EAGAIN: return .nobody
+            case EAGAIN: return .noneWaiting
             // accept(2) reports errors that are pending on the new connection. That connection is gone; take the next.
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM, ETIMEDOUT, ECONNRESET:

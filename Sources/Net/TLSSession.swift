@@ -56,13 +56,13 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         if problem == SSL_ERROR_WANT_READ || problem == SSL_ERROR_WANT_WRITE { return false }
         giveUp()
         guard problem == SSL_ERROR_SSL else {
-            throw HandshakeError(kind: .left, reason: "the client ended the connection")
+            throw HandshakeError(kind: .closed, reason: "the client ended the connection")
         }
         let isPlain = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST
         let reason = TLSReason.take()
         let verdict = SSL_get_verify_result(session)
         throw HandshakeError(
-            kind: isPlain ? .spokePlainly : .refused,
+            kind: isPlain ? .plainHTTP : .refused,
             reason: verdict == Int(X509_V_OK)
                 ? reason : "\(reason): \(String(cString: X509_verify_cert_error_string(verdict)))"
         )

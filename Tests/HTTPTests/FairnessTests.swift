@@ -86,7 +86,7 @@ struct FairnessTests {
         let port = listener.address.port
         let loopPort = try LoopPort(
             budgets: Budgets(HTTPServer.Limits()),
-            census: ConnectionCount(limit: 100, perNeighbourhood: 100)
+            connectionCount: ConnectionCount(limit: 100, perNeighbourhood: 100)
         )
         let most = Locked(0)
         nonisolated(unsafe) var waiting: Listener? = listener

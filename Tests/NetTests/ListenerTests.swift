@@ -125,7 +125,7 @@ import Testing
         default: Issue.record("nobody was accepted")
         }
         switch listener.accept() {
-        case .nobody: break
+        case .noneWaiting: break
         default: Issue.record("there was one connection only")
         }
     }

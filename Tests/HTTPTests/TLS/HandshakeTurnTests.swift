@@ -16,7 +16,7 @@ struct HandshakeTurnTests {
         let loop = EventLoop(
             port: try LoopPort(
                 budgets: Budgets(limits),
-                census: ConnectionCount(limit: 100, perNeighbourhood: 100)
+                connectionCount: ConnectionCount(limit: 100, perNeighbourhood: 100)
             ),
             listener: listener,
             limits: limits,
@@ -27,11 +27,11 @@ struct HandshakeTurnTests {
             notices: RefusalNotices(server: "a", limits: limits, journal: .silent),
             handler: TestHandler(held: try TestHandler.Held())
         )
-        loop.acceptWaiting()
+        loop.acceptPending()
         var waiting = clients.count
         while waiting > 0 {
             #expect(loop.unfinished.count == waiting)
-            loop.takeTurnsAgain()
+            loop.runUnfinished()
             waiting = max(0, waiting - EventLoop.handshakesPerRound)
         }
         #expect(loop.unfinished.isEmpty)
