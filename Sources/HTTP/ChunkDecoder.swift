@@ -143,7 +143,7 @@ struct ChunkDecoder {
             throw .malformed("a chunk size is not a hexadecimal number")
         }
         guard chunkBytes <= bodyBytesMax - bodyBytes else {
-            throw .tooLarge(bodyBytesMax)
+            throw .bodyTooLarge(bodyBytesMax)
         }
         bodyBytes += chunkBytes
         if byte == .carriageReturn { return .sizeEnd }
@@ -184,11 +184,5 @@ struct ChunkDecoder {
         guard trailerBytes <= limits.trailerBytes else {
             throw .malformed("the trailer is longer than \(limits.trailerBytes) bytes")
         }
-    }
-}
-
-extension RequestProblem {
-    static func tooLarge(_ bodyBytesMax: Int) -> RequestProblem {
-        RequestProblem(status: 413, reason: "the body is larger than \(bodyBytesMax) bytes")
     }
 }

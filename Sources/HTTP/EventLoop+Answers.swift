@@ -122,20 +122,3 @@ extension EventLoop {
         return .advanced
     }
 }
-
-extension RequestProblem {
-    static let tooManyAnswers = RequestProblem(
-        status: 503,
-        reason:
-            "too many answers are unread (limits.answers_in_flight), in total or from one "
-            + "address; try again"
-    )
-
-    fileprivate static func answerTooLarge(_ count: Int, most: Int) -> RequestProblem {
-        RequestProblem(
-            status: 500,
-            reason:
-                "the answer would have \(count) bytes, more than the limit of \(most); request less"
-        )
-    }
-}

@@ -113,12 +113,3 @@ extension EventLoop {
         }
     }
 }
-
-extension RequestProblem {
-    fileprivate static let tooManyHeads = RequestProblem(
-        status: 503,
-        reason:
-            "too many request heads are in flight (limits.heads_in_flight), in total or "
-            + "from one address; try again"
-    )
-}

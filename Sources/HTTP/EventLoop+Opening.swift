@@ -149,16 +149,3 @@ extension EventLoop {
         bytes.withUnsafeBytes { connection.socket.sendPlainly($0) }
     }
 }
-
-extension RequestProblem {
-    fileprivate static let plainHTTP = malformed(
-        "this port speaks TLS, but the client sent plain HTTP; use https"
-    )
-    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.
-    static let staleClient = RequestProblem(
-        status: 503,
-        reason:
-            "the client certificate of this connection has expired, or the rules for clients "
-            + "have changed; reconnect"
-    )
-}

@@ -79,7 +79,7 @@ extension EventLoop {
         guard case .length(let count) = parsed.framing, count > 0 else { return nil }
         guard count <= bodyBytesMax else {
             counters.tooLarge.add()
-            return .tooLarge(bodyBytesMax)
+            return .bodyTooLarge(bodyBytesMax)
         }
         guard
             port.budgets.bodies.hasRoom(
@@ -89,7 +89,7 @@ extension EventLoop {
             )
         else {
             counters.refusedInFlight.add()
-            return .tooMuchInFlight
+            return .tooManyBodies
         }
         return nil
     }
@@ -171,7 +171,7 @@ extension EventLoop {
                     for: connection.client.neighbourhood,
                     largest: body.bodyBytesMax
                 )
-            else { throw .tooMuchInFlight }
+            else { throw .tooManyBodies }
         } else {
             port.budgets.bodies.giveBack(-missing, of: connection.client.neighbourhood)
         }
@@ -252,22 +252,13 @@ extension EventLoop {
     ) {
         let problem: RequestProblem
         if !pending.hold(request.heldBytes - request.body.bytes.count) {
-            problem = .tooMuchInFlight
+            problem = .tooManyBodies
         } else if !largeRequests.add(request, handler) {
-            problem = .tooManyLarge
+            problem = .tooManyLargeRequests
         } else {
             connection.request.abandonment = request.abandonment
             return
         }
         pending.answer(handler.answer(to: problem, head: request.head, request.admitted))
     }
-}
-
-extension RequestProblem {
-    static let tooMuchInFlight = RequestProblem(
-        status: 503,
-        reason:
-            "too many request bodies are in flight (limits.bodies_in_flight), in total or from one "
-            + "address; try again"
-    )
 }

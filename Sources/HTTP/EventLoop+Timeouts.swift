@@ -101,14 +101,3 @@ extension EventLoop {
         runTurn(connection)
     }
 }
-
-extension RequestProblem {
-    fileprivate static let headTooSlow = RequestProblem(
-        status: 408,
-        reason: "the head of the request did not arrive in time"
-    )
-    fileprivate static let bodyTooSlow = RequestProblem(
-        status: 408,
-        reason: "the body of the request stopped or arrived too slowly"
-    )
-}

@@ -97,12 +97,6 @@ struct HeadScanner {
     }
 }
 
-extension RequestProblem {
-    static func malformed(_ reason: String) -> RequestProblem {
-        RequestProblem(status: 400, reason: reason)
-    }
-}
-
 extension UnsafeRawBufferPointer {
     /// memchr is five times as fast as a loop.
     fileprivate func firstIndex(of byte: UInt8, from start: Int) -> Int? {

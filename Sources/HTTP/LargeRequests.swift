@@ -145,17 +145,3 @@ final class LargeRequests: Sendable {
     /// A single waiting request always has room.
     private func charge(of request: LargeRequest) -> Int { min(request.heldBytes, budget.limit) }
 }
-
-extension RequestProblem {
-    static let tooManyLarge = RequestProblem(
-        status: 503,
-        reason:
-            "large requests fill half of limits.bodies_in_flight in total, or a quarter from "
-            + "one address; try again, or send smaller ones"
-    )
-
-    fileprivate static let waitedTooLong = RequestProblem(
-        status: 503,
-        reason: "the gateway could not start this request within limits.large_wait; try again"
-    )
-}

@@ -50,16 +50,3 @@ package enum Admission: Sendable {
     case accept(bodyBytesMax: Int, isSecret: Bool = false, admitted: RequestHandler.Admitted? = nil)
     case refuse(Response)
 }
-
-/// Why the server itself refuses a request.
-package struct RequestProblem: Error, Equatable, Sendable {
-    /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
-    package let status: Int
-    /// One sentence for the client's developer.
-    package let reason: String
-
-    package init(status: Int, reason: String) {
-        self.status = status
-        self.reason = reason
-    }
-}
