@@ -47,7 +47,7 @@ extension EventLoop {
     // descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         acceptor.isPaused = true
-        counters.acceptPauses.add()
+        counters.connections.acceptPauses.add()
         port.poller.forget(listener.descriptor)
         wheel.arm(ConnectionTable.listener, at: now + Self.acceptPause)
         if acceptor.lastPauseWarning.map({ now - $0 > .seconds(10) }) ?? true {
@@ -69,7 +69,7 @@ extension EventLoop {
         let rules = acceptor.proxies?.rules
         let isProxy = rules?.trusts(address.ip) ?? false
         guard isProxy || rules?.speaksProxy != true else {
-            counters.refusedNoProxy.add()
+            counters.connections.refusedNoProxy.add()
             let reason = "it does not come from a trusted proxy"
             acceptor.notices.refusedProxy(from: address.host, because: reason, at: now)
             return try refuseConnection(
@@ -86,7 +86,7 @@ extension EventLoop {
                 port.connectionCount.remove(from: place)
                 throw SystemError(call: "SSL_new", code: ENOMEM)
             }
-            counters.accepted.add()
+            counters.connections.accepted.add()
             let connection = try register(
                 socket,
                 from: address,
@@ -100,7 +100,7 @@ extension EventLoop {
                 runTurn(connection)
             }
         case .full:
-            counters.refusedFull.add()
+            counters.connections.refusedFull.add()
             acceptor.notices.refusedFull(at: now)
             try refuseConnection(
                 socket,
@@ -108,7 +108,7 @@ extension EventLoop {
                 "the gateway has reached its limit of connections"
             )
         case .addressFull:
-            counters.refusedPerAddress.add()
+            counters.connections.refusedPerAddress.add()
             acceptor.notices.refusedPerAddress(from: address.host, at: now)
             try refuseConnection(
                 socket,

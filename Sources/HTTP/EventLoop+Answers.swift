@@ -67,7 +67,7 @@ extension EventLoop {
         } else {
             problem = .tooManyAnswers
         }
-        counters.refusedAnswers.add()
+        counters.refusals.answers.add()
         response.stream?.close()
         return handler.answer(
             to: problem,

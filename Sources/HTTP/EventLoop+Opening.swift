@@ -21,7 +21,7 @@ extension EventLoop {
                 into: UnsafeMutableRawBufferPointer(rebasing: room[..<header.length])
             )
             counters.bytesIn.add(header.length)
-            counters.proxyHeaders.add()
+            counters.connections.proxyHeaders.add()
             guard applyProxyHeader(connection, header) else { return .advanced }
         } catch {
             acceptor.notices.refusedProxy(
@@ -29,7 +29,7 @@ extension EventLoop {
                 because: error.reason,
                 at: now
             )
-            counters.refusedProxyHeader.add()
+            counters.connections.refusedProxyHeader.add()
             refuseAtProxyHeader(connection, error.reason)
             return .advanced
         }
@@ -51,7 +51,7 @@ extension EventLoop {
             connection.applyProxyHeader(header, neighbourhood: place)
             return true
         }
-        counters.refusedPerAddress.add()
+        counters.connections.refusedPerAddress.add()
         acceptor.notices.refusedPerAddress(from: client?.description ?? "", at: now)
         refuseAtProxyHeader(connection, "your address has reached its limit of connections")
         return false
@@ -97,7 +97,7 @@ extension EventLoop {
         do throws(HandshakeError) {
             guard try connection.socket.handshake() else { return .waits }
         } catch {
-            counters.tlsFailures.add()
+            counters.tls.failures.add()
             acceptor.journal.debug(
                 "a TLS handshake failed",
                 ["peer": connection.client.peer.host, "reason": error.reason]
@@ -113,8 +113,8 @@ extension EventLoop {
             endWithoutAnswer(connection)
             return .advanced
         }
-        counters.tlsHandshakes.add()
-        if connection.socket.isResumed { counters.tlsResumptions.add() }
+        counters.tls.handshakes.add()
+        if connection.socket.isResumed { counters.tls.resumptions.add() }
         if let certificate = connection.socket.clientCertificate {
             connection.applyCertificate(certificate)
         }
@@ -140,7 +140,7 @@ extension EventLoop {
 
     /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
     private func answerInPlainHTTP(_ connection: ClientConnection) {
-        counters.malformed.add()
+        counters.refusals.malformed.add()
         let response = handler.answer(to: .plainHTTP, head: nil, nil)
         var bytes: [UInt8] = []
         ResponseWriter(closes: true).write(response, stampedBy: handler, to: &bytes)

@@ -35,7 +35,7 @@ extension EventLoop {
             }
         } catch {
             // Clients end an endless stream by closing the connection.
-            if !connection.isStreaming { counters.broken.add() }
+            if !connection.isStreaming { counters.connections.broken.add() }
             close(connection)
             return false
         }

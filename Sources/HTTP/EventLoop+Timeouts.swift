@@ -55,28 +55,28 @@ extension EventLoop {
         switch timer {
         case .none, .linger: close(connection)
         case .idle:
-            counters.idleTimeouts.add()
+            counters.timeouts.idle.add()
             close(connection)
         case .write:
             if takesAnswerFastEnough(connection) { return updateTimer(connection) }
-            counters.writeTimeouts.add()
+            counters.timeouts.write.add()
             // A reset also frees the bytes that the kernel holds.
             connection.socket.resetWhenClosed()
             close(connection)
         case .head where connection.awaitsProxyHeader:
-            counters.headTimeouts.add()
-            counters.refusedProxyHeader.add()
+            counters.timeouts.head.add()
+            counters.connections.refusedProxyHeader.add()
             close(connection)
         case .head where connection.isHandshaking:
-            counters.headTimeouts.add()
-            counters.tlsFailures.add()
+            counters.timeouts.head.add()
+            counters.tls.failures.add()
             close(connection)
         case .head:
-            counters.headTimeouts.add()
+            counters.timeouts.head.add()
             answerAndClose(.headTooSlow, connection)
             runTurn(connection)
         case .body:
-            counters.bodyTimeouts.add()
+            counters.timeouts.body.add()
             bodyTooSlow(connection)
         }
     }

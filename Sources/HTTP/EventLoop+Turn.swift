@@ -136,7 +136,7 @@ extension EventLoop {
             }
         } catch {
             let isTLSError = error.code == EPROTO && connection.socket.isSecure
-            if isTLSError || !connection.isIdle { counters.broken.add() }
+            if isTLSError || !connection.isIdle { counters.connections.broken.add() }
             guard isTLSError else {
                 close(connection)
                 return false
@@ -149,7 +149,7 @@ extension EventLoop {
     // Only called when more input is needed: a client that half-closes after a complete request has its answer by now.
     private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
-        case .head, .body: counters.broken.add()
+        case .head, .body: counters.connections.broken.add()
         case .proxyHeader, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
             .closed:
             break

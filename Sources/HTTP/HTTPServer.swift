@@ -134,13 +134,13 @@ package final class HTTPServer: Sendable {
 
     package var counters: Counters {
         var counters = Counters()
-        counters.connectionsOpen = connectionCount.count
-        counters.heldHeadBytes = budgets.heads.inUse
-        counters.inFlightBodyBytes = budgets.bodies.inUse
-        counters.unsentAnswerBytes = budgets.answers.inUse
-        counters.largeRequests = largeRequests.takenCount
-        counters.largeRequestsRefused = largeRequests.refusedCount
-        counters.largeRequestsWaiting = largeRequests.waitingCount
+        counters.connections.open = connectionCount.count
+        counters.held.heads = budgets.heads.inUse
+        counters.held.bodies = budgets.bodies.inUse
+        counters.held.answers = budgets.answers.inUse
+        counters.largeRequests.started = largeRequests.takenCount
+        counters.largeRequests.refused = largeRequests.refusedCount
+        counters.largeRequests.waiting = largeRequests.waitingCount
         for port in ports { port.counters.add(to: &counters) }
         return counters
     }

@@ -51,7 +51,7 @@ final class PendingAnswer: Sendable {
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
         guard budget.take(count, for: neighbourhood, largest: held + count) else {
-            port.counters.refusedInFlight.add()
+            port.counters.refusals.bodies.add()
             return false
         }
         heldBytes.add(count, ordering: .relaxed)
@@ -61,7 +61,7 @@ final class PendingAnswer: Sendable {
     /// Reserves room for the answer; see `Responder.reserve`.
     func reserve(_ bytes: Int, largest: Int) -> Bool {
         guard port.budgets.answers.take(bytes, for: neighbourhood, largest: largest) else {
-            port.counters.refusedAnswers.add()
+            port.counters.refusals.answers.add()
             return false
         }
         reservedBytes.add(bytes, ordering: .relaxed)

@@ -29,6 +29,6 @@ struct BreakingTests {
             server.held.next().responder.send(response)
             #expect(client.endsUnanswered())
         }
-        #expect(server.server.counters.inFlightBodyBytes == 0)
+        #expect(server.server.counters.held.bodies == 0)
     }
 }

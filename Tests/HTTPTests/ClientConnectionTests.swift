@@ -135,7 +135,7 @@ struct ConnectionTests {
         server.held.next().responder.send(Response(status: 200, body: Array("late".utf8)))
         #expect(client.answer()?.text == "late")
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 
     @Test(
@@ -146,10 +146,10 @@ struct ConnectionTests {
         let server = try TestServer()
         let client = try server.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc")
-        #expect(server.eventually { $0.inFlightBodyBytes > 0 })
+        #expect(server.eventually { $0.held.bodies > 0 })
         if byReset { client.reset() } else { client.finishWriting() }
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
-        #expect(server.server.counters.connectionsBroken == 1)
+        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
+        #expect(server.server.counters.connections.broken == 1)
     }
 
     @Test("The answer for a client that has gone is dropped, and its slot's next user is unharmed")
@@ -159,14 +159,14 @@ struct ConnectionTests {
         client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         let request = server.held.next()
         client.reset()
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
         // The handler still works on the body.
-        #expect(server.server.counters.inFlightBodyBytes == 3)
+        #expect(server.server.counters.held.bodies == 3)
         let next = try server.client()
         next.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let other = server.held.next()
         request.responder.send(Response(status: 500))
-        #expect(server.server.counters.inFlightBodyBytes == 0)
+        #expect(server.server.counters.held.bodies == 0)
         other.responder.send(Response(status: 200, body: Array("mine".utf8)))
         #expect(next.answer()?.text == "mine")
     }
@@ -210,7 +210,7 @@ struct ConnectionTests {
         #expect(answer["connection"] == "close")
         #expect(answer["x-stamp"] == "yes")
         #expect(client.isEnded())
-        #expect(server.server.counters.malformed == 1)
+        #expect(server.server.counters.refusals.malformed == 1)
     }
 }
 

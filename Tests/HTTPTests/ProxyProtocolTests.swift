@@ -27,7 +27,7 @@ import Testing
             #expect(client.answer()?.text == peer)
             #expect(client.answer()?.text == peer)
         }
-        #expect(server.server.counters.proxyHeaders == 2)
+        #expect(server.server.counters.connections.proxyHeaders == 2)
     }
 
     @Test(
@@ -62,7 +62,7 @@ import Testing
         #expect(second.answer?.status == 503)
         #expect(second.answer?.text.contains("your address has reached its limit") == true)
         #expect(second.client.isEnded())
-        #expect(server.server.counters.connectionsRefusedPerAddress == 1)
+        #expect(server.server.counters.connections.refusedPerAddress == 1)
         // Others, and those who stand for many.
         var others: [TestConnection] = []
         for host in ["192.0.2.8", "192.0.2.9", "192.0.2.9"] {
@@ -76,10 +76,10 @@ import Testing
             others.append(local.client)
         }
         first = nil
-        #expect(server.eventually { $0.connectionsOpen == others.count })
+        #expect(server.eventually { $0.connections.open == others.count })
         let third = try client(Self.line)
         #expect(third.answer?.status == 200)
-        #expect(server.server.counters.connectionsOpen == others.count + 1)
+        #expect(server.server.counters.connections.open == others.count + 1)
     }
 
     @Test("A header may come in any parts, and TLS begins behind it", arguments: [false, true])
@@ -111,7 +111,7 @@ import Testing
         #expect(answer.status == 503)
         #expect(answer.text.contains("PROXY header"))
         #expect(client.isEnded())
-        #expect(server.server.counters.connectionsRefusedProxyHeader == 1)
+        #expect(server.server.counters.connections.refusedProxyHeader == 1)
     }
 
     @Test("Over TLS a wrong beginning ends the connection")
@@ -120,7 +120,7 @@ import Testing
         let client = try server.client()
         #expect(throws: TestConnection.NoHandshake.self) { try client.secure() }
         #expect(
-            server.eventually { $0.connectionsRefusedProxyHeader == 1 && $0.connectionsOpen == 0 }
+            server.eventually { $0.connections.refusedProxyHeader == 1 && $0.connections.open == 0 }
         )
     }
 
@@ -134,8 +134,8 @@ import Testing
             #expect(answer.status == 503)
             #expect(answer.text.contains("accepts connections from trusted proxies only"))
         }
-        #expect(server.server.counters.connectionsRefusedNoProxy == 2)
-        #expect(server.server.counters.connectionsAccepted == 0)
+        #expect(server.server.counters.connections.refusedNoProxy == 2)
+        #expect(server.server.counters.connections.accepted == 0)
     }
 
     @Test("A proxy that says nothing has the time of a head; one that only looks is no trouble")
@@ -146,11 +146,13 @@ import Testing
         let slow = try server.client()
         slow.send("PROXY TCP4 ")
         #expect(slow.isEnded())
-        #expect(server.eventually { $0.headTimeouts == 1 && $0.connectionsRefusedProxyHeader == 1 })
+        #expect(
+            server.eventually { $0.timeouts.head == 1 && $0.connections.refusedProxyHeader == 1 }
+        )
         let look = try server.client()
         look.finishWriting()
         #expect(look.isEnded())
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.connectionsBroken == 0 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.connections.broken == 0 })
     }
 
     @Test("Without the protocol a PROXY line is no request, and a proxy no client")
@@ -171,7 +173,7 @@ import Testing
         let second = try server.client()
         second.send(Self.get)
         #expect(second.answer()?.status == (isTrusted ? 200 : 503))
-        #expect(server.server.counters.connectionsRefusedPerAddress == (isTrusted ? 0 : 1))
+        #expect(server.server.counters.connections.refusedPerAddress == (isTrusted ? 0 : 1))
     }
 
     @Test("A reload counts for the next connection")

@@ -30,7 +30,7 @@ struct ResourceTests {
             }
             var answer = [UInt8](repeating: 0, count: 1000)
             for client in clients { precondition(recv(client, &answer, answer.count, 0) > 0) }
-            precondition(server.server.counters.connectionsOpen == count)
+            precondition(server.server.counters.connections.open == count)
             let cost = (residentBytes() - before) / count * 10_000
             precondition(cost < 60 << 20, "10,000 idle connections would cost \(cost) bytes")
         }
@@ -54,7 +54,7 @@ struct ResourceTests {
                 clients.append(client)
                 if number == 0 { before = residentBytes() }
             }
-            precondition(server.server.counters.connectionsOpen == count + 1)
+            precondition(server.server.counters.connections.open == count + 1)
             let cost = residentBytes() - before
             precondition(cost < 24 << 20, "\(count) idle TLS connections cost \(cost) bytes")
         }
@@ -79,7 +79,7 @@ struct ResourceTests {
             let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
             send(client, request, request.utf8.count, 0)
             usleep(450_000)
-            let pauses = server.server.counters.acceptPauses
+            let pauses = server.server.counters.connections.acceptPauses
             precondition((2...6).contains(pauses), "\(pauses) pauses in 450 ms")
             for copy in held { close(copy) }
             var answer = [UInt8](repeating: 0, count: 1000)

@@ -26,8 +26,8 @@ struct StreamEndTests {
         #expect(!stream.isOpen)
         #expect(!stream.write([1]))
         #expect(calls.withLock { $0 } == 1)
-        #expect(server.server.counters.connectionsOpen == 0)
-        #expect(server.server.counters.connectionsBroken == 0)
+        #expect(server.server.counters.connections.open == 0)
+        #expect(server.server.counters.connections.broken == 0)
         stream.whenClosed { calls.withLock { $0 += 1 } }
         #expect(calls.withLock { $0 } == 2)
         stream.finish()
@@ -45,7 +45,7 @@ struct StreamEndTests {
                 return !stream.isOpen
             }
         )
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 
     @Test("A slow reader costs its bound, holds up nobody, and gets all that was taken")
@@ -91,8 +91,8 @@ struct StreamEndTests {
                 return !stream.isOpen
             }
         )
-        #expect(server.server.counters.writeTimeouts == 1)
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.server.counters.timeouts.write == 1)
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 
     @Test("A stop of the server ends streams at once, and the client sees that they are not whole")
@@ -144,7 +144,7 @@ struct StreamEndTests {
         }
         #expect(client.chunk() == "one")
         #expect(client.chunk() == nil)
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
         #expect(eventually { body == nil })
     }
 }

@@ -41,7 +41,7 @@ struct StreamTests {
         }
         #expect(stream.write([]))
         #expect(stream.isOpen)
-        #expect(server.server.counters.connectionsOpen == 1)
+        #expect(server.server.counters.connections.open == 1)
         stream.finish()
         #expect(!stream.isOpen)
         #expect(client.chunk() == "")
@@ -88,7 +88,7 @@ struct StreamTests {
         #expect(stream.write(Array("two".utf8)))
         stream.finish()
         #expect(client.rest() == "onetwo")
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 
     @Test("A request that asks for the end of its connection gets it after the stream")

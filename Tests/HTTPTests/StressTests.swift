@@ -91,7 +91,7 @@ struct StressTests {
         }
         for client in clients { client.join() }
         #expect(wrong.withLock { $0 } == 0)
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
         isOver.withLock { $0 = true }
         answering.join()
         server.server.stop(within: .seconds(5))
@@ -116,7 +116,7 @@ struct StressTests {
         #expect(
             server.eventually { counters in
                 while server.held.next(within: .zero) != nil {}
-                return counters.connectionsOpen == 0 && counters.inFlightBodyBytes == 0
+                return counters.connections.open == 0 && counters.held.bodies == 0
             }
         )
         let client = try server.client()

@@ -23,7 +23,7 @@ struct TimeoutTests {
         #expect(Moment.now - begun >= .milliseconds(150))
         dripping.join()
         #expect(client.isEnded())
-        #expect(server.server.counters.headTimeouts == 1)
+        #expect(server.server.counters.timeouts.head == 1)
     }
 
     @Test("A body that stops is answered with 408")
@@ -33,8 +33,8 @@ struct TimeoutTests {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
         #expect(client.answer()?.status == 408)
         #expect(client.isEnded())
-        #expect(server.server.counters.bodyTimeouts == 1)
-        #expect(server.server.counters.inFlightBodyBytes == 0)
+        #expect(server.server.counters.timeouts.body == 1)
+        #expect(server.server.counters.held.bodies == 0)
     }
 
     @Test("A body that drips in more slowly than it must is answered with 408")
@@ -72,7 +72,7 @@ struct TimeoutTests {
         let begun = Moment.now
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
             // Half the rate that it must have, for longer than it may.
-            for _ in 0..<400 where server.server.counters.bodyTimeouts == 0 {
+            for _ in 0..<400 where server.server.counters.timeouts.body == 0 {
                 client.client.send(Array(repeating: 0x61, count: 100))
                 usleep(20_000)
             }
@@ -81,8 +81,8 @@ struct TimeoutTests {
         let time = Moment.now - begun
         #expect(time >= .milliseconds(200) && time < .seconds(6))
         dripping.join()
-        #expect(server.server.counters.bodyTimeouts == 1)
-        #expect(server.eventually { $0.inFlightBodyBytes == 0 })
+        #expect(server.server.counters.timeouts.body == 1)
+        #expect(server.eventually { $0.held.bodies == 0 })
     }
 
     @Test("A body that makes progress may take longer than one interval")
@@ -109,7 +109,7 @@ struct TimeoutTests {
             #expect(client.answer()?.status == 200)
         }
         #expect(client.isEnded())
-        #expect(server.eventually { $0.idleTimeouts == 1 && $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.timeouts.idle == 1 && $0.connections.open == 0 })
     }
 
     @Test("A connection whose request waits for its handler is not idle")
@@ -133,7 +133,7 @@ struct TimeoutTests {
         let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
         client.send(requests)
-        #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.timeouts.write == 1 && $0.connections.open == 0 })
         // One answer fills the connection; the next request is read only when it has gone.
         #expect(server.server.counters.requests <= 2)
     }
@@ -175,13 +175,13 @@ struct TimeoutTests {
         client.send("nonsense\n")
         #expect(client.answer()?.status == 400)
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
-            for _ in 0..<100 where server.server.counters.connectionsOpen > 0 {
+            for _ in 0..<100 where server.server.counters.connections.open > 0 {
                 client.client.send([0x61])
                 usleep(20_000)
             }
         }
         dripping.join()
-        #expect(server.server.counters.connectionsOpen == 0)
+        #expect(server.server.counters.connections.open == 0)
     }
 
     @Test("An empty line after a body opens no request", arguments: [["\r\n"], ["\r", "\n"]])
@@ -195,7 +195,7 @@ struct TimeoutTests {
             usleep(30_000)
         }
         usleep(250_000)
-        #expect(server.server.counters.headTimeouts == 0)
+        #expect(server.server.counters.timeouts.head == 0)
         client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.text == "/b 0")
     }
@@ -216,6 +216,6 @@ struct TimeoutTests {
         let client = try server.client()
         client.send("nonsense\n")
         #expect(client.answer()?.status == 400)
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 }

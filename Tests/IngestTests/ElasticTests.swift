@@ -211,14 +211,14 @@ import Testing
             sending: "POST /i/_bulk HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "content-length: \(body.utf8.count)\r\n\r\n\(body)"
         )
-        #expect(eventually { end.server.counters.unsentAnswerBytes > 80_000 })
+        #expect(eventually { end.server.counters.held.answers > 80_000 })
         let second = try end.client.post("/i/_bulk", body.utf8)
         #expect(second.status == 503)
         #expect(second["retry-after"] == "1")
         #expect(end.queue.stored.count == 1)
         end.queue.release()
         #expect(first.rest().hasPrefix("HTTP/1.1 200 "))
-        #expect(eventually { end.server.counters.unsentAnswerBytes == 0 })
+        #expect(eventually { end.server.counters.held.answers == 0 })
     }
 
     @Test(

@@ -108,7 +108,7 @@ import Testing
             sending: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "content-length: 7\r\n\r\n{\"a\""
         )
-        #expect(eventually { end.server.counters.inFlightBodyBytes == 7 })
+        #expect(eventually { end.server.counters.held.bodies == 7 })
         end.shared.intake.turn(off: true)
         connection.send(":1}")
         let answer = connection.rest()
@@ -148,7 +148,7 @@ import Testing
             #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
             #expect(answer.contains("retry-after: 1\r\n"), "\(answer)")
         }
-        #expect(end.server.counters.headTimeouts == 3)
+        #expect(end.server.counters.timeouts.head == 3)
     }
 
     @Test("A bad request leaves the connection as it was")

@@ -23,49 +23,53 @@ enum HTTPFigures {
             },
             Figure(
                 "sluice_http_connections_accepted_total",
-                \.connectionsAccepted,
+                \.connections.accepted,
                 "Connections accepted."
             ),
             Figure(
                 "sluice_http_connections_broken_total",
-                \.connectionsBroken,
+                \.connections.broken,
                 "Connections that clients ended in the middle of a request or answer."
             ),
-            Figure("sluice_http_malformed_total", \.malformed, "Requests that could not be read."),
+            Figure(
+                "sluice_http_malformed_total",
+                \.refusals.malformed,
+                "Requests that could not be read."
+            ),
             Figure(
                 "sluice_http_too_large_total",
-                \.tooLarge,
+                \.refusals.tooLarge,
                 "Requests with a body beyond the limit."
             ),
             Figure(
                 "sluice_http_refused_in_flight_total",
-                \.refusedInFlight,
+                \.refusals.bodies,
                 "Requests refused because too many body bytes were in flight."
             ),
             Figure(
                 "sluice_http_refused_heads_total",
-                \.refusedHeads,
+                \.refusals.heads,
                 "Requests refused because too many bytes of heads were held."
             ),
             Figure(
                 "sluice_http_refused_answers_total",
-                \.refusedAnswers,
+                \.refusals.answers,
                 "Answers refused or cut off because too many bytes waited for their readers."
             ),
             Figure(
                 "sluice_http_tls_handshakes_total",
-                \.tlsHandshakes,
+                \.tls.handshakes,
                 "TLS handshakes that completed."
             ),
             Figure(
                 "sluice_http_tls_resumptions_total",
-                \.tlsResumptions,
+                \.tls.resumptions,
                 "TLS handshakes that resumed an earlier session."
             ),
-            Figure("sluice_http_tls_failures_total", \.tlsFailures, "TLS handshakes that failed."),
+            Figure("sluice_http_tls_failures_total", \.tls.failures, "TLS handshakes that failed."),
             Figure(
                 "sluice_http_proxy_headers_total",
-                \.proxyHeaders,
+                \.connections.proxyHeaders,
                 "Connections with a PROXY header."
             ),
             Figure("sluice_http_received_bytes_total", \.bytesIn, "Bytes read from connections."),
@@ -76,10 +80,10 @@ enum HTTPFigures {
                 "Connections turned away."
             ) {
                 [
-                    ("full", $0.connectionsRefusedFull),
-                    ("address", $0.connectionsRefusedPerAddress),
-                    ("no_proxy", $0.connectionsRefusedNoProxy),
-                    ("proxy_header", $0.connectionsRefusedProxyHeader),
+                    ("full", $0.connections.refusedFull),
+                    ("address", $0.connections.refusedPerAddress),
+                    ("no_proxy", $0.connections.refusedNoProxy),
+                    ("proxy_header", $0.connections.refusedProxyHeader),
                 ]
             },
             Figure(
@@ -88,39 +92,39 @@ enum HTTPFigures {
                 "Connections ended because they were too slow."
             ) {
                 [
-                    ("head", $0.headTimeouts), ("body", $0.bodyTimeouts),
-                    ("write", $0.writeTimeouts), ("idle", $0.idleTimeouts),
+                    ("head", $0.timeouts.head), ("body", $0.timeouts.body),
+                    ("write", $0.timeouts.write), ("idle", $0.timeouts.idle),
                 ]
             },
-            Figure("sluice_http_connections", \.connectionsOpen, "Connections that are open."),
+            Figure("sluice_http_connections", \.connections.open, "Connections that are open."),
             Figure(
                 "sluice_http_in_flight_body_bytes",
-                \.inFlightBodyBytes,
+                \.held.bodies,
                 "Bodies without an answer yet."
             ),
             Figure(
                 "sluice_http_large_requests_total",
-                \.largeRequests,
+                \.largeRequests.started,
                 "Large requests that worker threads started."
             ),
             Figure(
                 "sluice_http_refused_large_requests_total",
-                \.largeRequestsRefused,
+                \.largeRequests.refused,
                 "Large requests refused because too many waited, or one for too long."
             ),
             Figure(
                 "sluice_http_large_requests_waiting",
-                \.largeRequestsWaiting,
+                \.largeRequests.waiting,
                 "Large requests that wait for a worker thread."
             ),
             Figure(
                 "sluice_http_held_head_bytes",
-                \.heldHeadBytes,
+                \.held.heads,
                 "Heads of requests that are not complete."
             ),
             Figure(
                 "sluice_http_unsent_answer_bytes",
-                \.unsentAnswerBytes,
+                \.held.answers,
                 "Answers that wait for their readers."
             ),
         ]

@@ -157,7 +157,7 @@ extension JSONWriter {
     fileprivate mutating func listener(_ listener: GatewayReport.Listener, now: WallTime) {
         member("name", listener.name)
         member("address", listener.address)
-        member("connections", listener.counters.connectionsOpen)
+        member("connections", listener.counters.connections.open)
         member("requests", listener.counters.requests)
         guard let status = listener.certificates else { return member("tls", nil as String?) }
         object("tls") { json in

@@ -95,7 +95,7 @@ import Testing
         }
         let report = trial.gateway.report
         #expect(report.queue.bytes > 900_000)
-        #expect(report.listeners[0].counters.refusedInFlight > 0)
+        #expect(report.listeners[0].counters.refusals.bodies > 0)
         #expect(trial.gateway.keeper.credential(named: "sandbox")?.accessKeyID == "fresh")
         withExtendedLifetime(slow) {}
     }

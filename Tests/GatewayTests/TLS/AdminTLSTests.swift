@@ -36,7 +36,7 @@ import Testing
         #expect(try trial.get("/admin/status", "client").status == 200)
         let stranger = try trial.get("/admin/status", "client", token: "nonsense")
         #expect(stranger.status == 401, "a certificate is no token")
-        #expect(trial.gateway.report.listeners.last?.counters.tlsFailures == 2)
+        #expect(trial.gateway.report.listeners.last?.counters.tls.failures == 2)
     }
 
     @Test("A sandbox tells how to ask over TLS")

@@ -113,9 +113,9 @@ struct ClosingTests {
         client.send(Exchange.bytes(text))
         client.finishWriting()
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
         #expect(server.server.counters.requests == 0)
-        #expect(server.server.counters.connectionsBroken == 1)
+        #expect(server.server.counters.connections.broken == 1)
     }
 
     @Test("9.5: a head that does not come to its end is told so, after the answers before it")

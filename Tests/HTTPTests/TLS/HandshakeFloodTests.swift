@@ -26,7 +26,7 @@ struct HandshakeFloodTests {
             client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(client.answer()?.text == answer)
         }
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.connectionsBroken == 1 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.connections.broken == 1 })
         #expect(server.server.counters.requests == 1)
     }
 }

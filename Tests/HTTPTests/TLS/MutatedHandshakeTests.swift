@@ -40,7 +40,7 @@ struct MutatedHandshakeTests {
             if Bool.random(using: &random) { client.finishWriting() }
             if Bool.random(using: &random) { client.reset() }
         }
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.connectionsAccepted == 100 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.connections.accepted == 100 })
         let client = try server.secureClient()
         client.send("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.text == "/fine 0")
@@ -51,9 +51,9 @@ struct MutatedHandshakeTests {
         let server = try TestServer.securely { $0.connections = 1 }
         let first = try server.secureClient()
         #expect(throws: TestConnection.NoHandshake.self) { try server.secureClient() }
-        #expect(server.server.counters.connectionsRefusedFull == 1)
+        #expect(server.server.counters.connections.refusedFull == 1)
         // The client's part of a handshake is done before the server's.
-        #expect(server.eventually { $0.tlsHandshakes == 1 })
+        #expect(server.eventually { $0.tls.handshakes == 1 })
         first.send("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(first.answer()?.text == "/fine 0")
     }

@@ -38,7 +38,7 @@ struct MutatedRecordTests {
         }
         #expect(
             server.eventually {
-                $0.connectionsOpen == 0 && $0.connectionsAccepted == 40 && $0.inFlightBodyBytes == 0
+                $0.connections.open == 0 && $0.connections.accepted == 40 && $0.held.bodies == 0
             }
         )
         let client = try server.secureClient()

@@ -22,7 +22,7 @@ struct TLSConnectionTests {
         }
         client.send(String(repeating: Self.get, count: 1000))
         for _ in 0..<1000 { #expect(client.answer()?.text == "/a 0") }
-        #expect(server.server.counters.tlsHandshakes == 1)
+        #expect(server.server.counters.tls.handshakes == 1)
     }
 
     @Test(
@@ -69,7 +69,7 @@ struct TLSConnectionTests {
         try client.secure()
         let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 10)
         client.send(requests)
-        #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.timeouts.write == 1 && $0.connections.open == 0 })
     }
 
     @Test("A client that has said all it will say gets its answer", arguments: [true, false])
@@ -84,7 +84,7 @@ struct TLSConnectionTests {
         request.responder.send(Response(status: 200, body: Array("late".utf8)))
         #expect(client.answer()?.text == "late")
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
     }
 
     @Test("Each end is one that the client can tell from a cut", arguments: [true, false])
@@ -107,7 +107,7 @@ struct TLSConnectionTests {
             client.send(text)
             client.reset()
         }
-        #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
+        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
         let client = try server.secureClient()
         client.send(Self.get)
         #expect(client.answer()?.status == 200)
@@ -143,7 +143,7 @@ struct TLSConnectionTests {
         client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
         client.tls = tls
         #expect(client.endsUnanswered())
-        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.eventually { $0.connections.open == 0 })
         #expect(server.server.counters.requests == 1)
     }
 

@@ -274,7 +274,7 @@ import Testing
         let shown: KeyValuePairs = ["x-sluice-key": Self.secret]
         #expect(try end.client.post(path, body, shown).status == 401)
         #expect(end.queue.stored.count == 2)
-        #expect((end.server.counters.largeRequests > 0) == isLarge)
+        #expect((end.server.counters.largeRequests.started > 0) == isLarge)
         let strangers = end.shared.door.strangers.filter { $0.count > 0 }
         #expect(
             strangers.map { "\($0.reason) \($0.count)" } == [
