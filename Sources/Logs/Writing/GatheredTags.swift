@@ -28,6 +28,9 @@ struct GatheredTags {
     /// The number of kept tags.
     var count: Int { gathered.count }
 
+    /// The bytes of keys and values that the tags may have without growth.
+    var capacity: Int { bytes.capacity }
+
     /// Forgets all tags, and keeps the memory for the next ones.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)

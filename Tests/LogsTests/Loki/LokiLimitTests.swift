@@ -155,6 +155,17 @@ import Testing
         }
     }
 
+    @Test("The memory of a large label is given back, also after a refused push")
+    func givesBackLabels() throws {
+        let end = LokiPair()
+        let large = String(repeating: "a", count: 1 << 20)
+        _ = try end.read(SamplePush([("app", large)], "first").protobuf())
+        #expect(end.protobuf.reader.labelCapacity <= LokiDecoder.keptBytes)
+        let tail = Wire.bytes(1, Wire.bytes(1, Array("{app=\"\(large)".utf8)))
+        #expect(throws: LogDecodingError.self) { try end.read(tail) }
+        #expect(end.protobuf.reader.labelCapacity <= LokiDecoder.keptBytes)
+    }
+
     @Test("A line that is too long is cut, and the log says so")
     func longLine() throws {
         let line = String(repeating: "a\"", count: 600_000)

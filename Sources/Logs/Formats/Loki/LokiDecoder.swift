@@ -1,7 +1,7 @@
 /// Reads pushes of Loki as protobuf: a `PushRequest`, uncompressed. There is one for each thread: it
 /// keeps its scratch memory. `JSONLogDecoder.decodeLoki` reads the same as JSON.
 ///
-/// Bytes that cannot be a push are refused with their place; unknown fields are skipped. The writer
+/// Bytes that cannot be a push are refused with their position; unknown fields are skipped. The writer
 /// decides what a log may be.
 ///
 /// - A stream's labels are tags, so each set of labels is a group of its own; the logs of a set are
@@ -11,9 +11,9 @@
 /// - Times are kept to the nanosecond. In protobuf an entry may have none; it gets its arrival then.
 package final class LokiDecoder {
     /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
+    static let keptBytes = 256 << 10
 
-    private var reader: LokiProtobufReader
+    private(set) var reader: LokiProtobufReader
 
     package init(limits: LogLimits = LogLimits()) {
         reader = LokiProtobufReader(limits: limits)
@@ -24,7 +24,7 @@ package final class LokiDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        defer { reader.writer.shrink(to: Self.keptBytes) }
+        defer { reader.shrink(to: Self.keptBytes) }
         do throws(ProtobufError) {
             reader.writer.start(timing, rules)
             return try reader.push(body)

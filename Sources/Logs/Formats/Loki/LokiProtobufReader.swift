@@ -14,6 +14,16 @@ struct LokiProtobufReader: ~Copyable {
         writer = LogWriter(limits: limits)
     }
 
+    /// The memory that labels may use without growth.
+    var labelCapacity: Int { name.capacity + value.capacity + tags.capacity }
+
+    /// Gives back the memory that a body with larger logs or labels needed.
+    mutating func shrink(to bytes: Int) {
+        writer.shrink(to: bytes)
+        guard labelCapacity > bytes else { return }
+        (name, value, tags) = ([], [], GatheredTags())
+    }
+
     mutating func push(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) -> [TrackedLogs] {
         var streams = LokiStreams()
         var fields = ProtobufReader(bytes)
