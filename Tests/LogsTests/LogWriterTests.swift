@@ -29,9 +29,9 @@ import Testing
             writer.field("level", "info")
             writer.time(seconds: UInt64(arrivalSeconds) - 60, nanoseconds: 5)
             writer.field(name: "empty", value: [])
-            writer.endLog()
+            _ = writer.endLog()
             writer.startLog()
-            writer.endLog()
+            _ = writer.endLog()
         }
         let first = Read(
             [["level", "info"], ["empty", ""]],
@@ -56,11 +56,11 @@ import Testing
             writer.field("", "last")
             writer.field("b", "2")
             writer.uncheckedField(name: "c", value: [0xFF])
-            writer.endLog()
+            _ = writer.endLog()
             writer.startLog()
             writer.field("", "x")
             writer.uncheckedField(name: "", value: [0xFF])
-            writer.endLog()
+            _ = writer.endLog()
         }
         let first = [
             ["a", "1"], ["__empty__", "last"], ["b", "2"], ["c", "\u{FFFD}"],
@@ -80,7 +80,7 @@ import Testing
                 writer.field(name, "of \(name)")
             }
             writer.field("b", "last")
-            writer.endLog()
+            _ = writer.endLog()
         }
         let fields = [
             ["field__topic__", "of __topic__"], ["__original_time__", "of __time__"],
@@ -99,11 +99,11 @@ import Testing
                 for value in ["1234", "12345"] {
                     writer.startLog()
                     writer.field("k", value)
-                    writer.endLog()
+                    _ = writer.endLog()
                 }
                 writer.startLog()
                 writer.field(name, "1")
-                writer.endLog()
+                _ = writer.endLog()
             }
             #expect(decoded.count == 3)
             let stored = storableName(name, bytesMax: 20)
@@ -131,7 +131,7 @@ import Testing
             ] as [(inout LogWriter) -> Void] {
                 writer.startLog()
                 write(&writer)
-                writer.endLog()
+                _ = writer.endLog()
             }
         }
         let kept = [
@@ -144,7 +144,7 @@ import Testing
                 for seconds in [12, 1 << 40] as [UInt64] {
                     writer.startLog()
                     writer.time(seconds: seconds)
-                    writer.endLog()
+                    _ = writer.endLog()
                 }
             }
             #expect(decoded.sound.count == 0)
@@ -165,7 +165,7 @@ import Testing
             ] as [(inout LogWriter) -> Void] {
                 writer.startLog()
                 write(&writer)
-                writer.endLog()
+                _ = writer.endLog()
             }
         }
         let corrected = Read([["__clock_skew__", "100"]], seconds: arrivalSeconds + 100)
@@ -185,7 +185,7 @@ import Testing
             let isFull = writer.isFull
             #expect(!isFull)
             writer.startLog()
-            writer.endLog()
+            _ = writer.endLog()
         }
         let isFull = writer.isFull
         #expect(isFull)

@@ -12,7 +12,7 @@ import Testing
         writer.start(BatchTiming(arrival: arrival), LogRules())
         writer.startLog()
         for (index, name) in names.enumerated() { writer.field(name, "\(index)") }
-        writer.endLog()
+        _ = writer.endLog()
         var last: [String: Int] = [:]
         for (index, name) in names.enumerated() { last[name] = index }
         let expected = last.sorted { $0.value < $1.value }.map { [$0.key, "\($0.value)"] }

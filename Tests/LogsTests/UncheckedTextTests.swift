@@ -22,7 +22,7 @@ import Testing
                 writer.uncheckedField(name: name, value: value)
             }
         }
-        writer.endLog()
+        _ = writer.endLog()
         return try writer.logs.sound.read()
     }
 

@@ -14,7 +14,7 @@ import System
 ///   window.
 ///
 /// There is one for each decoder, which keeps it from body to body. It never fails: the decoder
-/// refuses a body that is too large for it (`isFull`, `isCrowded`).
+/// refuses a body that is too large for it (`isFull`, `endLog`).
 ///
 /// Invariant: whenever a field has been closed, there is room for the output's slack behind it.
 struct LogWriter: ~Copyable {
@@ -114,22 +114,6 @@ struct LogWriter: ~Copyable {
         @inline(__always) get { logCount >= logsMax }
     }
 
-    /// True when the last written log has more fields than a log may. The decoder refuses the body
-    /// then, after `endLog`.
-    var isCrowded: Bool {
-        @inline(__always) get { names.isCrowded }
-    }
-
-    /// Refuses a log that was just written and has too many fields.
-    @inline(__always)
-    func checkFields(at position: Int) throws(ProtobufError) {
-        guard isCrowded else { return }
-        throw ProtobufError(
-            position: position,
-            reason: LogLimits.tooManyFields(limits.fields)
-        )
-    }
-
     /// Refuses a body whose next log is one too many.
     @inline(__always)
     func checkRoom(at position: Int) throws(ProtobufError) {
@@ -159,10 +143,28 @@ struct LogWriter: ~Copyable {
         names.startLog()
     }
 
+    /// False when the log has more fields than a log may. It does not count then, and the decoder
+    /// refuses it or the body.
     @inline(__always)
-    mutating func endLog() {
-        if names.hasReplaced || !remarks.isEmpty || isRepaired { return endSpecialLog() }
-        closeLog()
+    mutating func endLog() -> Bool {
+        guard !names.isCrowded else { return false }
+        if names.hasReplaced || !remarks.isEmpty || isRepaired {
+            endSpecialLog()
+        } else {
+            closeLog()
+        }
+        return true
+    }
+
+    /// Ends a log that starts at this position of the body.
+    @inline(__always)
+    mutating func endLog(at position: Int) throws(ProtobufError) {
+        guard endLog() else {
+            throw ProtobufError(
+                position: position,
+                reason: LogLimits.tooManyFields(limits.fields)
+            )
+        }
     }
 
     /// Takes back the log that was begun, and all that was written since `length` bytes.
@@ -177,7 +179,7 @@ struct LogWriter: ~Copyable {
         // SLS's own collectors call a log so that they could not read.
         uncheckedField(name: "__raw_log__", value: text)
         remarks.setFieldFault(fault)
-        endLog()
+        _ = endLog()
     }
 
     /// Copies the content of a log that came as protobuf, if it is what this writer would have
@@ -201,7 +203,7 @@ struct LogWriter: ~Copyable {
                 valuesUpTo: limits.valueBytes,
                 &names,
                 in: output.start
-            ), !names.hasReplaced
+            ), !names.hasReplaced, !names.isCrowded
         else { return false }
         output.length = body + log.count - output.start
         logCount += 1

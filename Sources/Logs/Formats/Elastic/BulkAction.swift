@@ -95,8 +95,7 @@ extension JSONLogReader {
         writer.startLog()
         if !id.isEmpty { writer.field(name: "_id", value: id) }
         if try cursor.enterObject() { try fields(depth: 1) }
-        writer.endLog()
-        try checkFields(of: start)
+        try endLog(of: start)
     }
 
     fileprivate func expectLineEnd() throws(JSONFault) {

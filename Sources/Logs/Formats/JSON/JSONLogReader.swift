@@ -95,9 +95,7 @@ struct JSONLogReader: ~Copyable {
         } else {
             try fields(depth: depth)
         }
-        // Before the log counts: a log that is refused here may be set aside while the others stay.
-        try checkFields(of: start)
-        writer.endLog()
+        try endLog(of: start)
         complete = (cursor.next, writer.output.length)
     }
 
@@ -107,11 +105,12 @@ struct JSONLogReader: ~Copyable {
         guard !writer.isFull else { throw cursor.fault(.tooManyLogs(limits.logs)) }
     }
 
-    /// Refuses the written log, which starts at this token, when it has too many fields.
+    /// Ends the log that starts at this token.
     @inline(__always)
-    func checkFields(of start: Int) throws(JSONFault) {
-        guard writer.isCrowded else { return }
-        throw JSONFault(.tooManyFields(limits.fields), at: cursor.place(of: start))
+    mutating func endLog(of start: Int) throws(JSONFault) {
+        guard writer.endLog() else {
+            throw JSONFault(.tooManyFields(limits.fields), at: cursor.place(of: start))
+        }
     }
 
     // MARK: - Fields

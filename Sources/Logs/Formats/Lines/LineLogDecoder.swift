@@ -53,6 +53,6 @@ package final class LineLogDecoder {
         }
         writer.startLog()
         writer.uncheckedField(name: field, value: line)
-        writer.endLog()
+        _ = writer.endLog()
     }
 }

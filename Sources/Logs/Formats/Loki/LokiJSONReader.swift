@@ -130,8 +130,7 @@ struct LokiJSONReader {
             try metadata(&json)
             while try json.cursor.nextElement() { try json.skipValue() }
         }
-        json.writer.endLog()
-        try json.checkFields(of: first)
+        try json.endLog(of: first)
     }
 
     /// Times are signed.

@@ -120,8 +120,7 @@ struct LokiProtobufReader: ~Copyable {
             }
         }
         writer.uncheckedField(name: LokiField.line, value: bytes.text(line))
-        writer.endLog()
-        try writer.checkFields(at: start)
+        try writer.endLog(at: start)
         if !isTimed { areTimed = false }
     }
 

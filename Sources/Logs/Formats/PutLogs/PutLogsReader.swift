@@ -19,9 +19,8 @@ struct PutLogsReader: ~Copyable {
             case (1, .bytes(let range)):
                 try writer.checkRoom(at: start)
                 if !writer.copy(log: UnsafeRawBufferPointer(rebasing: bytes[range])) {
-                    try log(bytes, range)
+                    try log(bytes, range, at: start)
                 }
-                try writer.checkFields(at: start)
             // Category and MachineUUID.
             case (2, .bytes), (5, .bytes): continue
             case (3, .bytes(let range)):
@@ -52,7 +51,8 @@ struct PutLogsReader: ~Copyable {
     @inline(never)
     private mutating func log(
         _ bytes: UnsafeRawBufferPointer,
-        _ range: Range<Int>
+        _ range: Range<Int>,
+        at start: Int
     ) throws(ProtobufError) {
         var seconds: UInt64?
         var nanoseconds: UInt32 = 0
@@ -80,6 +80,6 @@ struct PutLogsReader: ~Copyable {
                 nanoseconds: nanoseconds < 1_000_000_000 ? nanoseconds : 0
             )
         }
-        writer.endLog()
+        try writer.endLog(at: start)
     }
 }

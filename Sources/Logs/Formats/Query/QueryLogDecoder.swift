@@ -73,8 +73,7 @@ package final class QueryLogDecoder {
                 writer.uncheckedField(name: field.name, value: $0)
             }
         }
-        writer.endLog()
-        guard !writer.isCrowded else {
+        guard writer.endLog() else {
             throw LogDecodingError(
                 position: 0,
                 reason: LogLimits.tooManyFields(writer.limits.fields)

@@ -94,8 +94,7 @@ struct SplunkReader {
             hasMember = try json.cursor.nextMember()
         }
         guard seen.contains(.event) else { throw SplunkMistake.eventMissing.at(start) }
-        json.writer.endLog()
-        try json.checkFields(of: first)
+        try json.endLog(of: first)
         guard gathering.take(from: &json.writer) else {
             throw SplunkMistake.tooManyOrigins(json.limits.streams).at(start)
         }
