@@ -1,11 +1,21 @@
 import System
 
 /// Writes a JSON document front to back; members keep the order of the calls.
-package struct JSONWriter {
-    package private(set) var text = ""
+package struct JSONWriter: Sendable {
+    package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
     package init() {}
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    package mutating func reserve(_ byteCount: Int) { bytes.reserveCapacity(byteCount) }
+
+    /// Ends a line of JSON lines; the next value begins another document.
+    package mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
 
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         nest("{", "}", members)
@@ -63,34 +73,68 @@ package struct JSONWriter {
         raw(value.map(decimalText) ?? "null")
     }
 
+    /// Writes a text that is UTF-8 already.
+    package mutating func member(_ name: String, utf8 value: UnsafeRawBufferPointer) {
+        key(name)
+        element(utf8: value)
+    }
+
+    /// Writes a name and a text that are UTF-8 already.
+    package mutating func member(utf8 name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer)
+    {
+        key(utf8: name)
+        element(utf8: value)
+    }
+
+    /// Copies members that are JSON already, without the braces of their object.
+    package mutating func members(written: UnsafeRawBufferPointer) {
+        guard !written.isEmpty else { return }
+        separate()
+        bytes += written
+        needsComma = true
+    }
+
     package mutating func element(_ value: String) {
-        raw(jsonQuoted(value))
+        var value = value
+        value.withUTF8 { element(utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func element(utf8 value: UnsafeRawBufferPointer) {
+        separate()
+        appendJSONQuoted(value, to: &bytes)
+        needsComma = true
     }
 
     private mutating func key(_ name: String) {
+        var name = name
+        name.withUTF8 { key(utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func key(utf8 name: UnsafeRawBufferPointer) {
         separate()
-        text += jsonQuoted(name) + ":"
+        appendJSONQuoted(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     private mutating func raw(_ value: String) {
         separate()
-        text += value
+        bytes += value.utf8
         needsComma = true
     }
 
     private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONWriter) -> Void)
     {
         separate()
-        text += open
+        bytes += open.utf8
         needsComma = false
         body(&self)
-        text += close
+        bytes += close.utf8
         needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { text += "," }
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 }
 

@@ -177,41 +177,52 @@ package func jsonQuoted(_ text: String) -> String {
     return text.withUTF8 { text in
         var quoted: [UInt8] = []
         quoted.reserveCapacity(text.count + 2)
-        quoted.append(UInt8(ascii: "\""))
-        var place = 0
-        while place < text.count {
-            let unprintable = unprintableSize(text, place)
-            switch text[place] {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                quoted += [UInt8(ascii: "\\"), text[place]]
-            case UInt8(ascii: "\n"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-            case UInt8(ascii: "\r"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
-            case UInt8(ascii: "\t"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
-            default:
-                guard unprintable > 0 else {
-                    quoted.append(text[place])
-                    break
-                }
-                // The only unprintable characters of three bytes are the line ends U+2028 and U+2029.
-                let unit: UInt16 =
-                    switch unprintable {
-                    case 1: UInt16(text[place])
-                    case 2: UInt16(text[place + 1])
-                    default: 0x2000 | UInt16(text[place + 2] & 0x3F)
-                    }
-                quoted += [UInt8(ascii: "\\"), UInt8(ascii: "u")]
-                for shift in [12, 8, 4, 0] as [UInt16] { quoted.append(hexDigit(unit >> shift)) }
-            }
-            place += max(unprintable, 1)
-        }
-        quoted.append(UInt8(ascii: "\""))
+        appendJSONQuoted(UnsafeRawBufferPointer(text), to: &quoted)
         return String(decoding: quoted, as: UTF8.self)
     }
 }
 
+/// Appends UTF-8 as a JSON string literal, with its quotes.
+package func appendJSONQuoted(_ text: UnsafeRawBufferPointer, to quoted: inout [UInt8]) {
+    quoted.append(UInt8(ascii: "\""))
+    var place = 0
+    /// The start of the bytes that need no escape and are not copied yet.
+    var plain = 0
+    while place < text.count {
+        let unprintable = unprintableSize(text, place)
+        let byte = text[place]
+        guard unprintable > 0 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+            place += 1
+            continue
+        }
+        quoted += text[plain..<place]
+        quoted.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): quoted.append(byte)
+        case UInt8(ascii: "\n"): quoted.append(UInt8(ascii: "n"))
+        case UInt8(ascii: "\r"): quoted.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\t"): quoted.append(UInt8(ascii: "t"))
+        default:
+            // The only unprintable characters of three bytes are the line ends U+2028 and U+2029.
+            let unit: UInt16 =
+                switch unprintable {
+                case 1: UInt16(byte)
+                case 2: UInt16(text[place + 1])
+                default: 0x2000 | UInt16(text[place + 2] & 0x3F)
+                }
+            quoted.append(UInt8(ascii: "u"))
+            for shift in [12, 8, 4, 0] as [UInt16] { quoted.append(hexDigit(unit >> shift)) }
+        }
+        place += max(unprintable, 1)
+        plain = place
+    }
+    quoted += text[plain...]
+    quoted.append(UInt8(ascii: "\""))
+}
+
 /// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1) or a Unicode line
 /// end. Zero for a printable one.
-private func unprintableSize(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
+private func unprintableSize(_ text: UnsafeRawBufferPointer, _ place: Int) -> Int {
     switch text[place] {
     case ..<0x20, 0x7F: 1
     case 0xC2 where text[place + 1] < 0xA0: 2

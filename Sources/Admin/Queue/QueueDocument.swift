@@ -45,7 +45,7 @@ extension QueueView {
         var more = streams.more
         json.array("streams") { json in
             for entry in streams.entries {
-                guard json.text.utf8.count < Self.streamBytesMax else {
+                guard json.bytes.count < Self.streamBytesMax else {
                     more += 1
                     continue
                 }

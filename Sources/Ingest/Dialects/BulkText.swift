@@ -134,7 +134,7 @@ struct BulkText {
         var json = JSONWriter()
         json.object { $0.cause(refusal) }
         put("\"error\":")
-        bytes += json.text.utf8
+        bytes += json.bytes
     }
 
     private func refusal(of item: BulkItems.Item, _ items: BulkItems) -> Refusal? {

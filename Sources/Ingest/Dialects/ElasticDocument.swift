@@ -118,6 +118,6 @@ private struct DocumentLogReader: LogReader {
             json.member("_seq_no", 0)
             json.member("_primary_term", 1)
         }
-        return Array(json.text.utf8)
+        return json.bytes
     }
 }

@@ -49,7 +49,7 @@ struct ElasticMedia: Sendable {
             }
             json.member("status", refusal.status)
         }
-        return response(refusal.status, Array(json.text.utf8))
+        return response(refusal.status, json.bytes)
     }
 }
 

@@ -56,7 +56,7 @@ struct ElasticPage {
             case .missing: break
             }
         }
-        return media.response(200, Array(json.text.utf8))
+        return media.response(200, json.bytes)
     }
 
     func refused(_ refusal: Refusal) -> Response { media.response(refusal) }

@@ -47,7 +47,7 @@ enum OTLPEncoding: Sendable {
                     json.member("errorMessage", rejection.reason)
                 }
             }
-            return response(200, Array(json.text.utf8))
+            return response(200, json.bytes)
         }
     }
 
@@ -69,7 +69,7 @@ enum OTLPEncoding: Sendable {
                 json.member("code", code)
                 json.member("message", message)
             }
-            answer = response(refusal.status, Array(json.text.utf8))
+            answer = response(refusal.status, json.bytes)
         }
         if refusal.code == "ContentTypeInvalid" {
             answer.fields.append(("accept", "application/x-protobuf, application/json"))
