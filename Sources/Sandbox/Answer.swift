@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import System
 
 /// The sandbox's answer to a request, and when it is sent.
@@ -28,20 +29,23 @@ struct Answer: Sendable {
         )
     }
 
-    static func json(_ text: JSONText, status: Int = 200) -> Answer {
-        .text("application/json", text.bytes + Array("\n".utf8), status: status)
+    /// A JSON object with these members.
+    static func json(_ members: (inout JSONWriter) -> Void) -> Answer {
+        var json = JSONWriter()
+        json.object(members)
+        json.endLine()
+        return .text("application/json", json.bytes)
     }
 }
 
 extension SLSRefusal {
     /// The body in SLS's form.
     var body: [UInt8] {
-        var text = JSONText()
-        text.append("{\"errorCode\":")
-        text.append(quoting: code)
-        text.append(",\"errorMessage\":")
-        text.append(quoting: message)
-        text.append("}")
-        return text.bytes
+        var json = JSONWriter()
+        json.object { json in
+            json.member("errorCode", code)
+            json.member("errorMessage", message)
+        }
+        return json.bytes
     }
 }

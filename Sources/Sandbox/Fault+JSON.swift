@@ -1,3 +1,5 @@
+import JSON
+
 extension Fault {
     private static let choices = ["status or code", "body", "reset", "truncate", "hold"]
 
@@ -80,32 +82,32 @@ extension Fault {
         return SLSRefusal(status, code, message ?? "The sandbox was asked to answer \(code).")
     }
 
-    /// Writes the fault for `GET /faults`, with the remaining counts.
-    func append(to text: inout JSONObject) {
-        text.add("project", project)
-        text.add("logstore", logstore)
-        if skip > 0 { text.add("skip", skip) }
-        text.add("count", count)
-        if fraction < 1 { text.add("fraction", fraction) }
+    /// Writes the fault's members for `GET /faults`, with the remaining counts.
+    func write(to json: inout JSONWriter) {
+        if let project { json.member("project", project) }
+        if let logstore { json.member("logstore", logstore) }
+        if skip > 0 { json.member("skip", skip) }
+        if let count { json.member("count", count) }
+        if fraction < 1 { json.member("fraction", number: "\(fraction)") }
         switch answer {
         case .refusal(let refusal):
-            text.add("status", refusal.status)
-            text.add("code", refusal.code)
-            text.add("message", refusal.message)
+            json.member("status", refusal.status)
+            json.member("code", refusal.code)
+            json.member("message", refusal.message)
         case .page(let status, let type, let body):
-            text.add("status", status)
-            text.add("content_type", type)
-            text.add("body", body)
-        case .reset: text.add("reset", true)
-        case .truncate: text.add("truncate", true)
-        case .hold: text.add("hold", true)
+            json.member("status", status)
+            json.member("content_type", type)
+            json.member("body", body)
+        case .reset: json.member("reset", true)
+        case .truncate: json.member("truncate", true)
+        case .hold: json.member("hold", true)
         case nil: break
         }
-        if store, answer != .hold { text.add("store", true) }
-        text.add("retry_after_s", retryAfter.map { Int($0.components.seconds) })
-        text.add("latency_ms", latency.map { Int($0 / .milliseconds(1)) })
-        text.add("clock_offset_s", clockOffset.map { Int($0.components.seconds) })
-        if withoutRequestID { text.add("without_request_id", true) }
+        if store, answer != .hold { json.member("store", true) }
+        if let retryAfter { json.member("retry_after_s", retryAfter.components.seconds) }
+        if let latency { json.member("latency_ms", Int(latency / .milliseconds(1))) }
+        if let clockOffset { json.member("clock_offset_s", clockOffset.components.seconds) }
+        if withoutRequestID { json.member("without_request_id", true) }
     }
 }
 

@@ -1,3 +1,4 @@
+import JSON
 import SQLite
 import System
 
@@ -6,7 +7,7 @@ struct LogLines: Sendable {
     /// The size at which an answer is cut.
     fileprivate static let bytesMax = 32 * 1024 * 1024
 
-    var text = JSONText()
+    var json = JSONWriter()
     var count = 0
     /// The cursor after the last of them.
     var cursor: Int64
@@ -41,11 +42,11 @@ extension LogArchive {
                 + "request.received"
         )
         while try statement.step() {
-            guard lines.count < query.limit, lines.text.bytes.count < LogLines.bytesMax else {
+            guard lines.count < query.limit, lines.json.bytes.count < LogLines.bytesMax else {
                 lines.isCut = true
                 break
             }
-            append(statement, to: &lines.text, details: query.details)
+            append(statement, to: &lines.json, details: query.details)
             lines.count += 1
             lines.cursor = max(lines.cursor, statement.integer(0))
         }
@@ -75,42 +76,29 @@ extension LogArchive {
         return statement
     }
 
-    private func append(_ row: Statement, to text: inout JSONText, details: Bool) {
-        text.append("{\"__time__\":\"")
-        text.append("\(row.integer(2))".utf8)
-        if let nanoseconds = row.optionalInteger(3) {
-            text.append("\",\"__time_ns_part__\":\"")
-            text.append("\(nanoseconds)".utf8)
+    private func append(_ row: Statement, to json: inout JSONWriter, details: Bool) {
+        json.object { json in
+            json.member("__time__", "\(row.integer(2))")
+            if let nanoseconds = row.optionalInteger(3) {
+                json.member("__time_ns_part__", "\(nanoseconds)")
+            }
+            json.member("__topic__", utf8: row.borrowedText(5))
+            json.member("__source__", utf8: row.borrowedText(6))
+            json.members(written: row.borrowedText(7))
+            if details { appendDetails(row, to: &json) }
+            // The fields are an object, whose members are copied into this one.
+            let fields = row.borrowedText(4).dropFirst().dropLast()
+            json.members(written: UnsafeRawBufferPointer(rebasing: fields))
         }
-        text.append("\",\"__topic__\":")
-        text.append(quoting: row.borrowedText(5))
-        text.append(",\"__source__\":")
-        text.append(quoting: row.borrowedText(6))
-        let tags = row.borrowedText(7)
-        if !tags.isEmpty {
-            text.append(",")
-            text.append(tags)
-        }
-        if details { appendDetails(row, to: &text) }
-        // The fields are an object, whose members are copied into this one.
-        let members = row.borrowedText(4).dropFirst()
-        if members.count > 1 { text.append(",") }
-        text.append(members)
-        text.append("\n")
+        json.endLine()
     }
 
-    private func appendDetails(_ row: Statement, to text: inout JSONText) {
-        text.append(",\"__cursor__\":\"")
-        text.append("\(row.integer(0))".utf8)
-        text.append("\",\"__pack_index__\":\"")
-        text.append("\(row.integer(1))".utf8)
-        text.append("\",\"__project__\":")
-        text.append(quoting: row.borrowedText(8))
-        text.append(",\"__logstore__\":")
-        text.append(quoting: row.borrowedText(9))
-        text.append(",\"__request_id__\":")
-        text.append(quoting: row.borrowedText(10))
-        text.append(",\"__received__\":")
-        text.append(quoting: WallTime(nanoseconds: row.integer(11)).rfc3339)
+    private func appendDetails(_ row: Statement, to json: inout JSONWriter) {
+        json.member("__cursor__", "\(row.integer(0))")
+        json.member("__pack_index__", "\(row.integer(1))")
+        json.member("__project__", utf8: row.borrowedText(8))
+        json.member("__logstore__", utf8: row.borrowedText(9))
+        json.member("__request_id__", utf8: row.borrowedText(10))
+        json.member("__received__", WallTime(nanoseconds: row.integer(11)).rfc3339)
     }
 }

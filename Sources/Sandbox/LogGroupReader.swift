@@ -1,3 +1,5 @@
+import JSON
+
 /// Reads the body of a PutLogs request, more strictly than protobuf requires: fields in numerical order, each once
 /// unless it repeats, no unknown fields, all required fields present. SLS warns that it may not parse other orders.
 struct LogGroupReader {
@@ -50,22 +52,23 @@ struct LogGroupReader {
         var order = FieldOrder(.log)
         var time: UInt32?
         var nanoseconds: UInt32?
-        let start = logs.json.bytes.count
-        logs.json.append("{")
+        var contents: [(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
         while !cursor.isAtEnd {
             switch try order.next(&cursor) {
             case 1: time = try readTime(&cursor)
-            case 2: try readContent(&cursor, isFirst: logs.json.bytes.count == start + 1)
+            case 2:
+                let (key, value) = try readPair(try cursor.chunk(), .content)
+                contents.append((slice(key), slice(value)))
             case 4: nanoseconds = try readNanoseconds(&cursor)
             default: throw cursor.problem("Log.values is not for writers")
             }
         }
-        logs.json.append("}")
         guard let time else { throw cursor.problem("a Log has no Time") }
         try rules.checkTime(time, log: logs.entries.count)
         try rules.checkCount(logs.entries.count + 1)
-        let fields = start..<logs.json.bytes.count
-        logs.entries.append(.init(time: time, nanoseconds: nanoseconds, fields: fields))
+        logs.append(time: time, nanoseconds: nanoseconds) { json in
+            for (key, value) in contents { json.member(utf8: key, value) }
+        }
     }
 
     private func readTime(_ cursor: inout WireCursor) throws(SLSRefusal) -> UInt32 {
@@ -84,24 +87,9 @@ struct LogGroupReader {
         return value
     }
 
-    private mutating func readContent(
-        _ cursor: inout WireCursor,
-        isFirst: Bool
-    ) throws(SLSRefusal) {
-        let (key, value) = try readPair(try cursor.chunk(), .content)
-        if !isFirst { logs.json.append(",") }
-        logs.json.append(quoting: slice(key))
-        logs.json.append(":")
-        logs.json.append(quoting: slice(value))
-    }
-
     private mutating func readTag(_ range: Range<Int>) throws(SLSRefusal) {
         let (key, value) = try readPair(range, .logTag)
-        if !logs.tags.bytes.isEmpty { logs.tags.append(",") }
-        logs.tags.append(prefix: "__tag__:", quoting: slice(key))
-        logs.tags.append(":")
-        logs.tags.append(quoting: slice(value))
-        if slice(key).elementsEqual("__pack_id__".utf8) { logs.packID = try text(value) }
+        logs.appendTag(try text(key), try text(value))
     }
 
     /// Reads a checked pair of Key and Value, both required.

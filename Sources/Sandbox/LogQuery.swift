@@ -1,3 +1,5 @@
+import System
+
 /// Selects logs.
 struct LogQuery: Equatable, Sendable {
     var project: String?
@@ -24,9 +26,7 @@ struct LogQuery: Equatable, Sendable {
         }
         if let contains {
             // Fields and tags are stored as JSON, so the search text is escaped the same way.
-            var escaped = JSONText()
-            escaped.append(quoting: contains)
-            let inside = String(decoding: escaped.bytes.dropFirst().dropLast(), as: UTF8.self)
+            let inside = String(jsonQuoted(contains).dropFirst().dropLast())
             terms.append(
                 "(instr(fields, ?) OR instr(tags, ?) OR instr(topic, ?) OR instr(source, ?))"
             )

@@ -1,3 +1,4 @@
+import JSON
 import System
 
 /// The page at `GET /`: newest logs, counts for each logstore, active faults and limits.
@@ -58,12 +59,12 @@ struct LogsPage {
         }
         var items = HTMLText()
         for entry in faults {
-            var object = JSONObject()
-            entry.fault.append(to: &object)
+            var json = JSONWriter()
+            json.object { entry.fault.write(to: &$0) }
             items.append(
                 """
                 <li>Fault \(entry.id), hit \(entry.hits) times: \
-                <code>\(object.finished.text)</code></li>
+                <code>\(json.text)</code></li>
                 """
             )
         }

@@ -1,3 +1,4 @@
+import JSON
 import System
 
 /// Field names that make the sandbox refuse a log, set on request. The whole request is refused with the log, as SLS
@@ -28,17 +29,19 @@ struct Poisons: Sendable {
 
 extension Sandbox {
     func listPoisons() -> Answer {
-        let objects = state.withLock { $0.poisons.refusals }.map { key, refusal in
-            var object = JSONObject()
-            object.add("key", String(decoding: key, as: UTF8.self))
-            object.add("status", refusal.status)
-            object.add("code", refusal.code)
-            object.add("message", refusal.message)
-            return object
+        let refusals = state.withLock { $0.poisons.refusals }
+        return .json { json in
+            json.array("poisons") { json in
+                for (key, refusal) in refusals {
+                    json.object { json in
+                        json.member("key", String(decoding: key, as: UTF8.self))
+                        json.member("status", refusal.status)
+                        json.member("code", refusal.code)
+                        json.member("message", refusal.message)
+                    }
+                }
+            }
         }
-        var object = JSONObject()
-        object.add("poisons", objects)
-        return .json(object.finished)
     }
 
     func setPoison(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {

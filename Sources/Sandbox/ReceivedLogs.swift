@@ -1,3 +1,5 @@
+import JSON
+
 /// The logs of one accepted request, in the stored form.
 struct ReceivedLogs: Sendable {
     struct Entry: Sendable {
@@ -10,10 +12,29 @@ struct ReceivedLogs: Sendable {
     var topic = ""
     var source = ""
     /// `"__tag__:env":"prod","__tag__:app":"shop"`, members for a JSON object.
-    var tags = JSONText()
+    var tags = JSONWriter()
     var packID: String?
-    /// The fields of all logs, one object after the other.
-    var json = JSONText()
+    /// The fields of all logs, one object a line.
+    var json = JSONWriter()
     var entries: [Entry] = []
     var rawBytes = 0
+
+    mutating func appendTag(_ name: String, _ value: String) {
+        tags.member("__tag__:" + name, value)
+        if name == "__pack_id__" { packID = value }
+    }
+
+    /// Adds a log with these fields.
+    mutating func append(
+        time: UInt32,
+        nanoseconds: UInt32?,
+        _ fields: (inout JSONWriter) -> Void
+    ) {
+        let start = json.bytes.count
+        json.object(fields)
+        entries.append(
+            Entry(time: time, nanoseconds: nanoseconds, fields: start..<json.bytes.count)
+        )
+        json.endLine()
+    }
 }

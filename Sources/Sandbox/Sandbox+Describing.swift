@@ -1,3 +1,4 @@
+import JSON
 import System
 
 extension Sandbox {
@@ -11,26 +12,23 @@ extension Sandbox {
         let project = try existingProject(of: request)
         try checkVersion(request["x-log-apiversion"])
         try authenticate(request, body: body, at: visit.now)
-        var text = JSONText()
+        var json = JSONWriter()
         if case .logstore(let name) = route {
             try checkLogstore(name)
-            text.append("{\"logstoreName\":")
-            text.append(quoting: name)
-            text.append(",\"ttl\":30,\"shardCount\":2}")
+            json.object { json in
+                json.member("logstoreName", name)
+                json.member("ttl", 30)
+                json.member("shardCount", 2)
+            }
         } else {
             let names = logstores(of: project)
-            text.append("{\"count\":")
-            text.append("\(names.count)".utf8)
-            text.append(",\"total\":")
-            text.append("\(names.count)".utf8)
-            text.append(",\"logstores\":[")
-            for (index, name) in names.enumerated() {
-                if index > 0 { text.append(",") }
-                text.append(quoting: name)
+            json.object { json in
+                json.member("count", names.count)
+                json.member("total", names.count)
+                json.array("logstores") { json in names.forEach { json.element($0) } }
             }
-            text.append("]}")
         }
-        return Content(body: text.bytes)
+        return Content(body: json.bytes)
     }
 
     /// The configured logstores; if every name exists, those that have received logs.

@@ -1,17 +1,20 @@
+import JSON
 import System
 
 extension Sandbox {
     func listFaults() -> Answer {
-        let objects = state.withLock { $0.faults.entries }.map { entry in
-            var object = JSONObject()
-            object.add("id", entry.id)
-            object.add("hits", entry.hits)
-            entry.fault.append(to: &object)
-            return object
+        let entries = state.withLock { $0.faults.entries }
+        return .json { json in
+            json.array("faults") { json in
+                for entry in entries {
+                    json.object { json in
+                        json.member("id", entry.id)
+                        json.member("hits", entry.hits)
+                        entry.fault.write(to: &json)
+                    }
+                }
+            }
         }
-        var object = JSONObject()
-        object.add("faults", objects)
-        return .json(object.finished)
     }
 
     func addFault(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
@@ -22,9 +25,7 @@ extension Sandbox {
                 "\(configuration.limits.faultsMax) faults are active: remove some first."
             )
         }
-        var object = JSONObject()
-        object.add("id", id)
-        return .json(object.finished)
+        return .json { $0.member("id", id) }
     }
 
     func removeFaults(_ id: Int?) throws(SLSRefusal) -> Answer {
@@ -33,8 +34,6 @@ extension Sandbox {
             throw SLSRefusal(404, "ParameterInvalid", "There is no fault \(id).")
         }
         removed.forEach(late.release(fault:))
-        var object = JSONObject()
-        object.add("removed", removed.count)
-        return .json(object.finished)
+        return .json { $0.member("removed", removed.count) }
     }
 }

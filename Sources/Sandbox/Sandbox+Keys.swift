@@ -1,20 +1,23 @@
 import Crypto
+import JSON
 import SLS
 import System
 
 extension Sandbox {
     func listKeys() -> Answer {
         let keys = state.withLock { $0.keys.keys.values.map { $0 } }
-        let objects = keys.sorted { $0.credential.accessKeyID < $1.credential.accessKeyID }.map {
-            var object = JSONObject()
-            object.add("access_key_id", $0.credential.accessKeyID)
-            object.add("has_security_token", $0.credential.securityToken != nil)
-            object.add("expires", $0.expiry?.rfc3339)
-            return object
+            .sorted { $0.credential.accessKeyID < $1.credential.accessKeyID }
+        return .json { json in
+            json.array("keys") { json in
+                for key in keys {
+                    json.object { json in
+                        json.member("access_key_id", key.credential.accessKeyID)
+                        json.member("has_security_token", key.credential.securityToken != nil)
+                        if let expiry = key.expiry { json.member("expires", expiry.rfc3339) }
+                    }
+                }
+            }
         }
-        var object = JSONObject()
-        object.add("keys", objects)
-        return .json(object.finished)
     }
 
     func setKey(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {

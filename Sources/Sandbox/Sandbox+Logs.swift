@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import SQLite
 import System
 
@@ -22,7 +23,7 @@ extension Sandbox {
             try archive.collect(query, within: slice, into: &lines)
             return !lines.isCut
         }
-        var answer = Answer.text("application/x-ndjson", lines.text.bytes)
+        var answer = Answer.text("application/x-ndjson", lines.json.bytes)
         answer.response.fields.append(("x-sandbox-count", "\(lines.count)"))
         answer.response.fields.append(("x-sandbox-cursor", "\(lines.cursor)"))
         answer.response.fields.append(("x-sandbox-more", lines.isCut ? "true" : "false"))
@@ -56,9 +57,7 @@ extension Sandbox {
                 state.hasToldOfDrops = false
                 return logs
             }
-            var object = JSONObject()
-            object.add("cleared", cleared)
-            return .json(object.finished)
+            return .json { $0.member("cleared", cleared) }
         } catch {
             throw SLSRefusal(500, "InternalServerError", "The sandbox cannot clear: \(error)")
         }

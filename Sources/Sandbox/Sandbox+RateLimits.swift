@@ -1,19 +1,24 @@
+import JSON
 import System
 
 extension Sandbox {
     func listLimits() -> Answer {
-        let objects = state.withLock { $0.rateLimits.entries.map(\.limit) }.map { limit in
-            var object = JSONObject()
-            object.add("project", limit.project)
-            object.add("logstore", limit.logstore)
-            object.add("requests_per_second", limit.requestsPerSecond)
-            object.add("bytes_per_second", limit.bytesPerSecond)
-            object.add("code", limit.code)
-            return object
+        let limits = state.withLock { $0.rateLimits.entries.map(\.limit) }
+        return .json { json in
+            json.array("limits") { json in
+                for limit in limits { json.object { Self.write(limit, to: &$0) } }
+            }
         }
-        var object = JSONObject()
-        object.add("limits", objects)
-        return .json(object.finished)
+    }
+
+    private static func write(_ limit: RateLimit, to json: inout JSONWriter) {
+        if let project = limit.project { json.member("project", project) }
+        if let logstore = limit.logstore { json.member("logstore", logstore) }
+        if let rate = limit.requestsPerSecond {
+            json.member("requests_per_second", number: "\(rate)")
+        }
+        if let rate = limit.bytesPerSecond { json.member("bytes_per_second", number: "\(rate)") }
+        json.member("code", limit.code)
     }
 
     func setLimit(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {

@@ -1,40 +1,49 @@
+import JSON
 import System
 
 extension Sandbox {
     /// The statistics as JSON.
     func stats() -> Answer {
         let (statistics, size) = state.withLock { ($0.statistics, $0.archive.size) }
-        var object = JSONObject()
-        object.add("since", statistics.since.rfc3339)
-        object.add("requests", statistics.requests)
-        object.add("wire_bytes", statistics.wireBytes)
-        object.add("answers", statistics.statuses.sorted { $0.key < $1.key }.map { ("\($0)", $1) })
-        object.add("errors", statistics.errors.sorted { $0.key < $1.key }.map { ($0, $1) })
-        object.add("faults", statistics.mishaps.sorted { $0.key < $1.key }.map { ($0, $1) })
-        object.add("stored", Self.counts(statistics.stored))
-        object.add("duplicates", Self.counts(statistics.duplicates))
-        object.add("dropped", Self.counts(statistics.dropped))
-        object.add(
-            "kept",
-            [("requests", size.requests), ("logs", size.logs), ("bytes", size.bytes)]
-        )
         let places = statistics.places.sorted {
             ($0.key.project, $0.key.logstore) < ($1.key.project, $1.key.logstore)
         }
-        object.add(
-            "logstores",
-            places.map { place, total in
-                var object = JSONObject()
-                object.add("project", place.project)
-                object.add("logstore", place.logstore)
-                for (name, count) in Self.counts(total) { object.add(name, count) }
-                return object
+        return .json { json in
+            json.member("since", statistics.since.rfc3339)
+            json.member("requests", statistics.requests)
+            json.member("wire_bytes", statistics.wireBytes)
+            json.object("answers") { $0.counts(statistics.statuses) }
+            json.object("errors") { $0.counts(statistics.errors) }
+            json.object("faults") { $0.counts(statistics.mishaps) }
+            json.object("stored") { $0.total(statistics.stored) }
+            json.object("duplicates") { $0.total(statistics.duplicates) }
+            json.object("dropped") { $0.total(statistics.dropped) }
+            json.object("kept") { json in
+                json.member("requests", size.requests)
+                json.member("logs", size.logs)
+                json.member("bytes", size.bytes)
             }
-        )
-        return .json(object.finished)
+            json.array("logstores") { json in
+                for (place, total) in places {
+                    json.object { json in
+                        json.member("project", place.project)
+                        json.member("logstore", place.logstore)
+                        json.total(total)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func counts(_ counts: [some Comparable & Hashable: Int]) {
+        for (name, count) in counts.sorted(by: { $0.key < $1.key }) { member("\(name)", count) }
     }
 
-    private static func counts(_ total: Statistics.Total) -> [(String, Int)] {
-        [("requests", total.requests), ("logs", total.logs), ("bytes", total.bytes)]
+    fileprivate mutating func total(_ total: Statistics.Total) {
+        member("requests", total.requests)
+        member("logs", total.logs)
+        member("bytes", total.bytes)
     }
 }

@@ -58,12 +58,7 @@ struct TrackReader {
             throw .badBody("__tags__ is \(value.kind), an object is expected.")
         }
         for member in members {
-            let value = try text(member)
-            if !logs.tags.bytes.isEmpty { logs.tags.append(",") }
-            logs.tags.append(quoting: "__tag__:" + member.name)
-            logs.tags.append(":")
-            logs.tags.append(quoting: value)
-            if member.name == "__pack_id__" { logs.packID = value }
+            logs.appendTag(member.name, try text(member))
         }
     }
 
@@ -71,8 +66,7 @@ struct TrackReader {
         guard case .object(let members) = value else {
             throw .badBody("A log is \(value.kind), an object is expected.")
         }
-        let start = logs.json.bytes.count
-        logs.json.append("{")
+        var fields: [(name: String, value: String)] = []
         // Web tracking uses the arrival time and ignores the log's own.
         for member in members where member.name != "__time__" {
             let value = try text(member)
@@ -80,15 +74,11 @@ struct TrackReader {
                 try rules.checkKey(UnsafeRawBufferPointer(key))
             }
             try rules.checkValue(byteCount: value.utf8.count)
-            if logs.json.bytes.count > start + 1 { logs.json.append(",") }
-            logs.json.append(quoting: member.name)
-            logs.json.append(":")
-            logs.json.append(quoting: value)
+            fields.append((member.name, value))
         }
-        logs.json.append("}")
-        let time = UInt32(clamping: rules.now.seconds)
-        let fields = start..<logs.json.bytes.count
-        logs.entries.append(.init(time: time, nanoseconds: nil, fields: fields))
+        logs.append(time: UInt32(clamping: rules.now.seconds), nanoseconds: nil) { json in
+            for (name, value) in fields { json.member(name, value) }
+        }
     }
 
     private func text(_ member: JSONValue.Member) throws(SLSRefusal) -> String {
