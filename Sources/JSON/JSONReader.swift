@@ -114,6 +114,13 @@ package struct JSONReader {
         return true
     }
 
+    /// A value of any kind as written.
+    package mutating func value() -> ArraySlice<UInt8>? {
+        skipSpace()
+        let start = position
+        return skipValue() ? bytes[start..<position] : nil
+    }
+
     /// The number, true, false or null as written.
     package mutating func literal() -> String? {
         skipSpace()
