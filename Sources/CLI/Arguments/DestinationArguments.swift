@@ -1,4 +1,4 @@
-import System
+import JSON
 
 /// Turns the words of `sluice destinations …`, `pause`, `resume` and `flush` into requests.
 enum DestinationArguments {
@@ -62,26 +62,30 @@ enum DestinationArguments {
                 hint: hint
             )
         }
-        var members: [String] = []
-        var groups: [String: [String]] = [:]
+        var members: [(name: String, value: String?)] = []
+        var groups: [String: [(name: String, value: String?)]] = [:]
         for word in words {
             let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, !sides[0].isEmpty else {
                 throw UsageError("\(word) is not a setting; write KEY=VALUE", hint: hint)
             }
-            let value = sides[1].isEmpty ? "null" : jsonQuoted(String(sides[1]))
+            let value = sides[1].isEmpty ? nil : String(sides[1])
             let keys = sides[0].split(separator: ".", maxSplits: 1)
             if keys.count == 2, ["packet", "tags"].contains(keys[0]) {
-                groups[String(keys[0]), default: []].append(
-                    "\(jsonQuoted(String(keys[1]))):\(value)"
-                )
+                groups[String(keys[0]), default: []].append((String(keys[1]), value))
             } else {
-                members.append("\(jsonQuoted(String(sides[0]))):\(value)")
+                members.append((String(sides[0]), value))
             }
         }
-        for (name, settings) in groups.sorted(by: { $0.key < $1.key }) {
-            members.append("\(jsonQuoted(name)):{\(settings.joined(separator: ","))}")
+        var json = JSONWriter()
+        json.object { json in
+            for (name, value) in members { json.member(name, value) }
+            for (name, settings) in groups.sorted(by: { $0.key < $1.key }) {
+                json.object(name) { json in
+                    for (name, value) in settings { json.member(name, value) }
+                }
+            }
         }
-        return Array("{\(members.joined(separator: ","))}".utf8)
+        return json.bytes
     }
 }

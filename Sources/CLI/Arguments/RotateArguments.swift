@@ -1,4 +1,4 @@
-import System
+import JSON
 
 /// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
 /// can read those.
@@ -58,7 +58,7 @@ enum RotateArguments {
 
     private static func environmentBody(_ hint: String) throws(UsageError) -> [UInt8] {
         let environment = environmentVariables()
-        var members: [String] = []
+        var members: [(name: String, value: String)] = []
         let names = [
             ("AccessKeyId", "ALIBABA_CLOUD_ACCESS_KEY_ID", true),
             ("AccessKeySecret", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", true),
@@ -69,8 +69,12 @@ enum RotateArguments {
                 if isNeeded { throw UsageError("the environment has no \(variable)", hint: hint) }
                 continue
             }
-            members.append("\"\(member)\":\(jsonQuoted(value))")
+            members.append((member, value))
         }
-        return Array("{\(members.joined(separator: ","))}".utf8)
+        var json = JSONWriter()
+        json.object { json in
+            for (name, value) in members { json.member(name, value) }
+        }
+        return json.bytes
     }
 }
