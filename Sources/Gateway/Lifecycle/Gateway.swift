@@ -28,7 +28,7 @@ package final class Gateway: Sendable {
     let webhook: Webhook
     let reporter: Reporter
     /// What operators decided at run time.
-    let decided: Locked<Decided>
+    let decided: Locked<StoredDecisions>
     let certificates: CertificateReload
     let workers: OperatorWorkers
     let configurationReload: ConfigurationReload

@@ -5,12 +5,12 @@ import System
 /// The admin tokens in use. A reload replaces them.
 package struct AdminTokens: Sendable {
     private let keys: Locked<AdminKeys>
-    /// The generated main token, used while the operator configures none.
-    private let generated: Secret
+    /// The main token of the start, used after a reload that configures none.
+    private let mainAtStart: Secret
 
     /// `main` is the configured main token, or the generated one.
     package init(main: Secret, _ settings: AdminSettings) {
-        generated = main
+        mainAtStart = main
         keys = Locked(AdminKeys(main: main, named: settings.tokens))
     }
 
@@ -21,7 +21,7 @@ package struct AdminTokens: Sendable {
 
     /// Takes over a reload's tokens, and returns which holders remain.
     func use(_ settings: AdminSettings) -> (AdminHolder) -> Bool {
-        let new = AdminKeys(main: settings.token ?? generated, named: settings.tokens)
+        let new = AdminKeys(main: settings.token ?? mainAtStart, named: settings.tokens)
         keys.withLock { $0 = new }
         return new.know
     }

@@ -46,7 +46,7 @@ package struct ConfigurationReload: Sendable {
     }
 
     private let configuration: Locked<GatewayConfiguration>
-    private let decided: Locked<Decided>
+    private let decided: Locked<StoredDecisions>
     private let reading: ConfigurationReading
     private let parts: Parts
     private var journal: Journal { parts.journal }
@@ -54,7 +54,7 @@ package struct ConfigurationReload: Sendable {
     /// `reading` reads the configuration file and the environment again.
     package init(
         _ configuration: Locked<GatewayConfiguration>,
-        _ decided: Locked<Decided>,
+        _ decided: Locked<StoredDecisions>,
         _ reading: @escaping ConfigurationReading,
         _ parts: Parts
     ) {

@@ -199,3 +199,14 @@ extension HTTPProblem {
         self.init(status, code, refusal.description)
     }
 }
+
+extension CredentialStatus {
+    /// Every life of the process counts generations from zero.
+    private static let life = hex(randomBytes(4))
+
+    /// Changes with decisions of operators, not with what a source does. It is made of nothing secret.
+    package var version: String {
+        let parts = [name, source, "\(generation)", Self.life]
+        return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""
+    }
+}

@@ -1,6 +1,8 @@
 package import Configuration
+import Crypto
 package import Delivery
 package import HTTP
+import JSON
 package import Queue
 import SLS
 package import SQLiteQueue
@@ -12,7 +14,7 @@ package struct DestinationChanges: Sendable {
     package static let all = "*"
 
     private let configuration: Locked<GatewayConfiguration>
-    private let decided: Locked<Decided>
+    private let decided: Locked<StoredDecisions>
     private let store: DurableQueue
     private let forwarder: Forwarder
     private let reload: ConfigurationReload
@@ -20,7 +22,7 @@ package struct DestinationChanges: Sendable {
 
     package init(
         _ configuration: Locked<GatewayConfiguration>,
-        _ decided: Locked<Decided>,
+        _ decided: Locked<StoredDecisions>,
         _ store: DurableQueue,
         _ forwarder: Forwarder,
         _ reload: ConfigurationReload,
@@ -41,7 +43,7 @@ package struct DestinationChanges: Sendable {
         configuration.withLock { $0.destinations.first { $0.name == name } }
     }
 
-    package var decisions: Decided { decided.withLock { $0 } }
+    package var decisions: StoredDecisions { decided.withLock { $0 } }
 
     /// Why an operator's request about a destination that does not run fails.
     package func absent(_ name: String, isChange: Bool = true) -> HTTPProblem {
@@ -90,7 +92,7 @@ package struct DestinationChanges: Sendable {
         guard let before else { return }
         var entry = entry
         entry.before = before.json
-        try keep(Decision(resets: [Decided.setting(ofDestination: name)], entry))
+        try keep(Decision(resets: [StoredDecisions.setting(ofDestination: name)], entry))
         decided.withLock { decided in
             decided.settings[name] = nil
             decided.leftOut[name] = nil
@@ -136,7 +138,7 @@ package struct DestinationChanges: Sendable {
         var entry = entry
         entry.before = before.json
         entry.after = settings.json
-        let key = Decided.setting(ofDestination: name)
+        let key = StoredDecisions.setting(ofDestination: name)
         let decision =
             settings.isEmpty
             ? Decision(resets: [key], entry) : Decision([key: Array(settings.json.utf8)], entry)
@@ -202,8 +204,10 @@ package struct DestinationChanges: Sendable {
         var entry = entry
         entry.before = before.sorted().joined(separator: ", ")
         entry.after = held.sorted().joined(separator: ", ")
-        let paused = held.subtracting(before).map { (Decided.setting(ofHeld: $0), [UInt8(1)]) }
-        let resumed = Set(before.subtracting(held).map { Decided.setting(ofHeld: $0) })
+        let paused = held.subtracting(before).map {
+            (StoredDecisions.setting(ofHeld: $0), [UInt8(1)])
+        }
+        let resumed = Set(before.subtracting(held).map { StoredDecisions.setting(ofHeld: $0) })
         try keep(Decision(Dictionary(uniqueKeysWithValues: paused), resets: resumed, entry))
         decided.withLock { $0.held = held }
         forwarder.hold(held)
@@ -267,4 +271,13 @@ extension HTTPProblem {
         "ServerBusy",
         "too many changes wait already; try again in a moment"
     )
+}
+
+extension Destination {
+    /// Changes with the destination's settings and with decisions about it.
+    package func version(_ decided: DecidedSettings) -> String {
+        var json = JSONWriter()
+        json.object { $0.settings(self) }
+        return "\"\(Digest.sha256Hex(json.text + decided.json).prefix(16))\""
+    }
 }

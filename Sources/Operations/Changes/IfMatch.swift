@@ -1,8 +1,4 @@
-package import Configuration
-package import Credentials
-import Crypto
 package import HTTP
-import JSON
 import System
 
 /// The versions that a change is meant for: `If-Match` of RFC 9110, section 13.1.1.
@@ -104,24 +100,4 @@ extension UInt8 {
     fileprivate static let comma = UInt8(ascii: ",")
 
     fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-}
-
-extension CredentialStatus {
-    /// Every life of the process counts generations from zero.
-    private static let life = hex(randomBytes(4))
-
-    /// Changes with decisions of operators, not with what a source does. It is made of nothing secret.
-    package var version: String {
-        let parts = [name, source, "\(generation)", Self.life]
-        return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""
-    }
-}
-
-extension Destination {
-    /// Changes with the destination's settings and with decisions about it.
-    package func version(_ decided: DecidedSettings) -> String {
-        var json = JSONWriter()
-        json.object { $0.settings(self) }
-        return "\"\(Digest.sha256Hex(json.text + decided.json).prefix(16))\""
-    }
 }

@@ -129,7 +129,7 @@ import Testing
         let reset = try ask(gateway, "DELETE")
         #expect(reset.status == 200 && reset.text.contains(#""decided":{}"#), "\(reset.text)")
         #expect(try ask(gateway, "DELETE").status == 200)
-        #expect(try gateway.store.recall()[Decided.setting(ofDestination: "web")] == nil)
+        #expect(try gateway.store.recall()[StoredDecisions.setting(ofDestination: "web")] == nil)
         isDescribed.withLock { $0 = true }
         gateway.configurationReload.reread()
         #expect(gateway.configuration.withLock { $0.destinations[1].labels.topic } == "")
