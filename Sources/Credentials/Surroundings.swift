@@ -1,5 +1,3 @@
-import HTTPClient
-package import SLS
 package import System
 
 /// The inputs of sources besides their settings.
@@ -67,24 +65,4 @@ package struct CredentialClock: Sendable {
         let left = time.map { max(.zero, $0 - WallTime.now) } ?? .seconds(60)
         wake.wait(timeout: min(left, .seconds(60)))
     }
-}
-
-/// One attempt to get a credential from a source.
-package struct SourceVisit: Sendable {
-    package let surroundings: Surroundings
-    let web: WebClient
-    /// The other credentials of the table.
-    let lookup: @Sendable (String) -> Credential?
-
-    package init(
-        _ surroundings: Surroundings,
-        interruption: Interruption,
-        lookup: @escaping @Sendable (String) -> Credential? = { _ in nil }
-    ) {
-        self.surroundings = surroundings
-        web = WebClient(interruption: interruption)
-        self.lookup = lookup
-    }
-
-    var now: WallTime { surroundings.clock.now() }
 }

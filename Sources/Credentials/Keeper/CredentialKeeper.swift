@@ -8,7 +8,7 @@ package final class CredentialKeeper: Sendable {
     let table = Locked(CredentialTable())
     let surroundings: Surroundings
     let attendants = Locked<[String: Attendant]>([:])
-    let listeners = Locked(Listeners())
+    private let listeners = Locked(Listeners())
     private let replacing = Locked(())
     private let timer: WakeUp
     /// Set when the keeper stops.
@@ -100,6 +100,105 @@ package final class CredentialKeeper: Sendable {
             tell(names)
             if names.isEmpty { surroundings.clock.sleep(timer, next) }
         }
+    }
+}
+
+// MARK: - Pushed credentials
+
+extension CredentialKeeper {
+    /// Uses a pushed credential, at once or from its activation on. It outranks the source until it is forgotten.
+    package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
+        let now = surroundings.clock.now()
+        let isOther = try table.withLock { table throws(PushRefusal) in
+            let before = table.entries[name]?.current
+            try table.push(name, pushed, now)
+            return table.entries[name]?.current != before
+        }
+        resetTimer()
+        if isOther { tell([name]) }
+    }
+
+    /// Restores a credential that was pushed before a restart, now or when its name is configured again.
+    package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
+        let now = surroundings.clock.now()
+        try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
+        resetTimer()
+    }
+
+    /// Records for the status whether a pushed credential is on disk.
+    package func noteKept(_ name: String, _ kept: CredentialStatus.Kept) {
+        table.withLock { $0.noteKept(name, kept) }
+    }
+
+    /// Discards the pushed credential; uses the configured source.
+    package func forget(_ name: String) {
+        let isOther = table.withLock { table in
+            let before = table.entries[name]?.current
+            table.forget(name)
+            return table.entries[name]?.current != before
+        }
+        resetTimer()
+        if isOther { tell([name]) }
+    }
+
+    /// The pushed credentials to keep over a restart, the one in use first.
+    package func pushed(_ name: String) -> [PushedCredential] {
+        table.withLock { $0.pushed(name) }
+    }
+}
+
+// MARK: - Proofs
+
+extension CredentialKeeper {
+    /// Names of the credentials that are roles obtained with this credential.
+    package func roles(askedForBy name: String) -> [String] {
+        table.withLock { table in
+            table.entries.filter { $0.value.source.caller == name }.map(\.key).sorted()
+        }
+    }
+
+    /// Requests a role as if `credential` were already in use under the name. The result is discarded: it only shows
+    /// that STS accepts the caller. The call waits for STS, so no other work may depend on its thread.
+    package func prove(
+        _ credential: Credential,
+        as name: String,
+        for role: String,
+        _ interruption: Interruption
+    ) throws(SourceProblem) {
+        guard let source = table.withLock({ $0.entries[role]?.source }) else { return }
+        let visit = SourceVisit(surroundings, interruption: interruption) { [self] other in
+            other == name ? credential : self.credential(named: other)
+        }
+        _ = try visit.fetch(source)
+    }
+}
+
+// MARK: - Listeners
+
+/// The keeper's listeners.
+private struct Listeners {
+    var changed: (@Sendable ([String]) -> Void)?
+    var failing: (@Sendable (String, SourceProblem) -> Void)?
+}
+
+extension CredentialKeeper {
+    func tell(_ names: [String]) {
+        guard !names.isEmpty else { return }
+        // Failed credentials that depend on a changed one retry at once.
+        let waiting = table.withLock { table in
+            table.entries.filter { _, entry in
+                entry.failures > 0 && entry.source.caller.map(names.contains) == true
+            }.map(\.key)
+        }
+        waiting.forEach(refreshNow)
+        listeners.withLock { $0 }.changed?(names)
+    }
+
+    /// Records a failure; returns the number of failures in a row.
+    func fail(_ name: String, _ problem: SourceProblem) -> Int {
+        let (failures, isNews) = table.withLock { $0.fail(name, problem) }
+        if isNews { listeners.withLock { $0 }.failing?(name, problem) }
+        return failures
     }
 }
 

@@ -1,6 +1,27 @@
 import Crypto
-import SLS
-import System
+import HTTPClient
+package import SLS
+package import System
+
+/// One attempt to get a credential from a source.
+package struct SourceVisit: Sendable {
+    package let surroundings: Surroundings
+    let web: WebClient
+    /// The other credentials of the table.
+    let lookup: @Sendable (String) -> Credential?
+
+    package init(
+        _ surroundings: Surroundings,
+        interruption: Interruption,
+        lookup: @escaping @Sendable (String) -> Credential? = { _ in nil }
+    ) {
+        self.surroundings = surroundings
+        web = WebClient(interruption: interruption)
+        self.lookup = lookup
+    }
+
+    var now: WallTime { surroundings.clock.now() }
+}
 
 extension SourceVisit {
     /// Asks the source, waits for it and checks the credential: the result can be used now.
