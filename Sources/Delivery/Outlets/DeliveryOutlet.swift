@@ -16,13 +16,13 @@ final class DeliveryOutlet {
     var notices = FailureNotices()
     var status: OutletStatus
     /// The queue has forgotten it; it goes when its last packet has.
-    var isRetired = false
+    private(set) var isRetired = false
 
     /// For `Turns`: the line that it stands in, and the number of its live entry there.
     var turn = Turn.none
     var ticket = 0
     /// For `OutletRegistry`: it had packets on lease when it was last visited, and it changed since.
-    var isBusy = false
+    private(set) var isBusy = false
     var isDirty = false
 
     init(_ name: Outlet, _ bounds: Gate.Bounds) {
@@ -33,4 +33,40 @@ final class DeliveryOutlet {
 
     /// The queue has forgotten it, and delivery has none of its packets.
     var isOver: Bool { isRetired && line.isEmpty }
+    /// Its gate lets single requests through.
+    var isProbing: Bool { gate.probing != nil }
+
+    /// The queue has logs for it.
+    func announced() {
+        isRetired = false
+        line.forgetRequests()
+    }
+
+    /// The queue has forgotten it, and what it was asked for.
+    func retired() {
+        isRetired = true
+        line.forgetRequests()
+    }
+
+    /// Notes whether it has packets on lease. True when that has changed.
+    func noteBusy() -> Bool {
+        let wasBusy = isBusy
+        isBusy = !line.isEmpty
+        return isBusy != wasBusy
+    }
+
+    /// The host's clock was wrong and is right again: what was refused meanwhile says nothing any more.
+    func clockIsRight() {
+        line.recall()
+        if pause?.isClockPause == true { evidence.forget() }
+    }
+
+    /// The settings have changed, which may have ended the reason of a pause.
+    func renew(concurrency: Int, _ now: Moment) {
+        gate.widen(to: concurrency)
+        gate.reopen(now)
+        pause = nil
+        // That packets were stored with the old settings proves nothing about the new ones.
+        evidence.forget()
+    }
 }

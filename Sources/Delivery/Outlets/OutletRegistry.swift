@@ -52,16 +52,14 @@ final class OutletRegistry {
     /// The queue has logs for this logstore.
     func announced(_ name: Outlet, _ bounds: Gate.Bounds) {
         let outlet = outlet(name, bounds)
-        outlet.isRetired = false
-        outlet.line.forgetRequests()
+        outlet.announced()
         markDirty(outlet)
     }
 
     /// The queue has forgotten this logstore, and what it was asked for.
     func retired(_ name: Outlet) {
         guard let outlet = outlets[name.logstore] else { return }
-        outlet.isRetired = true
-        outlet.line.forgetRequests()
+        outlet.retired()
         markDirty(outlet)
     }
 
@@ -153,10 +151,7 @@ final class OutletRegistry {
             let outlet = dirty[visited]
             visited += 1
             outlet.isDirty = false
-            if outlet.isBusy == outlet.line.isEmpty {
-                outlet.isBusy.toggle()
-                busyCount += outlet.isBusy ? 1 : -1
-            }
+            if outlet.noteBusy() { busyCount += outlet.isBusy ? 1 : -1 }
             if outlet.isOver { outlets[outlet.name.logstore] = nil }
             visit(outlet)
         }
@@ -170,9 +165,7 @@ final class OutletRegistry {
     /// Lets outlets try at once that are paused for such a reason.
     func reopen(_ now: Moment, where isOver: (Pause) -> Bool) {
         for outlet in outlets.values {
-            guard outlet.gate.probing != nil, let pause = outlet.pause, isOver(pause) else {
-                continue
-            }
+            guard outlet.isProbing, let pause = outlet.pause, isOver(pause) else { continue }
             outlet.gate.reopen(now)
             wake(outlet)
         }
@@ -181,8 +174,7 @@ final class OutletRegistry {
     /// The destination's credential is good, so each logstore that was refused together with it tries once more at
     /// once. One that is refused again waits as long as before.
     func retryRefusedWithDestination(_ now: Moment) {
-        for outlet in outlets.values
-        where outlet.gate.probing != nil && outlet.pause?.scope == .project {
+        for outlet in outlets.values where outlet.isProbing && outlet.pause?.scope == .project {
             outlet.gate.hastenProbe(to: now)
             wake(outlet)
         }
@@ -191,25 +183,20 @@ final class OutletRegistry {
     /// The host's clock was wrong and is right again.
     func clockIsRight(_ now: Moment) {
         for outlet in outlets.values {
-            outlet.line.recall()
-            if outlet.pause?.isClockPause == true { outlet.evidence.forget() }
+            outlet.clockIsRight()
             wake(outlet)
         }
         reopen(now, where: \.isClockPause)
     }
 
     func forgetEvidenceOfPaused() {
-        for outlet in outlets.values where outlet.gate.probing != nil { outlet.evidence.forget() }
+        for outlet in outlets.values where outlet.isProbing { outlet.evidence.forget() }
     }
 
     /// The settings have changed.
     func renew(concurrency: Int, _ now: Moment) {
         for outlet in outlets.values {
-            outlet.gate.widen(to: concurrency)
-            outlet.gate.reopen(now)
-            outlet.pause = nil
-            // That packets were stored with the old settings proves nothing about the new ones.
-            outlet.evidence.forget()
+            outlet.renew(concurrency: concurrency, now)
             wake(outlet)
         }
     }

@@ -75,7 +75,7 @@ struct Turns {
     /// Gives an outlet a turn, unless it has one or sleeps.
     mutating func enlist(_ outlet: DeliveryOutlet) {
         guard outlet.turn == .none, outlet.line.hasNext else { return }
-        let isProbing = outlet.gate.probing != nil
+        let isProbing = outlet.isProbing
         outlet.turn = isProbing ? .inLineToProbe : .inLine
         let entry = Entry(outlet: outlet, ticket: newTicket(outlet))
         if isProbing { probing.append(entry) } else { open.append(entry) }
@@ -100,7 +100,7 @@ struct Turns {
 
     /// The outlet whose turn it was keeps it.
     mutating func putBack(_ outlet: DeliveryOutlet) {
-        let isProbing = outlet.gate.probing != nil
+        let isProbing = outlet.isProbing
         outlet.turn = isProbing ? .inLineToProbe : .inLine
         let entry = Entry(outlet: outlet, ticket: outlet.ticket)
         if isProbing { probing.prepend(entry) } else { open.prepend(entry) }
@@ -117,7 +117,7 @@ struct Turns {
 
     /// Something happened to the outlet, so that it may be able to send before its time.
     mutating func wake(_ outlet: DeliveryOutlet) {
-        let isProbing = outlet.gate.probing != nil
+        let isProbing = outlet.isProbing
         switch outlet.turn {
         case .asleep:
             asleep -= 1

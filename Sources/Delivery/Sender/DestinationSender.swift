@@ -193,7 +193,14 @@ final class DestinationSender {
 
     func publish(_ now: Moment) {
         clock.publish(clock.wrongness(at: gates.endpoint))
-        status.show(state(now), gates, leases, memory, clock, now)
+        status.show(
+            state(now),
+            gates: gates,
+            leases: leases,
+            memory: memory,
+            clock: clock,
+            at: now
+        )
     }
 
     private func state(_ now: Moment) -> DestinationStatus.State {

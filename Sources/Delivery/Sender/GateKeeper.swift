@@ -72,7 +72,7 @@ final class GateKeeper {
         }
         return places.admits(
             holding: outlet.gate.inFlight,
-            isProbe: outlet.gate.probing != nil,
+            isProbe: outlet.isProbing,
             within: project.limit
         )
     }

@@ -94,7 +94,7 @@ final class Pauses {
         case .recovered: outlet.pause = nil
         case nil:
             // Still probing, and by now for another reason: another remedy, another end.
-            guard outlet.gate.probing != nil, isWitness, let cause, cause.scope == .logstore,
+            guard outlet.isProbing, isWitness, let cause, cause.scope == .logstore,
                 cause.failure.kind != outlet.pause?.failure.kind || outlet.pause?.scope == .project
             else { return }
             pause(outlet, for: cause, at: endpoint, now)

@@ -128,11 +128,11 @@ struct StatusPublisher {
 
     func show(
         _ state: DestinationStatus.State,
-        _ gates: GateKeeper,
-        _ leases: LeaseKeeper,
-        _ memory: MemoryShare,
-        _ clock: DestinationClock,
-        _ now: Moment
+        gates: GateKeeper,
+        leases: LeaseKeeper,
+        memory: MemoryShare,
+        clock: DestinationClock,
+        at now: Moment
     ) {
         let endpoint = gates.endpoint
         status.withLock { status in
