@@ -1,4 +1,3 @@
-import Glibc
 import Sandbox
 import System
 import TestSupport
@@ -51,14 +50,12 @@ import Testing
 
     @Test("One look at the host's clock serves the offset and the decision to sign again")
     func oneLook() throws {
-        let answered = Locked(false)
+        let mayAnswer = SharedValue(false)
         let steps = Locked(0)
         let start = WallTime.now
         let server = try ScriptedServer { _, number in
             guard number == 0 else { return .stored }
-            // By then the sender has looked at its clock for what it shows of the request.
-            usleep(200_000)
-            answered.withLock { $0 = true }
+            mayAnswer.wait { $0 }
             return .answer(400, code: "RequestTimeExpired")
         }
         let forwarder = try Forwarder(
@@ -68,7 +65,7 @@ import Testing
             journal: .silent,
             // A second look at the answer's time would find a time that SLS may accept.
             now: {
-                guard answered.withLock({ $0 }) else { return start }
+                guard mayAnswer.now else { return start }
                 return start
                     + .seconds(
                         steps.withLock {
@@ -80,6 +77,9 @@ import Testing
         )
         try forwarder.start()
         source.offer(1)
+        // By then the sender has looked at its clock for what it shows of the request.
+        #expect(eventually { forwarder.status[0].inFlight == 1 })
+        mayAnswer.change { $0 = true }
         #expect(source.state.wait { $0.acknowledged == [1] })
         forwarder.stop(within: .seconds(5))
         server.stop()
