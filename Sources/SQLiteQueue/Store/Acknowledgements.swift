@@ -90,7 +90,7 @@ final class Acknowledgements: StorePart {
         }
         var gone: [RowRecord] = []
         var next: RowRecord?
-        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.waiting.sealedThrough) { row in
             if place.rows.contains(row.id) {
                 gone.append(row)
             } else if next == nil {
@@ -99,7 +99,7 @@ final class Acknowledgements: StorePart {
             return row.id < place.rows.upperBound || next == nil
         }
         if !gone.isEmpty {
-            if let next { stream.oldest = min(ages.begin(next), now()) }
+            if let next { stream.waiting.setOldest(min(ages.begin(next), now())) }
             count(try waiting.remove(gone, of: stream), deliveredFrom: stream)
         }
         try streams.rest(stream)

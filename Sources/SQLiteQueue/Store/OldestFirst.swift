@@ -7,9 +7,9 @@ struct OldestFirst {
 
     /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at the front.
     mutating func insert(_ stream: QueuedStream) {
-        guard stream.waitingRows > 0, !stream.isListed else { return }
+        guard !stream.waiting.isEmpty, !stream.isListed else { return }
         stream.isListed = true
-        queue.add(stream, at: stream.oldest)
+        queue.add(stream, at: stream.waiting.oldest)
     }
 
     mutating func popFirst() -> QueuedStream? {
@@ -21,7 +21,7 @@ struct OldestFirst {
     /// The age of the first stream's oldest row.
     mutating func nextOldest() -> WallTime? {
         while let (due, stream) = queue.first {
-            guard stream.waitingRows == 0 || stream.oldest != due else { return due }
+            guard stream.waiting.isEmpty || stream.waiting.oldest != due else { return due }
             _ = queue.takeFirst()
             stream.isListed = false
             insert(stream)

@@ -85,7 +85,7 @@ extension OpenStore {
                 wasHandedOver: true
             )
             try packets.recover(packet)
-            stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
+            stream.waiting.begin(behind: record.rows.upperBound)
             weight.weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
             try weight.check()
             if !handed.contains(record.number) {
@@ -118,18 +118,22 @@ extension OpenStore {
     ) throws(SQLiteError) {
         var found = 0
         var stream: QueuedStream?
-        var waiting = WaitingSums(of: 0, after: 0)
+        var waiting = WaitingSums()
+        var bytes = 0
         try database.rows.visitAll { row, id throws(SQLiteError) in
             found += 1
-            if id != waiting.stream {
-                if let stream { try recover(waiting, of: stream, &queued) }
+            if id != stream?.id {
+                if let stream { try recover(waiting, bytes: bytes, of: stream, &queued) }
                 stream = byID[id]
                 guard let stream else { throw .damage("rows belong to no stream (\(id))") }
-                waiting = WaitingSums(of: id, after: stream.sealedThrough)
+                waiting = stream.waiting
+                bytes = 0
             }
-            waiting.add(row)
+            guard row.id > waiting.sealedThrough else { return }
+            waiting.add(row, since: ages.begin(row))
+            bytes += row.size + RowRecord.overhead
         }
-        if let stream { try recover(waiting, of: stream, &queued) }
+        if let stream { try recover(waiting, bytes: bytes, of: stream, &queued) }
         guard found == weight.rows else {
             throw .damage("\(found - weight.rows) rows belong to no packet")
         }
@@ -137,16 +141,13 @@ extension OpenStore {
 
     private func recover(
         _ waiting: WaitingSums,
+        bytes: Int,
         of stream: QueuedStream,
         _ queued: inout [String: Int64]
     ) throws(SQLiteError) {
-        guard let first = waiting.first else { return }
-        stream.oldest = ages.begin(first)
-        stream.lastRow = waiting.last
-        stream.waitingRows = waiting.rows
-        stream.waitingLogs = waiting.logs
-        stream.waitingRaw = waiting.raw
-        weight.weighWaiting(stream.destination, bytes: waiting.bytes, rows: waiting.rows)
+        guard !waiting.isEmpty else { return }
+        stream.waiting = waiting
+        weight.weighWaiting(stream.destination, bytes: bytes, rows: waiting.rows)
         try weight.check()
         queued[stream.key.destination, default: 0] += Int64(waiting.logs)
         stream.outlet.schedule(stream, now())
@@ -171,32 +172,5 @@ extension OpenStore {
             destination.change { $0.close(queued: found, dead: dead) }
         }
         return repaired
-    }
-}
-
-/// The sums of a stream's waiting rows, added row by row.
-private struct WaitingSums {
-    let stream: Int64
-    private let sealedThrough: Int64
-    private(set) var first: RowRecord?
-    private(set) var last: Int64 = 0
-    private(set) var rows = 0
-    private(set) var logs = 0
-    private(set) var raw = 0
-    private(set) var bytes = 0
-
-    init(of stream: Int64, after sealedThrough: Int64) {
-        self.stream = stream
-        self.sealedThrough = sealedThrough
-    }
-
-    mutating func add(_ row: RowRecord) {
-        guard row.id > sealedThrough else { return }
-        if first == nil { first = row }
-        last = row.id
-        rows += 1
-        logs += row.logs
-        raw += row.raw
-        bytes += row.size + RowRecord.overhead
     }
 }

@@ -8,8 +8,8 @@ extension OpenStore {
         for destination in destinations.all {
             for outlet in destination.outlets.values { outlet.seen = QueueStatus.Outlet() }
         }
-        for stream in streams.every where stream.waitingRows > 0 {
-            stream.outlet.see(logs: stream.waitingLogs, since: stream.oldest)
+        for stream in streams.every where !stream.waiting.isEmpty {
+            stream.outlet.see(logs: stream.waiting.logs, since: stream.waiting.oldest)
         }
         for packet in packets.all {
             packet.stream.outlet.see(logs: packet.record.logs, since: packet.record.oldest)

@@ -38,7 +38,7 @@ final class PacketBook: StorePart {
     func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket {
         var cut = PacketCut(stream.destination.limits)
         var next: RowRecord?
-        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.waiting.sealedThrough) { row in
             guard cut.take(row) else {
                 next = row
                 return false
@@ -52,19 +52,17 @@ final class PacketBook: StorePart {
                 pack: stream.nextPack
             )
         else { throw SQLiteError.damage("waiting rows of stream \(stream.id) are gone") }
-        guard record.rows.lowerBound > stream.sealedThrough, cut.rows.count <= stream.waitingRows
+        guard record.rows.lowerBound > stream.waiting.sealedThrough,
+            cut.rows.count <= stream.waiting.rows
         else {
             throw SQLiteError.damage(
-                "\(cut.rows.count) rows of stream \(stream.id) wait, and \(stream.waitingRows) are known"
+                "\(cut.rows.count) rows of stream \(stream.id) wait, and \(stream.waiting.rows) are known"
             )
         }
         let packet = try enter(record, cut, stream)
         weight.changeWaiting(stream.destination, by: -packet.bytes)
-        stream.sealedThrough = record.rows.upperBound
-        stream.waitingRows -= cut.rows.count
-        stream.waitingLogs -= cut.logs
-        stream.waitingRaw -= cut.raw
-        if let next { stream.oldest = min(ages.begin(next), time) }
+        stream.waiting.seal(cut, through: record.rows.upperBound)
+        if let next { stream.waiting.setOldest(min(ages.begin(next), time)) }
         streams.scheduleNext(after: stream, time)
         return SealedPacket(packet, recent: recent.take(cut.rows))
     }

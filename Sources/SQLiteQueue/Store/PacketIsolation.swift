@@ -184,15 +184,16 @@ final class PacketIsolation: StorePart {
     ) throws(SQLiteError) -> Int64 {
         if wanted <= context.lastNumber, try database.rows.hasNone(in: row.record.id...wanted) {
             // The row may be the stream's last one.
-            stream.sealedThrough = max(stream.sealedThrough, wanted)
+            stream.waiting.begin(behind: wanted)
             return wanted
         }
         let time = now()
-        while stream.waitingRows > 0 {
+        while !stream.waiting.isEmpty {
             stream.outlet.sealedBefore.append(try packets.seal(stream, time).number)
         }
-        stream.sealedThrough = try context.takeNumber()
-        return stream.sealedThrough
+        let number = try context.takeNumber()
+        stream.waiting.begin(behind: number)
+        return number
     }
 
     // MARK: - Logs that were refused for their time

@@ -56,10 +56,10 @@ final class QueuedOutlet {
 
     /// Puts the stream into the right line. Called after each change of its waiting rows.
     func schedule(_ stream: QueuedStream, _ now: WallTime) {
-        guard stream.waitingRows > 0 else { return }
+        guard !stream.waiting.isEmpty else { return }
         note()
         guard !stream.isRipe else { return }
-        if isFull(stream) || stream.sealedThrough < stream.flushThrough {
+        if isFull(stream) || stream.waiting.isFlushed {
             ripe.append(stream, isFresh: isFresh(stream, now))
         } else if !stream.isAging {
             stream.isAging = true
@@ -75,7 +75,7 @@ final class QueuedOutlet {
         if ripe.count > most { ripe.sweep() }
         guard aging.count > most else { return }
         aging.removeAll { stream in
-            guard stream.waitingRows == 0 else { return false }
+            guard stream.waiting.isEmpty else { return false }
             stream.isAging = false
             return true
         }
@@ -92,7 +92,7 @@ final class QueuedOutlet {
     /// True if a whole packet waits in the stream.
     func isFull(_ stream: QueuedStream) -> Bool {
         let limits = destination.limits
-        return stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
+        return stream.waiting.raw >= limits.rawBytes || stream.waiting.logs >= limits.logs
     }
 
     /// True if the stream's oldest log is not a backlog. Always false if fresh logs have no share.
@@ -101,14 +101,14 @@ final class QueuedOutlet {
     }
 
     private func due(_ stream: QueuedStream) -> WallTime {
-        stream.oldest + destination.limits.age
+        stream.waiting.oldest + destination.limits.age
     }
 
     /// The next stream to seal from, if one is ripe.
     func nextRipe(_ now: WallTime) -> QueuedStream? {
         while let stream = aging.takeFirst(upTo: now)?.element {
             stream.isAging = false
-            guard stream.waitingRows > 0, !stream.isRipe else { continue }
+            guard !stream.waiting.isEmpty, !stream.isRipe else { continue }
             // Its oldest rows may have left since it was filed.
             if due(stream) <= now {
                 ripe.append(stream, isFresh: isFresh(stream, now))

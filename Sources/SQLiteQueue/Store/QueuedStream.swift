@@ -17,22 +17,11 @@ final class QueuedStream {
     let packPrefix: String
     var nextPack: Int64
 
-    /// The last row that belongs to a packet. Rows behind it wait.
-    var sealedThrough: Int64 = 0
-    /// The stream's last row, even if it has left.
-    var lastRow: Int64 = 0
-    var waitingRows = 0
-    var waitingLogs = 0 {
-        didSet { destination.queuedLogs += waitingLogs - oldValue }
+    var waiting = WaitingSums() {
+        didSet { destination.queuedLogs += waiting.logs - oldValue.logs }
     }
-    var waitingRaw = 0
-    /// The time at which the first waiting row was stored.
-    var oldest = WallTime(nanoseconds: 0)
-
     /// Packets that are sealed and not acknowledged.
     var packetCount = 0
-    /// A flush seals up to this row without waiting for size or age.
-    var flushThrough: Int64 = 0
     /// True if the stream is in its outlet's line of streams to seal from.
     var isRipe = false
     /// True if the stream is in its outlet's heap of ages.
@@ -68,12 +57,12 @@ final class QueuedStream {
 
     var destination: QueuedDestination { outlet.destination }
 
-    var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }
+    var isEmpty: Bool { waiting.isEmpty && packetCount == 0 && staged.isEmpty }
 
     /// True if nothing waits in earlier generations.
     var isEldest: Bool {
         guard var next = earlier else { return true }
-        while next.waitingRows == 0 {
+        while next.waiting.isEmpty {
             guard let before = next.earlier else { return true }
             next = before
         }
@@ -83,6 +72,58 @@ final class QueuedStream {
     func packID(_ pack: Int64) -> String {
         "\(packPrefix)-\(String(pack, radix: 16, uppercase: true))"
     }
+}
+
+/// The rows of a stream that are in no packet, as sums. They lie behind all its packets.
+struct WaitingSums {
+    private(set) var rows = 0
+    private(set) var logs = 0
+    private(set) var raw = 0
+    /// The time at which the first row was stored. It means nothing without rows.
+    private(set) var oldest = WallTime(nanoseconds: 0)
+    /// The last row that belongs to a packet.
+    private(set) var sealedThrough: Int64 = 0
+    /// The stream's last row, even if it has left.
+    private(set) var lastRow: Int64 = 0
+    private var flushThrough: Int64 = 0
+
+    var isEmpty: Bool { rows == 0 }
+
+    /// True if rows are to be sealed without waiting for size or age.
+    var isFlushed: Bool { sealedThrough < flushThrough }
+
+    /// Adds a row at the end. Only for the first row `begin` is asked for.
+    mutating func add(_ row: RowRecord, since begin: @autoclosure () -> WallTime) {
+        if isEmpty { oldest = begin() }
+        lastRow = row.id
+        rows += 1
+        logs += row.logs
+        raw += row.raw
+    }
+
+    /// Removes the first rows, which became a packet.
+    mutating func seal(_ cut: PacketCut, through last: Int64) {
+        sealedThrough = last
+        rows -= cut.rows.count
+        logs -= cut.logs
+        raw -= cut.raw
+    }
+
+    /// Removes rows that left without a packet.
+    mutating func remove(rows goneRows: Int, logs goneLogs: Int, raw goneRaw: Int) {
+        rows -= goneRows
+        logs -= goneLogs
+        raw -= goneRaw
+        if isEmpty { flushThrough = 0 }
+    }
+
+    /// Notes that the stream has a packet up to this row.
+    mutating func begin(behind row: Int64) { sealedThrough = max(sealedThrough, row) }
+
+    mutating func setOldest(_ time: WallTime) { oldest = time }
+
+    /// Lets all present rows be sealed now.
+    mutating func flush() { flushThrough = lastRow }
 }
 
 /// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest replays.

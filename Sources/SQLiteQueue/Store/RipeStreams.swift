@@ -17,8 +17,8 @@ struct RipeStreams {
 
     /// Removes streams in which nothing waits.
     mutating func sweep() {
-        for empty in backlog.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
-        for empty in fresh.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
+        for empty in backlog.removeAll(where: { $0.waiting.isEmpty }) { empty.isRipe = false }
+        for empty in fresh.removeAll(where: { $0.waiting.isEmpty }) { empty.isRipe = false }
     }
 
     /// The next stream in which something waits.
@@ -26,13 +26,13 @@ struct RipeStreams {
         freshPercent: Int,
         isFresh: (QueuedStream) -> Bool
     ) -> QueuedStream? {
-        while let first = fresh.first, first.waitingRows == 0 || !isFresh(first) {
+        while let first = fresh.first, first.waiting.isEmpty || !isFresh(first) {
             _ = fresh.popFirst()
             // The stream was fresh when it was filed and has become old.
             backlog.append(first)
         }
         // A later generation is filed again after the earlier ones have left.
-        while let first = backlog.first, first.waitingRows == 0 || !first.isEldest {
+        while let first = backlog.first, first.waiting.isEmpty || !first.isEldest {
             _ = backlog.popFirst()
             first.isRipe = false
         }

@@ -38,7 +38,8 @@ final class RowExpiry: StorePart {
         let time = now()
         packetNumbers = packets.all.filter { packets.isExpired($0, time) }.map(\.record.number)
         expiring = streams.every.filter { stream in
-            stream.waitingRows > 0 && stream.oldest + ages.ageMax(of: stream.destination) <= time
+            !stream.waiting.isEmpty
+                && stream.waiting.oldest + ages.ageMax(of: stream.destination) <= time
         }
     }
 
@@ -52,7 +53,7 @@ final class RowExpiry: StorePart {
         var expired: [String: Int] = [:]
         while let stream = expiring.last, Moment.now < deadline {
             // Its last row, and then the stream itself, may have left since. Then nothing else of it may be used.
-            guard stream.waitingRows > 0 else {
+            guard !stream.waiting.isEmpty else {
                 expiring.removeLast()
                 continue
             }
@@ -64,7 +65,9 @@ final class RowExpiry: StorePart {
                 return bytes < Self.expiredBytesMax && ages.begin(row) + ageMax <= time
             }
             if logs > 0 { expired[stream.key.destination, default: 0] += logs }
-            if stream.waitingRows == 0 || stream.oldest + ageMax > time { expiring.removeLast() }
+            if stream.waiting.isEmpty || stream.waiting.oldest + ageMax > time {
+                expiring.removeLast()
+            }
         }
         return expired
     }

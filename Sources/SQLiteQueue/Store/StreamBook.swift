@@ -104,12 +104,12 @@ final class StreamBook: StorePart {
     /// Schedules the next generation of the key after this one became empty. Only the eldest generation with waiting
     /// rows is in the line of the backlog, so a key has one turn, however many generations it has, and leaves in order.
     func scheduleNext(after stream: QueuedStream, _ time: WallTime) {
-        guard earlierStreams > 0, stream.waitingRows == 0, let newest = streams[stream.key] else {
+        guard earlierStreams > 0, stream.waiting.isEmpty, let newest = streams[stream.key] else {
             return
         }
         var eldest: QueuedStream?
         for generation in sequence(first: newest, next: \.earlier)
-        where generation.waitingRows > 0 {
+        where !generation.waiting.isEmpty {
             eldest = generation
         }
         if let eldest { eldest.outlet.schedule(eldest, time) }
@@ -233,11 +233,11 @@ final class StreamBook: StorePart {
         guard let destination = destinations[name] else { return }
         let waiting =
             every
-            .filter { $0.destination === destination && $0.waitingRows > 0 }
-            .sorted { ($0.oldest, $0.id) < ($1.oldest, $1.id) }
+            .filter { $0.destination === destination && !$0.waiting.isEmpty }
+            .sorted { ($0.waiting.oldest, $0.id) < ($1.waiting.oldest, $1.id) }
         let time = now()
         for stream in waiting {
-            stream.flushThrough = stream.lastRow
+            stream.waiting.flush()
             stream.outlet.schedule(stream, time)
         }
     }
@@ -245,7 +245,7 @@ final class StreamBook: StorePart {
     /// Handles a step of the clock: no stream waits for a time that was taken back.
     func shiftAges(by forward: Duration) {
         for stream in every {
-            stream.oldest = min(stream.oldest + forward, ages.basis.since)
+            stream.waiting.setOldest(min(stream.waiting.oldest + forward, ages.basis.since))
         }
         rescheduleAll()
     }

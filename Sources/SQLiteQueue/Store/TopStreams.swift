@@ -14,10 +14,10 @@ struct TopStreams {
             var sum = SealedSum()
             var next: QueuedStream? = newest
             while let stream = next {
-                if stream.waitingRows > 0 {
-                    sum.logs += stream.waitingLogs
-                    sum.raw += stream.waitingRaw
-                    sum.oldest = min(sum.oldest, stream.oldest)
+                if !stream.waiting.isEmpty {
+                    sum.logs += stream.waiting.logs
+                    sum.raw += stream.waiting.raw
+                    sum.oldest = min(sum.oldest, stream.waiting.oldest)
                 }
                 if stream.packetCount > 0, let packets = sealed[stream.id] {
                     sum.logs += packets.logs

@@ -41,13 +41,9 @@ final class WaitingRows: StorePart {
         if areReplayed {
             // Parts of the row may become rows under the numbers of its logs.
             let end = row.id + Int64(max(logs, 1)) - 1
-            stream.replayed.add(row.id...end, after: stream.lastRow)
+            stream.replayed.add(row.id...end, after: stream.waiting.lastRow)
         }
-        if stream.waitingRows == 0 { stream.oldest = time }
-        stream.lastRow = row.id
-        stream.waitingRows += 1
-        stream.waitingLogs += logs
-        stream.waitingRaw += raw.count
+        stream.waiting.add(row, since: time)
         weight.weighWaiting(stream.destination, bytes: row.size + RowRecord.overhead, rows: 1)
         stream.destination.change { ledger in
             ledger.accepted += Int64(logs)
@@ -66,7 +62,7 @@ final class WaitingRows: StorePart {
         var gone: [RowRecord] = []
         var next: RowRecord?
         let rowsMax = left
-        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.waiting.sealedThrough) { row in
             guard gone.count < rowsMax, isDue(row) else {
                 next = row
                 return false
@@ -74,12 +70,12 @@ final class WaitingRows: StorePart {
             gone.append(row)
             return true
         }
-        guard next != nil || gone.count == stream.waitingRows else {
+        guard next != nil || gone.count == stream.waiting.rows else {
             throw .damage(
-                "\(stream.waitingRows) rows of stream \(stream.id) wait, \(gone.count) are there"
+                "\(stream.waiting.rows) rows of stream \(stream.id) wait, \(gone.count) are there"
             )
         }
-        if let next { stream.oldest = min(ages.begin(next), now()) }
+        if let next { stream.waiting.setOldest(min(ages.begin(next), now())) }
         guard !gone.isEmpty else { return 0 }
         left -= gone.count
         let (logs, raw) = try remove(gone, of: stream)
@@ -107,17 +103,13 @@ final class WaitingRows: StorePart {
         }
         let logs = gone.reduce(0) { $0 + $1.logs }
         let raw = gone.reduce(0) { $0 + $1.raw }
-        stream.waitingRows -= gone.count
-        stream.waitingLogs -= logs
-        stream.waitingRaw -= raw
+        stream.waiting.remove(rows: gone.count, logs: logs, raw: raw)
         for row in gone { recent.remove(row.id) }
         weight.weighWaiting(
             stream.destination,
             bytes: -gone.reduce(0) { $0 + $1.size + RowRecord.overhead },
             rows: -gone.count
         )
-        // The rows of a flush have left.
-        if stream.waitingRows == 0 { stream.flushThrough = 0 }
         streams.scheduleNext(after: stream, now())
         return (logs, raw)
     }
