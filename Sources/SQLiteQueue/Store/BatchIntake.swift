@@ -44,8 +44,7 @@ final class BatchIntake: StorePart {
             let stream = try streams.obtain(batch.stream, by: maker, time)
             streams.wake(stream, by: maker)
             if stream.staged.isEmpty { touched.append(stream) }
-            stream.staged.append(batch.logs)
-            if areReplayed { stream.stagedReplays += 1 }
+            stream.staged.add(batch.logs, isReplayed: areReplayed)
         }
         for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 {
             try letters.countUnqueued(batch)
@@ -132,10 +131,7 @@ final class BatchIntake: StorePart {
                 rawBytesMax: min(configuration.tuning.rowBytes, limits.rawBytes),
                 logsMax: limits.logs
             )
-            let batches = stream.staged
-            // Batches of a stream share rows, so new logs in the same rows hide the replayed ones.
-            let areReplayed = stream.stagedReplays == batches.count
-            (stream.staged, stream.stagedReplays) = ([], 0)
+            let (batches, areReplayed) = stream.staged.takeAll()
             try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
                 try waiting.add(raw, logs: logs, to: stream, areReplayed: areReplayed, time)
             }

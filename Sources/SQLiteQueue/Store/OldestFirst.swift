@@ -7,14 +7,14 @@ struct OldestFirst {
 
     /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at the front.
     mutating func insert(_ stream: QueuedStream) {
-        guard !stream.waiting.isEmpty, !stream.isListed else { return }
-        stream.isListed = true
+        guard !stream.waiting.isEmpty, !stream.isIn(.oldestFirst) else { return }
+        stream.enter(.oldestFirst)
         queue.add(stream, at: stream.waiting.oldest)
     }
 
     mutating func popFirst() -> QueuedStream? {
         guard nextOldest() != nil, let stream = queue.takeFirst()?.element else { return nil }
-        stream.isListed = false
+        stream.leave(.oldestFirst)
         return stream
     }
 
@@ -23,7 +23,7 @@ struct OldestFirst {
         while let (due, stream) = queue.first {
             guard stream.waiting.isEmpty || stream.waiting.oldest != due else { return due }
             _ = queue.takeFirst()
-            stream.isListed = false
+            stream.leave(.oldestFirst)
             insert(stream)
         }
         return nil
@@ -31,6 +31,6 @@ struct OldestFirst {
 
     /// Must be called before the list is discarded.
     mutating func dissolve() {
-        while let (_, stream) = queue.takeFirst() { stream.isListed = false }
+        while let (_, stream) = queue.takeFirst() { stream.leave(.oldestFirst) }
     }
 }

@@ -7,7 +7,7 @@ final class QueuedOutlet {
     /// Unowned: the destination holds its outlets and exists as long as the store.
     unowned let destination: QueuedDestination
 
-    /// The number of its streams, including empty ones. Without streams the outlet is forgotten.
+    /// The number of its streams, including empty ones. Without streams the outlet is removed.
     var streamCount = 0
     /// The number of streams that are not empty.
     var busyStreams = 0
@@ -58,11 +58,11 @@ final class QueuedOutlet {
     func schedule(_ stream: QueuedStream, _ now: WallTime) {
         guard !stream.waiting.isEmpty else { return }
         note()
-        guard !stream.isRipe else { return }
+        guard !stream.isIn(.ripe) else { return }
         if isFull(stream) || stream.waiting.isFlushed {
             ripe.append(stream, isFresh: isFresh(stream, now))
-        } else if !stream.isAging {
-            stream.isAging = true
+        } else if !stream.isIn(.aging) {
+            stream.enter(.aging)
             aging.add(stream, at: due(stream))
         }
         sweep()
@@ -76,7 +76,7 @@ final class QueuedOutlet {
         guard aging.count > most else { return }
         aging.removeAll { stream in
             guard stream.waiting.isEmpty else { return false }
-            stream.isAging = false
+            stream.leave(.aging)
             return true
         }
     }
@@ -85,8 +85,11 @@ final class QueuedOutlet {
     var filed: Int { ripe.count + aging.count }
 
     /// Empties the heap of ages. The caller files the streams again.
-    func forgetAges() {
-        aging = PriorityQueue<WallTime, QueuedStream>()
+    func emptyAges() {
+        aging.removeAll { stream in
+            stream.leave(.aging)
+            return true
+        }
     }
 
     /// True if a whole packet waits in the stream.
@@ -107,8 +110,8 @@ final class QueuedOutlet {
     /// The next stream to seal from, if one is ripe.
     func nextRipe(_ now: WallTime) -> QueuedStream? {
         while let stream = aging.takeFirst(upTo: now)?.element {
-            stream.isAging = false
-            guard !stream.waiting.isEmpty, !stream.isRipe else { continue }
+            stream.leave(.aging)
+            guard !stream.waiting.isEmpty, !stream.isIn(.ripe) else { continue }
             // Its oldest rows may have left since it was filed.
             if due(stream) <= now {
                 ripe.append(stream, isFresh: isFresh(stream, now))

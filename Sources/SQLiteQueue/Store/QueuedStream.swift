@@ -8,7 +8,7 @@ final class QueuedStream {
     let id: Int64
     let key: StreamKey
     let cost: Int
-    /// Unowned: the outlet holds its streams in its lines, and is forgotten after the last of them.
+    /// Unowned: the outlet holds its streams in its lines, and is removed after the last of them.
     unowned let outlet: QueuedOutlet
     /// The previous generation of the same key.
     var earlier: QueuedStream?
@@ -22,21 +22,11 @@ final class QueuedStream {
     }
     /// Packets that are sealed and not acknowledged.
     var packetCount = 0
-    /// True if the stream is in its outlet's line of streams to seal from.
-    var isRipe = false
-    /// True if the stream is in its outlet's heap of ages.
-    var isAging = false
-    /// True if the stream is in its destination's heap of oldest rows.
-    var isListed = false
-    /// True if the stream counts as not empty. `maker` is the sender that it counts for.
-    var isBusy = false
-    var maker = StreamShares.Maker.unknown
-    /// True if the stream is in the line of empty streams to forget.
-    var isResting = false
+    private var lines: Lines = []
+    /// The sender in whose share the stream counts. Nil if the stream counts as empty.
+    var maker: StreamShares.Maker?
     /// Batches of the current transaction that are not rows yet.
-    var staged: [EncodedLogs] = []
-    /// The number of staged batches that are replayed dead letters.
-    var stagedReplays = 0
+    var staged = StagedBatches()
     var replayed = ReplayedRows()
 
     init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
@@ -59,6 +49,9 @@ final class QueuedStream {
 
     var isEmpty: Bool { waiting.isEmpty && packetCount == 0 && staged.isEmpty }
 
+    /// True if the stream counts as not empty.
+    var isBusy: Bool { maker != nil }
+
     /// True if nothing waits in earlier generations.
     var isEldest: Bool {
         guard var next = earlier else { return true }
@@ -67,6 +60,35 @@ final class QueuedStream {
             next = before
         }
         return false
+    }
+
+    // MARK: - Lines
+
+    /// The lists of streams, each of which has a stream at most once.
+    struct Lines: OptionSet {
+        let rawValue: UInt8
+        /// The outlet's streams to seal from: `RipeStreams`.
+        static let ripe = Lines(rawValue: 1)
+        /// The outlet's streams by the time at which they reach their age.
+        static let aging = Lines(rawValue: 2)
+        /// The destination's streams by their oldest row: `OldestFirst`.
+        static let oldestFirst = Lines(rawValue: 4)
+        /// The empty streams that will be removed: `StreamBook`.
+        static let resting = Lines(rawValue: 8)
+    }
+
+    func isIn(_ line: Lines) -> Bool { lines.contains(line) }
+
+    /// Called by the list that takes the stream.
+    func enter(_ line: Lines) {
+        precondition(!lines.contains(line), "a stream is in a line twice")
+        lines.insert(line)
+    }
+
+    /// Called by the list that the stream has left.
+    func leave(_ line: Lines) {
+        precondition(lines.contains(line), "a stream leaves a line in which it is not")
+        lines.remove(line)
     }
 
     func packID(_ pack: Int64) -> String {
@@ -124,6 +146,26 @@ struct WaitingSums {
 
     /// Lets all present rows be sealed now.
     mutating func flush() { flushThrough = lastRow }
+}
+
+/// A stream's batches of the current transaction.
+struct StagedBatches {
+    private var batches: [EncodedLogs] = []
+    private var replays = 0
+
+    var isEmpty: Bool { batches.isEmpty }
+
+    mutating func add(_ batch: EncodedLogs, isReplayed: Bool) {
+        batches.append(batch)
+        if isReplayed { replays += 1 }
+    }
+
+    /// Returns the batches, and true if all are replayed dead letters. Batches share rows, so new logs hide replayed
+    /// ones.
+    mutating func takeAll() -> (batches: [EncodedLogs], areReplayed: Bool) {
+        defer { self = StagedBatches() }
+        return (batches, replays == batches.count)
+    }
 }
 
 /// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest replays.

@@ -11,14 +11,14 @@ struct RipeStreams {
     var count: Int { backlog.count + fresh.count }
 
     mutating func append(_ stream: QueuedStream, isFresh: Bool) {
-        stream.isRipe = true
+        stream.enter(.ripe)
         if isFresh { fresh.append(stream) } else { backlog.append(stream) }
     }
 
     /// Removes streams in which nothing waits.
     mutating func sweep() {
-        for empty in backlog.removeAll(where: { $0.waiting.isEmpty }) { empty.isRipe = false }
-        for empty in fresh.removeAll(where: { $0.waiting.isEmpty }) { empty.isRipe = false }
+        for empty in backlog.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }
+        for empty in fresh.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }
     }
 
     /// The next stream in which something waits.
@@ -34,10 +34,10 @@ struct RipeStreams {
         // A later generation is filed again after the earlier ones have left.
         while let first = backlog.first, first.waiting.isEmpty || !first.isEldest {
             _ = backlog.popFirst()
-            first.isRipe = false
+            first.leave(.ripe)
         }
         let stream = isFreshTurn(freshPercent) ? fresh.popFirst() : backlog.popFirst()
-        stream?.isRipe = false
+        stream?.leave(.ripe)
         return stream
     }
 

@@ -90,7 +90,7 @@ final class StreamBook: StorePart {
         let new = QueuedStream(record, destinations.outlet(key.outlet))
         enter(new)
         // A renamed stream before the new one may be empty.
-        if let before = new.earlier, before.isEmpty { try forget(before) }
+        if let before = new.earlier, before.isEmpty { try remove(before) }
         return new
     }
 
@@ -116,7 +116,7 @@ final class StreamBook: StorePart {
     }
 
     /// Removes an empty stream and its record.
-    func forget(_ stream: QueuedStream) throws(SQLiteError) {
+    func remove(_ stream: QueuedStream) throws(SQLiteError) {
         try database.write()
         try database.streams.remove(stream.id)
         if let newest = streams[stream.key], newest !== stream {
@@ -136,7 +136,6 @@ final class StreamBook: StorePart {
 
     func wake(_ stream: QueuedStream, by maker: StreamShares.Maker) {
         guard !stream.isBusy else { return }
-        stream.isBusy = true
         stream.maker = maker
         shares.take(stream.outlet.name.destination, maker)
         busyCount += 1
@@ -149,9 +148,8 @@ final class StreamBook: StorePart {
     }
 
     func sleep(_ stream: QueuedStream) {
-        guard stream.isBusy else { return }
-        stream.isBusy = false
-        shares.giveBack(stream.outlet.name.destination, stream.maker)
+        guard let maker = stream.maker.take() else { return }
+        shares.giveBack(stream.outlet.name.destination, maker)
         busyCount -= 1
         let outlet = stream.outlet
         outlet.busyStreams -= 1
@@ -181,32 +179,32 @@ final class StreamBook: StorePart {
 
     // MARK: - Empty streams
 
-    /// Files a stream that may have become empty, and forgets the streams that were empty longest. So a fleet whose
+    /// Files a stream that may have become empty, and removes the streams that were empty longest. So a fleet whose
     /// devices come and go leaves nothing behind.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
         if stream.isEmpty { sleep(stream) }
         if stream.isEmpty, let newest = streams[stream.key] {
             // An earlier generation takes no more logs, and the newest one may have waited for its end.
-            if newest !== stream { try forget(stream) }
+            if newest !== stream { try remove(stream) }
             if newest.isEmpty, newest.earlier == nil { lineUp(newest) }
         }
         let tuning = configuration.tuning
         while resting.count > tuning.idleStreams || restingBytes > tuning.idleStreamBytes,
             let oldest = resting.popFirst()
         {
-            oldest.isResting = false
+            oldest.leave(.resting)
             restingBytes -= oldest.cost
             // The stream may have been used since, or be gone.
             guard oldest.isEmpty, oldest.earlier == nil, streams[oldest.key] === oldest else {
                 continue
             }
-            try forget(oldest)
+            try remove(oldest)
         }
     }
 
     private func lineUp(_ stream: QueuedStream) {
-        guard !stream.isResting else { return }
-        stream.isResting = true
+        guard !stream.isIn(.resting) else { return }
+        stream.enter(.resting)
         resting.append(stream)
         restingBytes += stream.cost
     }
@@ -218,11 +216,10 @@ final class StreamBook: StorePart {
         for destination in destinations.all {
             destination.oldestFirst?.dissolve()
             destination.oldestFirst = nil
-            for outlet in destination.outlets.values { outlet.forgetAges() }
+            for outlet in destination.outlets.values { outlet.emptyAges() }
         }
         let time = now()
         for stream in every {
-            stream.isAging = false
             stream.outlet.schedule(stream, time)
         }
     }
