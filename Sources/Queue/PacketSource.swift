@@ -11,7 +11,7 @@ package protocol PacketSource: Sendable {
     /// it hands over a packet of the outlet. An announced outlet has no requests yet.
     func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
-    /// Sets the receiver of retired outlets. They had no logs for so long that the queue forgot them and the requests
+    /// Sets the receiver of retired outlets. They had no logs for so long that the queue removed them and the requests
     /// for them. The queue announces them again with their next log.
     func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
@@ -21,7 +21,7 @@ package protocol PacketSource: Sendable {
     /// its thread.
     func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void)
 
-    /// Gives back a recalled packet that no request carries. The caller forgets it.
+    /// Gives back a recalled packet that no request carries. The caller drops it.
     func giveBack(_ packet: SealedPacket)
 
     /// Allows the queue to hand over `count` more packets of an announced outlet. The queue remembers at most 4096.
@@ -32,7 +32,7 @@ package protocol PacketSource: Sendable {
     /// The packet's content, in order. Called on the consumer's thread. Recent rows come from memory, others from disk
     /// through the read-only connection.
     ///
-    /// A `corrupt` error makes the packet void: the caller forgets it and requests another one. The queue hands over
+    /// A `corrupt` error makes the packet void: the caller drops it and requests another one. The queue hands over
     /// the readable rest in a new packet and counts the other logs as discarded. `withdrawn` also makes it void: the
     /// logs grew too old, or the queue hands them over again for another logstore. After any other error the packet
     /// stays valid, and the caller can read it later.
@@ -43,7 +43,7 @@ package protocol PacketSource: Sendable {
 
     /// Tells the queue that the destination refuses the packet's content for good. The queue removes logs that it knows
     /// to be wrong. If it knows none, it halves the packet until one log is left, which becomes a dead letter with the
-    /// reason. The queue hands over the rest in new packets. The caller forgets this packet and requests others.
+    /// reason. The queue hands over the rest in new packets. The caller drops this packet and requests others.
     func isolate(_ packet: SealedPacket, because reason: DeathReason)
 
     /// Tells the queue that the operator wants such packets dropped. The queue removes it and counts its logs as
@@ -51,14 +51,14 @@ package protocol PacketSource: Sendable {
     func discard(_ packet: SealedPacket, because reason: DeathReason)
 
     /// Tells the queue that SLS has seen the packet's sequence number, although it cannot have seen the packet. The
-    /// queue hands the packet over again in another lane. The caller forgets it and requests another one.
+    /// queue hands the packet over again in another lane. The caller drops it and requests another one.
     func relane(_ packet: SealedPacket)
 
     /// Tells the queue that the packet must wait until another packet of its outlet is stored. The caller keeps it, and
     /// it keeps its lane. The queue may seal another packet in its place.
     func setAside(_ packet: SealedPacket)
 
-    /// Like `setAside`, but the caller forgets the packet and requests another one. The queue hands it over again, with
+    /// Like `setAside`, but the caller drops the packet and requests another one. The queue hands it over again, with
     /// its lane, when another packet of its outlet was acknowledged or nothing else is left.
     func postpone(_ packet: SealedPacket)
 

@@ -278,7 +278,7 @@ import Testing
 
         rmdir(copy)
         rename(copy + ".away", copy)
-        owner.keeper.salvager.forgetAttempts()
+        owner.keeper.salvager.resetAttempts()
         owner.schedule.makeHousekeepingDue()
         owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.acknowledgements.remainders.isEmpty == true)

@@ -209,7 +209,7 @@ final class DatabaseSalvager {
     func nextAttempt(of file: String) -> Moment? { attempts[file]?.next }
 
     /// Tests do not wait for the next attempts.
-    func forgetAttempts() { attempts = [:] }
+    func resetAttempts() { attempts = [:] }
 
     /// Returns the remainder afterwards.
     private func copy(
@@ -260,7 +260,7 @@ final class DatabaseSalvager {
         }
         let remainder = salvage.remainder
         if case .done = outcome {
-            directory.forgetNote(of: remainder.file)
+            directory.clearNote(of: remainder.file)
         } else {
             directory.note(remainder)
         }

@@ -144,7 +144,7 @@ final class DeliveryWork {
         }
         packets.tellRecalls()
         try store.commit()
-        isolations.forget(isolated)
+        isolations.remove(isolated)
         packets.takeBack(isolated)
     }
 }

@@ -84,7 +84,7 @@ struct Isolations {
     mutating func settle() -> Set<Int64> {
         let done = taken
         if !done.isEmpty {
-            forget(done)
+            remove(done)
             doneCount += done.count
             taken.removeAll()
         }
@@ -95,7 +95,7 @@ struct Isolations {
     mutating func pause() { hasMore = false }
 
     /// Called when the packet left for another reason.
-    mutating func forget(_ numbers: Set<Int64>) {
+    mutating func remove(_ numbers: Set<Int64>) {
         untried.removeAll { numbers.contains($0.number) }
         for (name, line) in waiting where line.contains(where: { numbers.contains($0.number) }) {
             let rest = line.filter { !numbers.contains($0.number) }
@@ -183,7 +183,7 @@ struct Isolations {
         let outlet = packet.stream.outlet
         here.store.packets.setAside(isolation.number)
         warn(outlet.destination, in: here)
-        forget([isolation.number])
+        remove([isolation.number])
         if isolation.needs == nil {
             guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
                 // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.

@@ -17,7 +17,7 @@ struct OutletAnnouncer {
         retiredReceiver = receiver
     }
 
-    /// Called after a commit. Announces the commit's new outlets and the forgotten ones.
+    /// Called after a commit. Announces the outlets that the commit made or removed.
     mutating func announceChanges(in store: OpenStore) {
         let changed = store.destinations.takeChangedOutlets()
         guard !changed.isEmpty else { return }
@@ -27,7 +27,7 @@ struct OutletAnnouncer {
             if store.destinations.knows(name) {
                 if known.insert(name).inserted { new.append(name) }
             } else if known.remove(name) != nil {
-                demand.forget(name)
+                demand.drop(name)
                 store.destinations.noteDemand(for: name)
                 gone.append(name)
             }
@@ -42,7 +42,7 @@ struct OutletAnnouncer {
         announceChanges(in: store)
     }
 
-    /// Notes that delivery asks for packets. If the outlet was just forgotten, it notes nothing: the outlet will be
+    /// Notes that delivery asks for packets. If the outlet was just removed, it notes nothing: the outlet will be
     /// announced again.
     mutating func request(_ count: Int, for outlet: Outlet, in store: OpenStore?) {
         guard known.contains(outlet) else { return }

@@ -185,7 +185,7 @@ extension QueueOwner {
         for name in door.takeCrowded() {
             if let destination = store.destinations[name] { announcer.announceCrowded(destination) }
         }
-        store.overflow.forgetOldest()
+        store.overflow.releaseUnusedLists()
         board.countRepeats(0, in: store)
         announcer.announceExpired()
         delivery.announceDiscards()

@@ -24,7 +24,7 @@ extension DataDirectory {
             stored = StoredPages(self)
         }
         if let problem = problem(stored) { return problem }
-        if let rest = stored.scan?.rest, !rest.isEmpty { try forget(rest) }
+        if let rest = stored.scan?.rest, !rest.isEmpty { try wipe(rest) }
         return nil
     }
 
@@ -58,7 +58,7 @@ extension DataDirectory {
     /// look like transactions of the same round.
     ///
     /// The file keeps its length: on a full disk it is the only space for acknowledgements.
-    private func forget(_ rest: [Int]) throws(SQLiteError) {
+    private func wipe(_ rest: [Int]) throws(SQLiteError) {
         let bytes = WALScan.frameHeadBytes
         let nobodys = [UInt8](repeating: 0, count: bytes)
         do throws(SystemError) {

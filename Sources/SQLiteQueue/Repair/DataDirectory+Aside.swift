@@ -97,7 +97,7 @@ extension DataDirectory {
     func note(_ remainder: Remainder) { writeMark(of: remainder.file, remainder.bytes) }
 
     /// Empties the mark, which stays: nothing more is to be copied.
-    func forgetNote(of file: String) { writeMark(of: file, []) }
+    func clearNote(of file: String) { writeMark(of: file, []) }
 
     private func writeMark(of file: String, _ bytes: [UInt8]) {
         let descriptor = open(Self.mark(of: "\(path)/\(file)"), O_WRONLY | O_CLOEXEC)

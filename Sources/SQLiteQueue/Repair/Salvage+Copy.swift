@@ -45,7 +45,7 @@ extension Salvage {
     private mutating func readWholeTables() throws(SQLiteError) {
         let skipsRows = file.skipsUnreadable
         if remainder.hasUnreadable { file.skipsUnreadable = true }
-        try readForgottenStreams()
+        try readRemovedStreams()
         try readPackets()
         file.skipsUnreadable = skipsRows
     }

@@ -102,18 +102,18 @@ extension Salvage {
 
     // MARK: - Streams
 
-    /// Reads streams that the queue has forgotten: it forgets a stream when all its logs are delivered, even if more of
+    /// Reads streams that the new database no longer has: it removes a stream when all its logs are delivered, even if more of
     /// them are still to be copied.
-    mutating func readForgottenStreams() throws(SQLiteError) {
-        forgotten = [:]
+    mutating func readRemovedStreams() throws(SQLiteError) {
+        removedStreams = [:]
         guard var table = try damagedTable("*", of: "streams", key: "id") else { return }
         try table.read(0...remainder.highest) { row throws(SQLiteError) in
             guard let stream = try? StreamRecord(mending: row), streams[stream.id] == nil else {
                 return
             }
-            forgotten[stream.id] = stream
+            removedStreams[stream.id] = stream
         }
-        for (id, stream) in forgotten {
+        for (id, stream) in removedStreams {
             streams[id] = SavedStream(
                 destination: stream.key.destination,
                 nextPack: stream.nextPack
@@ -121,15 +121,15 @@ extension Salvage {
         }
     }
 
-    /// The cost of a forgotten stream besides the row that is copied.
+    /// The cost of a removed stream besides the row that is copied.
     func costOfBringingBack(_ stream: Int64) -> Int {
-        guard let stream = forgotten[stream] else { return 0 }
+        guard let stream = removedStreams[stream] else { return 0 }
         return cost(stream.key.trailer.bytes.count + stream.key.logstore.utf8.count)
     }
 
-    /// Brings a forgotten stream back before its first row is copied. There must be room for it.
+    /// Brings a removed stream back before its first row is copied. There must be room for it.
     mutating func bringBack(_ id: Int64) throws(SQLiteError) {
-        guard let stream = forgotten.removeValue(forKey: id) else { return }
+        guard let stream = removedStreams.removeValue(forKey: id) else { return }
         // Each packet took a number since, so no pack id is used again.
         let pack = stream.nextPack + (try ids.take(saved))
         try saved.streams.add(

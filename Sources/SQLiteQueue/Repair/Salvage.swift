@@ -31,10 +31,10 @@ struct Salvage {
     var committed: Remainder
     var losses = Losses()
     var ids: IdentifierSupply
-    /// The streams of the new database and the forgotten ones.
+    /// The streams of the new database and the removed ones.
     var streams: [Int64: SavedStream] = [:]
-    /// Streams of the damaged database that the new one has forgotten.
-    var forgotten: [Int64: StreamRecord] = [:]
+    /// Streams of the damaged database that the new one has removed.
+    var removedStreams: [Int64: StreamRecord] = [:]
     var ledgers: [String: Ledger] = [:]
     /// All packets in the damaged database.
     var packets: [PacketRecord] = []

@@ -23,7 +23,8 @@ struct Demand {
         totals[outlet.destination, default: 0] -= 1
     }
 
-    mutating func forget(_ outlet: Outlet) {
+    /// Drops the demand for an outlet that was removed.
+    mutating func drop(_ outlet: Outlet) {
         guard let left = byOutlet.removeValue(forKey: outlet) else { return }
         totals[outlet.destination, default: 0] -= left
     }

@@ -115,7 +115,7 @@ final class DestinationBook: StorePart {
     /// Records that a logstore took a packet, so that a start still knows that the logstore exists.
     func prove(_ outlet: QueuedOutlet) throws(SQLiteError) {
         let destination = outlet.destination
-        // Devices choose the names, so their number is bounded. The book forgets none, because each one exists.
+        // Devices choose the names, so their number is bounded. The book removes none, because each one exists.
         guard destination.rules.logstore == nil,
             destination.logstores.proven.count < Self.provenMax,
             !destination.logstores.proven.contains(outlet.name.logstore)

@@ -19,7 +19,7 @@ struct OutletLanes {
     private var places: [Place] = []
     private var busyPlaces = 0
     /// The keys that packets have, each with its place. Two kinds of keys have no place: those of packets that were
-    /// sealed under another number of lanes, and the additional ones. The outlet forgets them when they are free.
+    /// sealed under another number of lanes, and the additional ones. The outlet drops them when they are free.
     private var busy: [LaneKey: Int] = [:]
     /// The additional keys, which get no place.
     private var beside: Set<LaneKey> = []

@@ -115,8 +115,8 @@ final class Overflow: StorePart {
         return true
     }
 
-    /// Releases lists that are not needed any more. They would keep forgotten streams alive. Called now and then.
-    func forgetOldest() {
+    /// Releases lists that are not needed any more. They would keep removed streams alive. Called now and then.
+    func releaseUnusedLists() {
         for destination in destinations.all {
             if !destination.hasDropped {
                 destination.oldestFirst?.dissolve()

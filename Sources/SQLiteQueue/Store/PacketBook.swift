@@ -139,7 +139,7 @@ final class PacketBook: StorePart {
         leave(packet)
     }
 
-    /// Forgets a removed packet. Its lane's key is not used again, unless the packet is known to be stored at its
+    /// Removes a packet from memory. Its lane's key is not used again, unless the packet is known to be stored at its
     /// destination.
     private func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
