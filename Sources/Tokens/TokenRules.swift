@@ -35,9 +35,9 @@ package struct TokenRules: Sendable, Equatable {
             let signature = base64Decoded(parts[2], .url)
         else { throw .unreadable }
         let message = token[parts[0].startIndex..<parts[1].endIndex]
-        let place = try signer(of: message, signature, header, fetched)
+        let index = try signer(of: message, signature, header, fetched)
         guard let claims = object(parts[1]) else { throw .unreadable }
-        return try check(claims, place, now)
+        return try check(claims, index, now)
     }
 
     private func object(_ part: ArraySlice<UInt8>) -> TokenObject? {
@@ -64,14 +64,14 @@ package struct TokenRules: Sendable, Equatable {
         case .text(let id): name = id
         default: throw .untrusted
         }
-        for (place, key) in keys.enumerated() where name == nil || key.id == name {
-            if key.material.signed(message, signature) { return place }
+        for (index, key) in keys.enumerated() where name == nil || key.id == name {
+            if key.material.signed(message, signature) { return index }
         }
         var areAwaited = false
-        for (place, set) in fetched.enumerated() {
+        for (index, set) in fetched.enumerated() {
             switch set.find(name) {
             case .key(let key):
-                if key.verifies(message, signature) { return keys.count + place }
+                if key.verifies(message, signature) { return keys.count + index }
             case .awaited: areAwaited = true
             case .unknown: continue
             }
@@ -81,7 +81,7 @@ package struct TokenRules: Sendable, Equatable {
 
     private func check(
         _ claims: TokenObject,
-        _ place: Int,
+        _ index: Int,
         _ now: WallTime
     ) throws(TokenProblem) -> VerifiedToken {
         let (now, leeway) = (Double(now.seconds), Double(leeway.components.seconds))
@@ -94,7 +94,7 @@ package struct TokenRules: Sendable, Equatable {
             throw .unfit
         }
         return VerifiedToken(
-            key: place,
+            key: index,
             end: Int64(end + leeway),
             destinations: try destinations(claims),
             subject: subject(claims)

@@ -109,7 +109,7 @@ enum AccessProblem: String, CaseIterable, Error {
         }
     }
 
-    var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 extension AccessProblem {

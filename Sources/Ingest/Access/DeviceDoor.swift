@@ -46,7 +46,7 @@ package final class DeviceDoor: Sendable {
 
     /// Counts a sender that is not known, and returns the refusal.
     func refusal(_ problem: AccessProblem) -> Refusal {
-        refused.add(1, at: problem.place)
+        refused.add(1, at: problem.index)
         return problem.refusal
     }
 
@@ -59,6 +59,6 @@ package final class DeviceDoor: Sendable {
     package var tokenCount: Int { access.value.keys.tokens?.count ?? 0 }
 
     package var strangers: [(reason: String, count: Int)] {
-        AccessProblem.allCases.map { ($0.rawValue, refused[$0.place]) }
+        AccessProblem.allCases.map { ($0.rawValue, refused[$0.index]) }
     }
 }

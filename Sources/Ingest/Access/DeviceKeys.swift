@@ -14,7 +14,7 @@ struct DeviceKeys: Sendable {
     let tokens: TokenMemory?
     private let keys: [DeviceKey]
     /// Keyed by a salted HMAC of the key, so lookup timing reveals nothing about the key.
-    private let places: [[UInt8]: Int]
+    private let marks: [[UInt8]: Int]
     private let salt: [UInt8]
     /// By the AccessKey id, which is not secret.
     private let accessKeys: [[UInt8]: Int]
@@ -48,16 +48,16 @@ struct DeviceKeys: Sendable {
         self.keys = keys
         let salt = randomBytes(32)
         self.salt = salt
-        var (places, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
+        var (marks, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
         var names: [[UInt8]: Int] = [:]
-        for (place, key) in keys.enumerated() {
+        for (index, key) in keys.enumerated() {
             if let mark = key.secret?.withBytes({ Self.mark(of: Array($0), salt) }) {
-                places[mark] = place
+                marks[mark] = index
             }
-            if let id = key.accessKeyID, key.accepts(.sls) { accessKeys[Array(id.utf8)] = place }
-            names[Array(key.name.utf8)] = place
+            if let id = key.accessKeyID, key.accepts(.sls) { accessKeys[Array(id.utf8)] = index }
+            names[Array(key.name.utf8)] = index
         }
-        self.places = places
+        self.marks = marks
         self.accessKeys = accessKeys
         self.names = names
         certificates = CertificateRules(keys)
@@ -89,8 +89,8 @@ struct DeviceKeys: Sendable {
         if let key, isKnown(key) {
             return try proven(showing: key, at: head.arrival)
         }
-        if let place = certificates.place(of: head.peer.clientNames) {
-            return ProvenSender(sender: senders[place])
+        if let index = certificates.index(of: head.peer.clientNames) {
+            return ProvenSender(sender: senders[index])
         }
         throw claim != nil ? .unknownAccessKey : key != nil ? .unknownKey : .missingKey
     }
@@ -99,15 +99,15 @@ struct DeviceKeys: Sendable {
         showing key: [UInt8],
         at now: WallTime
     ) throws(AccessProblem) -> ProvenSender {
-        guard let place = place(of: key) else {
+        guard let index = index(of: key) else {
             guard let tokens, isToken(key) else { throw .unknownKey }
             return try proven(token: key, tokens, at: now)
         }
-        guard keys[place].accepts(.shown) else { throw .unacceptedWay }
-        return ProvenSender(sender: senders[place])
+        guard keys[index].accepts(.shown) else { throw .unacceptedWay }
+        return ProvenSender(sender: senders[index])
     }
 
-    private func isKnown(_ key: [UInt8]) -> Bool { place(of: key) != nil || isToken(key) }
+    private func isKnown(_ key: [UInt8]) -> Bool { index(of: key) != nil || isToken(key) }
 
     /// True for text with the form of a token. A key may have dots too, so callers look for a key first.
     private func isToken(_ key: [UInt8]) -> Bool {
@@ -136,9 +136,9 @@ struct DeviceKeys: Sendable {
         _ head: RequestHead,
         _ claim: AccessKeyClaim
     ) throws(AccessProblem) -> ProvenSender? {
-        guard let place = accessKeys[claim.id], let secret = keys[place].secret else { return nil }
+        guard let index = accessKeys[claim.id], let secret = keys[index].secret else { return nil }
         let body = try SLSSignatureCheck(head: head, claim: claim).pass(secret)
-        return ProvenSender(sender: senders[place], body: body)
+        return ProvenSender(sender: senders[index], body: body)
     }
 
     private func proven(
@@ -146,24 +146,24 @@ struct DeviceKeys: Sendable {
         signature: ArraySlice<UInt8>
     ) throws(AccessProblem) -> ProvenSender {
         guard let signature = RequestSignature(signature) else { throw .unreadableSignature }
-        guard let place = names[signature.name], let secret = keys[place].secret else {
+        guard let index = names[signature.name], let secret = keys[index].secret else {
             throw .unknownKey
         }
-        guard keys[place].accepts(.hmac) else { throw .unacceptedWay }
+        guard keys[index].accepts(.hmac) else { throw .unacceptedWay }
         try signature.check(head, secret, window: signed.window)
         let nonce = OwnNonce(signature, window: signed.window, signed.share, signed.nonces)
         try nonce.check(now: head.arrival)
         return ProvenSender(
-            sender: senders[place],
+            sender: senders[index],
             body: .sha256(signature.bodyDigest),
             nonce: nonce
         )
     }
 
     /// The index of the key in `keys`; nil when it is unknown.
-    private func place(of key: [UInt8]) -> Int? {
+    private func index(of key: [UInt8]) -> Int? {
         guard DeviceKey.secretBytes.contains(key.count) else { return nil }
-        return places[Self.mark(of: key, salt)]
+        return marks[Self.mark(of: key, salt)]
     }
 
     private static func mark(of key: [UInt8], _ salt: [UInt8]) -> [UInt8] {
@@ -174,26 +174,26 @@ struct DeviceKeys: Sendable {
 /// Finds a sender by the names in its client certificate. An exact name takes precedence over patterns, and an earlier
 /// pattern in the configuration over a later one.
 private struct CertificateRules: Sendable {
-    private var places: [[UInt8]: Int] = [:]
-    private var patterns: [(pattern: CertificatePattern, place: Int)] = []
+    private var names: [[UInt8]: Int] = [:]
+    private var patterns: [(pattern: CertificatePattern, index: Int)] = []
 
     init(_ keys: [DeviceKey]) {
-        for (place, key) in keys.enumerated() {
+        for (index, key) in keys.enumerated() {
             for pattern in key.certificates {
                 if let name = pattern.only {
-                    places[name] = places[name] ?? place
+                    names[name] = names[name] ?? index
                 } else {
-                    patterns.append((pattern, place))
+                    patterns.append((pattern, index))
                 }
             }
         }
     }
 
     /// The index in the configuration's list.
-    func place(of names: [String]) -> Int? {
-        guard !names.isEmpty, !(places.isEmpty && patterns.isEmpty) else { return nil }
+    func index(of names: [String]) -> Int? {
+        guard !names.isEmpty, !(self.names.isEmpty && patterns.isEmpty) else { return nil }
         let names = names.map(comparableName)
-        if let place = names.compactMap({ places[$0] }).min() { return place }
-        return patterns.first { entry in names.contains { entry.pattern.covers($0) } }?.place
+        if let index = names.compactMap({ self.names[$0] }).min() { return index }
+        return patterns.first { entry in names.contains { entry.pattern.covers($0) } }?.index
     }
 }

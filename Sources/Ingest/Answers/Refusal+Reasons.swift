@@ -180,7 +180,7 @@ extension Refusal {
     )
 
     /// Clients send items with this status again, and other items only once.
-    static let noPlace = Refusal(
+    static let noRoom = Refusal(
         429,
         "ServerBusy",
         Refusal(QueueAdmission.tooManyLogstores).reason

@@ -31,7 +31,7 @@ struct BulkAnswer {
 
     var hasErrors: Bool {
         items.items.contains { item in
-            item.outcome != .taken || item.place.map { indices[$0].refusal != nil } != false
+            item.outcome != .taken || item.part.map { indices[$0].refusal != nil } != false
         }
     }
 }

@@ -32,7 +32,7 @@ struct BulkText {
         member("items", "[")
         let (first, minted) = (bytes.count, hex(randomBytes(8)))
         for (number, item) in items.items.enumerated() {
-            let refusal = refusal(of: item, items) ?? item.place.flatMap { indices[$0].refusal }
+            let refusal = refusal(of: item, items) ?? item.part.flatMap { indices[$0].refusal }
             guard refusal != nil || parts.intersection(.items) != .error else { continue }
             if bytes.count > first { put(",") }
             put("{\"")
@@ -41,8 +41,8 @@ struct BulkText {
             let inner = bytes.count
             if parts.contains(.index) {
                 put("\"_index\":")
-                if let place = item.place {
-                    bytes += names[place]
+                if let part = item.part {
+                    bytes += names[part]
                 } else {
                     quote(items.name(of: item))
                 }

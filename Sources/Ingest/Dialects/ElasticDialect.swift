@@ -72,7 +72,7 @@ private struct BulkLogReader: LogReader {
         let targets = logs.parts.map { part in
             Result { () throws(Refusal) in try target(of: part.index, request) }
         }
-        // Parts without logs take no place.
+        // Parts without logs need no room.
         let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
             .compactMap { try? $0.1.get().outlet }
         let crowdedOut = request.queue.crowdedOut(wanted)
@@ -83,7 +83,7 @@ private struct BulkLogReader: LogReader {
             do throws(Refusal) {
                 let target = try target.get()
                 guard part.logs.sound.count == 0 || !crowdedOut.contains(target.outlet) else {
-                    throw .noPlace
+                    throw .noRoom
                 }
                 groups.append((TrackedLogs(part, target), target))
                 indices.append(ElasticIndex(part.index, nil))

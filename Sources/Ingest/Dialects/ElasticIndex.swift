@@ -66,18 +66,18 @@ struct IndexDate {
     func start(in name: [UInt8]) -> Int? {
         let start = name.count - pattern.count
         guard start > 0 else { return nil }
-        var (place, number) = (-1, 0)
+        var (index, number) = (-1, 0)
         for (byte, kind) in zip(name[start...], pattern) {
             if kind == UInt8(ascii: "d") {
                 guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
                 number = number * 10 + Int(byte & 15)
             } else {
                 guard Self.separates(byte, kind) else { return nil }
-                guard place < 0 || numbers[place].contains(number) else { return nil }
-                (place, number) = (place + 1, 0)
+                guard index < 0 || numbers[index].contains(number) else { return nil }
+                (index, number) = (index + 1, 0)
             }
         }
-        return numbers[place].contains(number) ? start : nil
+        return numbers[index].contains(number) ? start : nil
     }
 
     private static func separates(_ byte: UInt8, _ kind: UInt8) -> Bool {

@@ -13,9 +13,9 @@ enum RequestIdentity {
         _ target: RoutingTable.Target,
         outcome: String = ""
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
+        let parts = [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
         let rest = outcome.isEmpty ? [] : [outcome.utf8Bytes]
-        return digest("key", place + [Digest.sha256(content)] + rest)
+        return digest("key", parts + [Digest.sha256(content)] + rest)
     }
 
     /// A packet of an SDK with its pack id. A retried packet is identical, unless it is older than ten minutes and
@@ -26,8 +26,8 @@ enum RequestIdentity {
         content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, topic, packID].map(\.utf8Bytes)
-        return digest("packet", place + [Digest.sha256(content)])
+        let parts = [target.destination, target.logstore, topic, packID].map(\.utf8Bytes)
+        return digest("packet", parts + [Digest.sha256(content)])
     }
 
     /// A write that its client numbers within a shard, so that SLS stores it once.
@@ -65,8 +65,8 @@ enum RequestIdentity {
         content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, index, id].map(\.utf8Bytes)
-        return digest("document", place + [Digest.sha256(content)])
+        let parts = [target.destination, target.logstore, index, id].map(\.utf8Bytes)
+        return digest("document", parts + [Digest.sha256(content)])
     }
 
     /// Distinguishes content of one kind at one logstore from equal content elsewhere.
@@ -76,8 +76,8 @@ enum RequestIdentity {
         _ content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, mark].map(\.utf8Bytes)
-        return digest(kind, place + [Digest.sha256(content)])
+        let parts = [target.destination, target.logstore, mark].map(\.utf8Bytes)
+        return digest(kind, parts + [Digest.sha256(content)])
     }
 
     /// Each part follows its length, so that different lists never look alike.

@@ -8,7 +8,7 @@ import System
 /// The project is the first label of `Host` if a destination has it, otherwise the default destination's. Within the
 /// project the logstore decides; a destination that names the logstore takes precedence over "*".
 package struct RoutingTable: Sendable {
-    /// The place for the logs of a request, with the settings that apply there.
+    /// Where the logs of a request go, with the settings that apply there.
     struct Target: Equatable {
         let destination: String
         let logstore: String

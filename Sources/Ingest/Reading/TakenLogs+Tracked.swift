@@ -51,16 +51,16 @@ extension TakenLogs {
 /// The parts of a request, one for each stream.
 private struct JoinedParts {
     private(set) var parts: [TakenPart] = []
-    private var places: [StreamKey: Int] = [:]
+    private var indices: [StreamKey: Int] = [:]
 
-    func has(_ stream: StreamKey) -> Bool { places[stream] != nil }
+    func has(_ stream: StreamKey) -> Bool { indices[stream] != nil }
 
     mutating func add(_ part: TakenPart) {
         let stream = part.stream
-        if let place = places[stream] {
-            parts[place].logs.append(part.logs)
+        if let index = indices[stream] {
+            parts[index].logs.append(part.logs)
         } else {
-            places[stream] = parts.count
+            indices[stream] = parts.count
             parts.append(part)
         }
     }

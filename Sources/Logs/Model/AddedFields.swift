@@ -38,11 +38,11 @@ struct AddedFields: Sendable {
         replacedCount += replaced.count
         let size = replaced.reduce(log.count + bytes.count) { $0 - $1.count }
         start.pointee = GroupTag.logs
-        var place = Varint.write(size, to: start + 1)
+        var out = Varint.write(size, to: start + 1)
         func copy(_ part: UnsafeBufferPointer<UInt8>) {
             guard let first = part.baseAddress else { return }
-            place.update(from: first, count: part.count)
-            place += part.count
+            out.update(from: first, count: part.count)
+            out += part.count
         }
         copy(UnsafeBufferPointer(rebasing: log[..<timeSize]))
         bytes.withUnsafeBufferPointer { copy($0) }
@@ -52,29 +52,29 @@ struct AddedFields: Sendable {
             next = field.upperBound
         }
         copy(UnsafeBufferPointer(rebasing: own[next...]))
-        return place
+        return out
     }
 
     /// The log's own fields with these names; nearly no log has any.
     private func replaced(in own: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         var found: [Range<Int>] = []
         guard let start = own.baseAddress, !names.isEmpty else { return found }
-        var place = start
+        var out = start
         let end = start + own.count
         // Behind its fields a log has at most its nanoseconds.
-        while place < end, place.pointee == LogTag.contents {
-            let field = place
-            place += 1
-            let size = Varint.read(&place)
-            let next = place + size
-            place += 1
-            let count = Varint.read(&place)
+        while out < end, out.pointee == LogTag.contents {
+            let field = out
+            out += 1
+            let size = Varint.read(&out)
+            let next = out + size
+            out += 1
+            let count = Varint.read(&out)
             if lengths & Self.bit(count) != 0,
-                has(UnsafeBufferPointer(start: place, count: count))
+                has(UnsafeBufferPointer(start: out, count: count))
             {
                 found.append(field - start..<next - start)
             }
-            place = next
+            out = next
         }
         return found
     }
@@ -138,18 +138,18 @@ extension EncodedLogs {
         bytes.withUnsafeBufferPointer { bytes in
             guard var source = bytes.baseAddress else { return 0 }
             let end = source + bytes.count
-            var place = start
+            var out = start
             var logs = 0
             while source < end, logs < logsMax {
                 source += 1
                 let size = Varint.read(&source)
                 let log = UnsafeBufferPointer(start: source, count: size)
-                place = extra.write(into: log, to: place)
+                out = extra.write(into: log, to: out)
                 source += size
                 logs += 1
             }
-            place.update(from: source, count: end - source)
-            return place - start + (end - source)
+            out.update(from: source, count: end - source)
+            return out - start + (end - source)
         }
     }
 }

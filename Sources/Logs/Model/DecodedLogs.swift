@@ -66,17 +66,17 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
-    /// Replaces the places of texts that could not be read. `places` maps them, in ascending order.
-    mutating func changePlaces(_ places: ([Int]) -> [Int]) {
+    /// Replaces the positions of texts that could not be read. `positions` maps them, in ascending order.
+    mutating func changePositions(_ positions: ([Int]) -> [Int]) {
         let found = faulty.compactMap { faulty in
-            if case .unreadable(let place, _) = faulty.fault { place } else { nil }
+            if case .unreadable(let position, _) = faulty.fault { position } else { nil }
         }
         guard !found.isEmpty else { return }
         let before = Set(found).sorted()
-        let after = Dictionary(uniqueKeysWithValues: zip(before, places(before)))
+        let after = Dictionary(uniqueKeysWithValues: zip(before, positions(before)))
         faulty = faulty.map { faulty in
-            guard case .unreadable(let place, let reason) = faulty.fault else { return faulty }
-            let fault = LogFault.unreadable(at: after[place] ?? place, reason: reason)
+            guard case .unreadable(let position, let reason) = faulty.fault else { return faulty }
+            let fault = LogFault.unreadable(at: after[position] ?? position, reason: reason)
             return FaultyLogs(logs: faulty.logs, fault: fault)
         }
     }

@@ -15,21 +15,21 @@ package struct LogEntries {
         guard position < bytes.count else { return nil }
         let start = position
         guard bytes[start] == GroupTag.logs else { throw fault("no log entry starts here") }
-        var place = start + 1
+        var pointer = start + 1
         var size = 0
         var shift = 0
         while true {
-            guard place < bytes.count, shift < 35 else {
+            guard pointer < bytes.count, shift < 35 else {
                 throw fault("the entry's length is broken")
             }
-            let byte = bytes[place]
-            place += 1
+            let byte = bytes[pointer]
+            pointer += 1
             size |= Int(byte & 0x7F) << shift
             shift += 7
             if byte < 0x80 { break }
         }
-        guard size <= bytes.count - place else { throw fault("the entry is cut off") }
-        position = place + size
+        guard size <= bytes.count - pointer else { throw fault("the entry is cut off") }
+        position = pointer + size
         return start..<position
     }
 

@@ -124,11 +124,11 @@ struct FieldNames: ~Copyable {
         of content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) -> UnsafeBufferPointer<UInt8> {
-        var place = UnsafePointer(memory + content + 1)
-        _ = Varint.read(&place)
-        place += 1
-        let count = Varint.read(&place)
-        return UnsafeBufferPointer(start: place, count: count)
+        var pointer = UnsafePointer(memory + content + 1)
+        _ = Varint.read(&pointer)
+        pointer += 1
+        let count = Varint.read(&pointer)
+        return UnsafeBufferPointer(start: pointer, count: count)
     }
 
     /// A sum of all bytes and the length. Reads up to seven bytes behind the key, which are always there.

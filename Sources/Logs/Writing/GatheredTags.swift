@@ -21,8 +21,8 @@ struct GatheredTags {
     /// Keys and values.
     private var bytes: [UInt8] = []
     private var gathered: [Tag] = []
-    /// Their places by their keys, once there are more than a few.
-    private var places = ByteIndex()
+    /// Their indices by their keys, once there are more than a few.
+    private var byKey = ByteIndex()
     private var leftOut = TruncatedNames()
 
     /// The number of kept tags.
@@ -35,7 +35,7 @@ struct GatheredTags {
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         gathered.removeAll(keepingCapacity: true)
-        places.removeAll()
+        byKey.removeAll()
         leftOut = TruncatedNames()
     }
 
@@ -65,8 +65,8 @@ struct GatheredTags {
         _ body: (UnsafeBufferPointer<UInt8>) -> Void
     ) {
         let capacity = text.count * UTF8Sequence.growth
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { place in
-            guard let start = place.baseAddress else { return body(text) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { out in
+            guard let start = out.baseAddress else { return body(text) }
             let count = UTF8Sequence.repair(text, to: start)
             body(UnsafeBufferPointer(start: start, count: count))
         }
@@ -106,7 +106,7 @@ struct GatheredTags {
         let hash = isIndexed ? ByteIndex.hash(key) : 0
         let known =
             isIndexed
-            ? places.number(hash) { isKey(of: $0, key) }
+            ? byKey.number(hash) { isKey(of: $0, key) }
             : gathered.indices.first { isKey(of: $0, key) }
         if let known {
             gathered[known].value = append(value)
@@ -116,10 +116,10 @@ struct GatheredTags {
                 Tag(key: append(key), value: append(value), isCut: isCut, order: Self.order(key))
             )
             if isIndexed {
-                places.insert(hash, gathered.count - 1)
+                byKey.insert(hash, gathered.count - 1)
             } else if gathered.count > Self.few {
-                for place in gathered.indices {
-                    places.insert(withKey(of: place) { ByteIndex.hash($0) }, place)
+                for index in gathered.indices {
+                    byKey.insert(withKey(of: index) { ByteIndex.hash($0) }, index)
                 }
             }
         } else {
@@ -134,16 +134,16 @@ struct GatheredTags {
     }
 
     private func withKey<Result>(
-        of place: Int,
+        of index: Int,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         bytes.withUnsafeBufferPointer {
-            body(UnsafeBufferPointer(rebasing: $0[gathered[place].key]))
+            body(UnsafeBufferPointer(rebasing: $0[gathered[index].key]))
         }
     }
 
-    private func isKey(of place: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-        gathered[place].key.count == key.count && withKey(of: place) { $0.hasSameBytes(as: key) }
+    private func isKey(of index: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        gathered[index].key.count == key.count && withKey(of: index) { $0.hasSameBytes(as: key) }
     }
 
     /// The first eight bytes as a number that orders as they do; missing bytes are zero.
@@ -185,7 +185,7 @@ struct GatheredTags {
                 Tag(key: append(key), value: value, isCut: false, order: Self.order(key))
             )
         }
-        for place in gathered.indices { gathered[place].isCut = false }
+        for index in gathered.indices { gathered[index].isCut = false }
     }
 
     /// The tags as the end of a LogGroup, in the order of `sort`.

@@ -33,22 +33,22 @@ struct LogCopy {
         in memory: UnsafeMutablePointer<UInt8>
     ) -> Bool {
         let keyMax = min(keyBytes, 0x7F)
-        var place = start + 1 + Varint.timeSize
-        while place < end, place.pointee == LogTag.contents {
-            let field = place
-            place += 1
-            let size = Self.length(&place)
-            guard size >= 5, size <= end - place else { return false }
-            let fieldEnd = place + size
-            let keyCount = Int(place[1])
-            let key = place + 2
-            guard place[0] == PairTag.key, keyCount > 0, keyCount <= keyMax,
+        var pointer = start + 1 + Varint.timeSize
+        while pointer < end, pointer.pointee == LogTag.contents {
+            let field = pointer
+            pointer += 1
+            let size = Self.length(&pointer)
+            guard size >= 5, size <= end - pointer else { return false }
+            let fieldEnd = pointer + size
+            let keyCount = Int(pointer[1])
+            let key = pointer + 2
+            guard pointer[0] == PairTag.key, keyCount > 0, keyCount <= keyMax,
                 keyCount <= size - 4, key[keyCount] == PairTag.value
             else { return false }
-            place = key + keyCount + 1
-            let valueCount = Self.length(&place)
-            guard valueCount >= 0, valueCount == fieldEnd - place, valueCount <= valueMax,
-                Self.isText(key, keyCount), Self.isText(place, valueCount)
+            pointer = key + keyCount + 1
+            let valueCount = Self.length(&pointer)
+            guard valueCount >= 0, valueCount == fieldEnd - pointer, valueCount <= valueMax,
+                Self.isText(key, keyCount), Self.isText(pointer, valueCount)
             else { return false }
             if key[0] == UInt8(ascii: "_"),
                 ReservedKey(UnsafeBufferPointer(start: key, count: keyCount)) != nil
@@ -56,28 +56,28 @@ struct LogCopy {
                 return false
             }
             names.add(key, keyCount, content: field - memory, in: memory)
-            place = fieldEnd
+            pointer = fieldEnd
         }
-        return place == end || areNanoseconds(place)
+        return pointer == end || areNanoseconds(pointer)
     }
 
-    private func areNanoseconds(_ place: UnsafeMutablePointer<UInt8>) -> Bool {
-        guard end - place == 5, place.pointee == LogTag.nanoseconds else { return false }
-        let number = UnsafeRawPointer(place + 1).loadUnaligned(as: UInt32.self)
+    private func areNanoseconds(_ pointer: UnsafeMutablePointer<UInt8>) -> Bool {
+        guard end - pointer == 5, pointer.pointee == LogTag.nanoseconds else { return false }
+        let number = UnsafeRawPointer(pointer + 1).loadUnaligned(as: UInt32.self)
         return UInt32(littleEndian: number) < 1_000_000_000
     }
 
     /// A length of four bytes at most; -1 when it has more, or more than it needs.
     @inline(__always)
-    private static func length(_ place: inout UnsafeMutablePointer<UInt8>) -> Int {
-        let first = Int(place[0])
-        place += 1
+    private static func length(_ pointer: inout UnsafeMutablePointer<UInt8>) -> Int {
+        let first = Int(pointer[0])
+        pointer += 1
         if first < 0x80 { return first }
         var value = first & 0x7F
         var shift = 7
         while shift < 28 {
-            let byte = Int(place.pointee)
-            place += 1
+            let byte = Int(pointer.pointee)
+            pointer += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80 { return byte == 0 ? -1 : value }
             shift += 7

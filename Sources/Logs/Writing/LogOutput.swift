@@ -11,7 +11,7 @@ struct LogOutput: ~Copyable {
         @inline(__always) get { memory.start }
     }
 
-    /// The place of the next byte.
+    /// Where the next byte belongs.
     var end: UnsafeMutablePointer<UInt8> {
         @inline(__always) get { memory.start + length }
     }

@@ -68,17 +68,17 @@ extension LogWriter {
     ) {
         let size =
             2 + Varint.size(name.count) + name.count + Varint.size(value.count) + value.count
-        var place = output.end
-        place.pointee = LogTag.contents
-        place = Varint.write(size, to: place + 1)
-        place.pointee = PairTag.key
-        let key = Varint.write(name.count, to: place + 1)
+        var out = output.end
+        out.pointee = LogTag.contents
+        out = Varint.write(size, to: out + 1)
+        out.pointee = PairTag.key
+        let key = Varint.write(name.count, to: out + 1)
         if let text = name.baseAddress { key.update(from: text, count: name.count) }
-        place = key + name.count
-        place.pointee = PairTag.value
-        place = Varint.write(value.count, to: place + 1)
-        if let text = value.baseAddress { place.update(from: text, count: value.count) }
-        closeField(key, name.count, end: place + value.count)
+        out = key + name.count
+        out.pointee = PairTag.value
+        out = Varint.write(value.count, to: out + 1)
+        if let text = value.baseAddress { out.update(from: text, count: value.count) }
+        closeField(key, name.count, end: out + value.count)
     }
 
     /// Counts a field as written, which starts at the output's end and reaches to `end`.

@@ -1,33 +1,33 @@
 /// Finds names of a log that has very many of them: where their fields start in the writer's memory.
-/// It uses open addressing, since a log may have a million names of three bytes. A place takes eight
-/// bytes, and at most three quarters of the places are taken.
+/// It uses open addressing, since a log may have a million names of three bytes. A slot takes eight
+/// bytes, and at most three quarters of the slots are taken.
 ///
 /// Swift's own hash function is seeded for each process, so an attacker cannot choose names that
 /// collide.
 struct NameTable: ~Copyable {
-    /// The places that stay allocated between logs.
+    /// The slots that stay allocated between logs.
     private static let keptPlaces = 1 << 12
     private static let firstPlaces = 1 << 8
-    /// The low bits of a place: the start of a field plus one, so that zero is an empty place. The other
+    /// The low bits of a slot: the start of a field plus one, so that zero is an empty slot. The other
     /// bits are a part of the name's hash.
     private static let contentBits: UInt64 = 40
     private static let contentMask: UInt64 = 1 << contentBits - 1
 
-    private var places: UnsafeMutablePointer<UInt64>?
+    private var slots: UnsafeMutablePointer<UInt64>?
     /// A power of two.
-    private var placeCount = 0
+    private var slotCount = 0
     private(set) var count = 0
 
-    deinit { places?.deallocate() }
+    deinit { slots?.deallocate() }
 
     var isEmpty: Bool { count == 0 }
 
     mutating func clear() {
-        if placeCount > Self.keptPlaces {
-            places?.deallocate()
-            (places, placeCount) = (nil, 0)
+        if slotCount > Self.keptPlaces {
+            slots?.deallocate()
+            (slots, slotCount) = (nil, 0)
         }
-        places?.update(repeating: 0, count: placeCount)
+        slots?.update(repeating: 0, count: slotCount)
         count = 0
     }
 
@@ -37,41 +37,41 @@ struct NameTable: ~Copyable {
         _ content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) -> Int? {
-        if (count + 1) * 4 > placeCount * 3 { grow(memory) }
-        guard let places else { return nil }
+        if (count + 1) * 4 > slotCount * 3 { grow(memory) }
+        guard let slots else { return nil }
         let hash = Self.hash(name)
         let sign = hash & ~Self.contentMask
         let entry = sign | UInt64(content + 1)
-        var place = Int(truncatingIfNeeded: hash) & (placeCount - 1)
-        while places[place] != 0 {
-            let other = places[place]
+        var slot = Int(truncatingIfNeeded: hash) & (slotCount - 1)
+        while slots[slot] != 0 {
+            let other = slots[slot]
             if other & ~Self.contentMask == sign {
                 let earlier = Self.content(other)
                 if name.hasSameBytes(as: FieldNames.key(of: earlier, memory)) {
-                    places[place] = entry
+                    slots[slot] = entry
                     return earlier
                 }
             }
-            place = (place + 1) & (placeCount - 1)
+            slot = (slot + 1) & (slotCount - 1)
         }
-        places[place] = entry
+        slots[slot] = entry
         count += 1
         return nil
     }
 
     private mutating func grow(_ memory: UnsafeMutablePointer<UInt8>) {
-        let (old, oldCount) = (places, placeCount)
-        placeCount = max(Self.firstPlaces, 2 * oldCount)
-        let new = UnsafeMutablePointer<UInt64>.allocate(capacity: placeCount)
-        new.initialize(repeating: 0, count: placeCount)
+        let (old, oldCount) = (slots, slotCount)
+        slotCount = max(Self.firstPlaces, 2 * oldCount)
+        let new = UnsafeMutablePointer<UInt64>.allocate(capacity: slotCount)
+        new.initialize(repeating: 0, count: slotCount)
         for entry in UnsafeBufferPointer(start: old, count: oldCount) where entry != 0 {
             let hash = Self.hash(FieldNames.key(of: Self.content(entry), memory))
-            var place = Int(truncatingIfNeeded: hash) & (placeCount - 1)
-            while new[place] != 0 { place = (place + 1) & (placeCount - 1) }
-            new[place] = entry
+            var slot = Int(truncatingIfNeeded: hash) & (slotCount - 1)
+            while new[slot] != 0 { slot = (slot + 1) & (slotCount - 1) }
+            new[slot] = entry
         }
         old?.deallocate()
-        places = new
+        slots = new
     }
 
     private static func content(_ entry: UInt64) -> Int {

@@ -39,16 +39,16 @@ struct WrittenFields {
     /// Where fields start that have a U+FFFD.
     var withReplacementCharacter: [Int] {
         var fields: [Int] = []
-        var place = UnsafePointer(memory + start)
+        var pointer = UnsafePointer(memory + start)
         let end = UnsafePointer(memory + self.end)
-        while place < end {
-            let field = place
-            place += 1
-            let size = Varint.read(&place)
-            if field.pointee == LogTag.contents, Self.hasReplacementCharacter(place, size) {
+        while pointer < end {
+            let field = pointer
+            pointer += 1
+            let size = Varint.read(&pointer)
+            if field.pointee == LogTag.contents, Self.hasReplacementCharacter(pointer, size) {
                 fields.append(field - UnsafePointer(memory))
             }
-            place += size
+            pointer += size
         }
         return fields
     }
@@ -57,11 +57,11 @@ struct WrittenFields {
         _ text: UnsafePointer<UInt8>,
         _ count: Int
     ) -> Bool {
-        var place = text
-        while let lead = memchr(place, 0xEF, text + count - place) {
-            place = UnsafePointer(lead.assumingMemoryBound(to: UInt8.self)) + 1
-            guard text + count - place >= 2 else { return false }
-            if place[0] == 0xBF, place[1] == 0xBD { return true }
+        var pointer = text
+        while let lead = memchr(pointer, 0xEF, text + count - pointer) {
+            pointer = UnsafePointer(lead.assumingMemoryBound(to: UInt8.self)) + 1
+            guard text + count - pointer >= 2 else { return false }
+            if pointer[0] == 0xBF, pointer[1] == 0xBD { return true }
         }
         return false
     }
@@ -71,7 +71,7 @@ struct WrittenFields {
     func closeGaps() -> Int {
         var source = UnsafePointer(memory + start)
         let end = UnsafePointer(memory + self.end)
-        var place = memory + start
+        var pointer = memory + start
         while source < end {
             let field = source
             source += 1
@@ -79,9 +79,9 @@ struct WrittenFields {
             source += size
             guard field.pointee == LogTag.contents else { continue }
             let count = source - field
-            place.update(from: field, count: count)
-            place += count
+            pointer.update(from: field, count: count)
+            pointer += count
         }
-        return place - memory
+        return pointer - memory
     }
 }

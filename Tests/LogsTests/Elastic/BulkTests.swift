@@ -59,7 +59,7 @@ extension JSONLogDecoder {
         )
         #expect(logs.items.items.map(\.operation) == [.index, .create, .index])
         #expect(logs.items.items.map(\.outcome) == [.taken, .taken, .taken])
-        #expect(logs.items.items.map(\.place) == [0, 1, 0])
+        #expect(logs.items.items.map(\.part) == [0, 1, 0])
         let ids = logs.items.items.map { String(decoding: logs.items.id(of: $0), as: UTF8.self) }
         #expect(ids == ["a\"1", "", "7"])
     }
@@ -220,7 +220,7 @@ extension JSONLogDecoder {
             """
         )
         let items = logs.items
-        #expect(items.items.map(\.place) == [0, 1, nil, nil, 0])
+        #expect(items.items.map(\.part) == [0, 1, nil, nil, 0])
         #expect(items.items.map(\.outcome) == [.taken, .taken, .crowded, .unsupported, .taken])
         let names = items.items.map { String(decoding: items.name(of: $0), as: UTF8.self) }
         #expect(names == ["", "", "c", "d", ""])

@@ -63,13 +63,13 @@ import Testing
         let texts = ["{\"a\":\"1\"}", "{\"b\":\"1\"}"].map { Array($0.utf8) }
         for (number, text) in texts.enumerated() {
             let place: Result<Int, LokiMistake> = text.withUnsafeBufferPointer { text in
-                #expect(streams.place(of: text) == nil)
+                #expect(streams.index(of: text) == nil)
                 tags.removeAll()
                 tags.add("\(number)", "1", LogLimits())
                 let place = Result { () throws(LokiMistake) in
-                    try streams.place(of: &tags, writtenAs: text, LogLimits())
+                    try streams.index(of: &tags, writtenAs: text, LogLimits())
                 }
-                #expect(streams.place(of: text) == number)
+                #expect(streams.index(of: text) == number)
                 return place
             }
             #expect(try place.get() == number)

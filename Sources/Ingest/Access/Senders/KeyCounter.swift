@@ -15,32 +15,32 @@ package final class KeyCounter: Sendable {
         package var refused: [String: Int] = [:]
     }
 
-    private enum Place: Int, CaseIterable {
+    private enum Count: Int, CaseIterable {
         case requests, logs, bodyBytes
     }
 
     let rateMeter = Meter()
     let byteMeter = Meter()
-    private let taken = CounterList(count: Place.allCases.count)
+    private let taken = CounterList(count: Count.allCases.count)
     private let refusals = CounterList(count: Reason.allCases.count)
 
     func countAccepted(_ figures: IngestCounters.Figures) {
-        taken.add(1, at: Place.requests.rawValue)
-        taken.add(figures.logs, at: Place.logs.rawValue)
-        taken.add(figures.bodyBytes, at: Place.bodyBytes.rawValue)
+        taken.add(1, at: Count.requests.rawValue)
+        taken.add(figures.logs, at: Count.logs.rawValue)
+        taken.add(figures.bodyBytes, at: Count.bodyBytes.rawValue)
     }
 
     func countRefused(_ reason: Reason) {
-        refusals.add(1, at: reason.place)
+        refusals.add(1, at: reason.index)
     }
 
     var counts: Counts {
         Counts(
-            requests: taken[Place.requests.rawValue],
-            logs: taken[Place.logs.rawValue],
-            bodyBytes: taken[Place.bodyBytes.rawValue],
+            requests: taken[Count.requests.rawValue],
+            logs: taken[Count.logs.rawValue],
+            bodyBytes: taken[Count.bodyBytes.rawValue],
             refused: Dictionary(
-                Reason.allCases.map { ($0.rawValue, refusals[$0.place]) },
+                Reason.allCases.map { ($0.rawValue, refusals[$0.index]) },
                 uniquingKeysWith: { first, _ in first }
             )
         )
@@ -48,5 +48,5 @@ package final class KeyCounter: Sendable {
 }
 
 extension KeyCounter.Reason {
-    fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

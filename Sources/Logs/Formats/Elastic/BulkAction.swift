@@ -36,20 +36,20 @@ struct BulkAction {
     mutating func read(_ json: inout JSONLogReader) throws(JSONFault) {
         index.removeAll(keepingCapacity: true)
         id.removeAll(keepingCapacity: true)
-        let start = json.cursor.place
+        let start = json.cursor.position
         guard json.cursor.byte == UInt8(ascii: "{"), try json.cursor.enterObject() else {
             throw BulkMistake.actionExpected.at(start)
         }
-        let place = json.cursor.place
+        let position = json.cursor.position
         switch try json.memberName() {
         case "index": operation = .index
         case "create": operation = .create
         case "update": operation = .update
         case "delete": operation = .delete
-        default: throw BulkMistake.actionExpected.at(place)
+        default: throw BulkMistake.actionExpected.at(position)
         }
         guard json.cursor.byte == UInt8(ascii: "{") else {
-            throw BulkMistake.objectExpected.at(json.cursor.place)
+            throw BulkMistake.objectExpected.at(json.cursor.position)
         }
         var hasMember = try json.cursor.enterObject()
         while hasMember {
@@ -61,7 +61,7 @@ struct BulkAction {
             hasMember = try json.cursor.nextMember()
         }
         guard try !json.cursor.nextMember() else {
-            throw BulkMistake.oneActionExpected.at(json.cursor.place)
+            throw BulkMistake.oneActionExpected.at(json.cursor.position)
         }
         try json.expectLineEnd()
     }
@@ -70,7 +70,7 @@ struct BulkAction {
         _ json: inout JSONLogReader,
         to name: inout [UInt8]
     ) throws(JSONFault) {
-        let start = json.cursor.place
+        let start = json.cursor.position
         let (text, kind) = try json.value(depth: 1)
         guard kind == .string || kind == .number || kind == .null else {
             throw BulkMistake.nameExpected.at(start)
@@ -99,6 +99,6 @@ extension JSONLogReader {
     }
 
     fileprivate func expectLineEnd() throws(JSONFault) {
-        guard !cursor.hasToken() else { throw BulkMistake.lineEndExpected.at(cursor.place) }
+        guard !cursor.hasToken() else { throw BulkMistake.lineEndExpected.at(cursor.position) }
     }
 }

@@ -19,8 +19,8 @@ package struct BulkItems: Sendable, Equatable {
     package struct Item: Sendable, Equatable {
         package let operation: Operation
         package let outcome: Outcome
-        /// The place of its index among the parts; nil when there was none left.
-        package var place: Int? { index < 0 ? nil : Int(index) }
+        /// The number of the part of its index; nil when there was none left.
+        package var part: Int? { index < 0 ? nil : Int(index) }
         fileprivate let index: Int32
         fileprivate let idStart: UInt32
         /// Names have 512 bytes at most.
@@ -43,29 +43,29 @@ package struct BulkItems: Sendable, Equatable {
 
     package func fault(_ number: Int32) -> LogDecodingError { faults[Int(number)] }
 
-    /// The name of an index that has no place.
+    /// The name of an index without a part.
     package func name(of item: Item) -> ArraySlice<UInt8> {
         let start = Int(item.idStart) + Int(item.idCount)
         return ids[start..<start + Int(item.nameCount)]
     }
 
-    mutating func append(_ action: BulkAction, _ outcome: Outcome, at place: Int?) {
+    mutating func append(_ action: BulkAction, _ outcome: Outcome, at part: Int?) {
         items.append(
             Item(
                 operation: action.operation,
                 outcome: outcome,
-                index: place.map { Int32($0) } ?? -1,
+                index: part.map { Int32($0) } ?? -1,
                 idStart: UInt32(ids.count),
                 idCount: UInt16(action.id.count),
-                nameCount: place == nil ? UInt16(action.index.count) : 0
+                nameCount: part == nil ? UInt16(action.index.count) : 0
             )
         )
         ids += action.id
-        if place == nil { ids += action.index }
+        if part == nil { ids += action.index }
     }
 
-    mutating func append(_ action: BulkAction, _ fault: LogDecodingError, at place: Int?) {
-        append(action, .unreadable(Int32(faults.count)), at: place)
+    mutating func append(_ action: BulkAction, _ fault: LogDecodingError, at part: Int?) {
+        append(action, .unreadable(Int32(faults.count)), at: part)
         faults.append(fault)
     }
 }

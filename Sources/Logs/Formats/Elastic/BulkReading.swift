@@ -30,18 +30,18 @@ struct BulkReading {
 
     /// The next line that is not blank. A body may have millions of blank ones.
     mutating func nextLine() -> BulkLine? {
-        var place = position
-        while place < body.count {
-            switch body[place] {
+        var next = position
+        while next < body.count {
+            switch body[next] {
             case UInt8(ascii: "\n"):
-                place += 1
-                position = place
+                next += 1
+                position = next
                 line += 1
-            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): place += 1
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): next += 1
             default: return nextLineAsIs()
             }
         }
-        position = place
+        position = next
         return nil
     }
 
@@ -56,8 +56,8 @@ struct BulkReading {
         return BulkLine(text: start + first, count: end - first, start: first, number: line)
     }
 
-    /// The place of the action's index; nil when there is none left for it.
-    mutating func place(at line: BulkLine) throws(LogDecodingError) -> Int? {
+    /// The part of the action's index; nil when there is none left for it.
+    mutating func part(at line: BulkLine) throws(LogDecodingError) -> Int? {
         guard action.complete(with: index) else {
             throw fault(line, "the action on line \(line.number) names no index")
         }
@@ -69,22 +69,22 @@ struct BulkReading {
                 .tooLarge
             )
         }
-        return parted.place(of: BulkIndex(bytes: action.index))
+        return parted.index(of: BulkIndex(bytes: action.index))
     }
 
-    mutating func append(_ outcome: BulkItems.Outcome, at place: Int?) {
-        items.append(action, outcome, at: place)
+    mutating func append(_ outcome: BulkItems.Outcome, at part: Int?) {
+        items.append(action, outcome, at: part)
     }
 
-    mutating func append(_ fault: LogDecodingError, at place: Int) {
-        items.append(action, fault, at: place)
+    mutating func append(_ fault: LogDecodingError, at part: Int) {
+        items.append(action, fault, at: part)
     }
 
     /// Takes the written log as the action's document.
-    mutating func take(from writer: inout LogWriter, at place: Int) {
+    mutating func take(from writer: inout LogWriter, at part: Int) {
         if !writer.log.hasOwnTime, action.id.isEmpty { items.areDistinct = false }
-        parted.take(from: &writer, at: place)
-        append(.taken, at: place)
+        parted.take(from: &writer, at: part)
+        append(.taken, at: part)
     }
 
     func malformed(_ line: BulkLine, _ error: JSONFault) -> LogDecodingError {

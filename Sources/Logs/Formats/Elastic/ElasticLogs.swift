@@ -61,11 +61,11 @@ extension JSONLogDecoder {
         of line: BulkLine,
         _ rules: LogRules
     ) throws(LogDecodingError) {
-        let place = try bulk.place(at: line)
-        if bulk.action.operation == .delete { return bulk.append(.unsupported, at: place) }
+        let part = try bulk.part(at: line)
+        if bulk.action.operation == .delete { return bulk.append(.unsupported, at: part) }
         guard let document = bulk.nextLineAsIs() else { throw bulk.missingDocument(line) }
-        if bulk.action.operation == .update { return bulk.append(.unsupported, at: place) }
-        guard let place else { return bulk.append(.crowded, at: nil) }
+        if bulk.action.operation == .update { return bulk.append(.unsupported, at: part) }
+        guard let part else { return bulk.append(.crowded, at: nil) }
         guard !reader.writer.isFull else { throw bulk.tooManyLogs(document) }
         do throws(JSONFault) {
             let id = bulk.action.id
@@ -73,13 +73,13 @@ extension JSONLogDecoder {
                 try json.bulkDocument(id: id)
             }
             guard isDocument else { throw JSONFault(.logExpected, at: 0) }
-            bulk.take(from: &reader.writer, at: place)
+            bulk.take(from: &reader.writer, at: part)
         } catch {
             reader.writer.discard()
             let fault = error.moved(by: document.start)
             // Nothing is wrong with the document: all of them can come again.
             guard fault.kind != .noMemory else { throw fault }
-            bulk.append(fault, at: place)
+            bulk.append(fault, at: part)
         }
     }
 

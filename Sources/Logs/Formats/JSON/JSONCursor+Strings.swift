@@ -15,13 +15,13 @@ private func backslashBits(_ word: UInt64) -> UInt64 {
 func copyWords(
     _ source: UnsafePointer<UInt8>,
     _ count: Int,
-    to place: UnsafeMutablePointer<UInt8>
+    to out: UnsafeMutablePointer<UInt8>
 ) -> UInt64 {
     var found: UInt64 = 0
     var offset = 0
     while offset < count {
         let word = UnsafeRawPointer(source + offset).loadUnaligned(as: UInt64.self)
-        UnsafeMutableRawPointer(place + offset).storeBytes(of: word, as: UInt64.self)
+        UnsafeMutableRawPointer(out + offset).storeBytes(of: word, as: UInt64.self)
         found |= backslashBits(word)
         offset += 8
     }
@@ -33,8 +33,8 @@ extension JSONCursor {
     mutating func string() throws(JSONFault) -> Range<Int> {
         try expectToken(ahead: 1)
         guard byte == UInt8(ascii: "\"") else { throw fault(.stringExpected) }
-        let start = place + 1
-        let count = try stringCount(start, before: place(ahead: 1))
+        let start = position + 1
+        let count = try stringCount(start, before: position(ahead: 1))
         skip()
         return start..<start + count
     }
@@ -55,7 +55,7 @@ extension JSONCursor {
         byte <= 0x20 && (byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
     }
 
-    /// Writes a string's content to a place and returns its size, which is at most that of its
+    /// Writes a string's content to memory and returns its size, which is at most that of its
     /// text. Up to seven bytes behind it are overwritten.
     func unescape(
         _ start: Int,
@@ -64,21 +64,21 @@ extension JSONCursor {
     ) throws(JSONFault) -> Int {
         let end = start + count
         var source = start
-        var place = first
+        var out = first
         while source < end {
             let word = UnsafeRawPointer(text + source).loadUnaligned(as: UInt64.self)
-            UnsafeMutableRawPointer(place).storeBytes(of: word, as: UInt64.self)
+            UnsafeMutableRawPointer(out).storeBytes(of: word, as: UInt64.self)
             let found = backslashBits(UInt64(littleEndian: word))
             let plain = found == 0 ? 8 : found.trailingZeroBitCount >> 3
             guard plain < end - source else {
-                place += end - source
+                out += end - source
                 break
             }
             source += plain
-            place += plain
-            if found != 0 { try escape(&source, end, &place) }
+            out += plain
+            if found != 0 { try escape(&source, end, &out) }
         }
-        return place - first
+        return out - first
     }
 
     /// RFC 8259, section 7.
@@ -86,7 +86,7 @@ extension JSONCursor {
     private func escape(
         _ source: inout Int,
         _ end: Int,
-        _ place: inout UnsafeMutablePointer<UInt8>
+        _ out: inout UnsafeMutablePointer<UInt8>
     ) throws(JSONFault) {
         let letter = source + 1 < end ? text[source + 1] : 0
         let byte: UInt8
@@ -99,12 +99,12 @@ extension JSONCursor {
         case UInt8(ascii: "f"): byte = 0x0C
         case UInt8(ascii: "u"):
             let scalar = try unicodeEscape(&source, end)
-            place = write(scalar, to: place)
+            out = write(scalar, to: out)
             return
         default: throw JSONFault(.badEscape, at: source)
         }
-        place.pointee = byte
-        place += 1
+        out.pointee = byte
+        out += 1
         source += 2
     }
 
@@ -126,12 +126,14 @@ extension JSONCursor {
     private func hexUnit(_ start: Int, _ end: Int) -> UInt32? {
         guard start + 4 <= end else { return nil }
         var unit: UInt32 = 0
-        for place in start..<start + 4 {
+        for position in start..<start + 4 {
             let digit: UInt8
-            switch text[place] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[place] - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = text[place] - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = text[place] - UInt8(ascii: "A") + 10
+            switch text[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[position] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"):
+                digit = text[position] - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"):
+                digit = text[position] - UInt8(ascii: "A") + 10
             default: return nil
             }
             unit = unit << 4 | UInt32(digit)
@@ -141,28 +143,28 @@ extension JSONCursor {
 
     private func write(
         _ scalar: UInt32,
-        to place: UnsafeMutablePointer<UInt8>
+        to out: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
         func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar >> shift & 0x3F) }
         switch scalar {
         case ..<0x80:
-            place[0] = UInt8(scalar)
-            return place + 1
+            out[0] = UInt8(scalar)
+            return out + 1
         case ..<0x800:
-            place[0] = 0xC0 | UInt8(scalar >> 6)
-            place[1] = tail(0)
-            return place + 2
+            out[0] = 0xC0 | UInt8(scalar >> 6)
+            out[1] = tail(0)
+            return out + 2
         case ..<0x10000:
-            place[0] = 0xE0 | UInt8(scalar >> 12)
-            place[1] = tail(6)
-            place[2] = tail(0)
-            return place + 3
+            out[0] = 0xE0 | UInt8(scalar >> 12)
+            out[1] = tail(6)
+            out[2] = tail(0)
+            return out + 3
         default:
-            place[0] = 0xF0 | UInt8(scalar >> 18)
-            place[1] = tail(12)
-            place[2] = tail(6)
-            place[3] = tail(0)
-            return place + 4
+            out[0] = 0xF0 | UInt8(scalar >> 18)
+            out[1] = tail(12)
+            out[2] = tail(6)
+            out[3] = tail(0)
+            return out + 4
         }
     }
 }

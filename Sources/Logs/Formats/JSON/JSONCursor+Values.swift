@@ -4,29 +4,29 @@ enum JSONKind {
 }
 
 extension JSONCursor {
-    /// Writes the text of the next value to a place with room for all that is left of the text. A
+    /// Writes the text of the next value to memory with room for all that is left of the text. A
     /// value is complete only if a token follows it. Strings come unescaped, null as nothing.
     mutating func value(
-        to place: UnsafeMutablePointer<UInt8>,
+        to out: UnsafeMutablePointer<UInt8>,
         depth: Int
     ) throws(JSONFault) -> (count: Int, kind: JSONKind) {
         guard hasToken(ahead: 1) else { throw hasToken() ? lastValue() : unfinished }
-        let token = self.place
-        let after = self.place(ahead: 1)
+        let token = position
+        let after = position(ahead: 1)
         let first = text[token]
         switch first {
         case UInt8(ascii: "\""):
             let count = try stringCount(token + 1, before: after)
-            let written = try unescape(token + 1, count, to: place)
+            let written = try unescape(token + 1, count, to: out)
             skip()
             return (written, .string)
         case UInt8(ascii: "{"), UInt8(ascii: "["):
-            let count = try compact(to: place, depth: depth)
+            let count = try compact(to: out, depth: depth)
             try expectToken()
             return (count, .nested)
         default:
             let count = try scalarCount(token, before: after)
-            _ = copyWords(text + token, count, to: place)
+            _ = copyWords(text + token, count, to: out)
             skip()
             switch first {
             case UInt8(ascii: "t"), UInt8(ascii: "f"): return (count, .boolean)
@@ -58,8 +58,8 @@ extension JSONCursor {
     /// The next number, `true`, `false` or `null` as it stands in the text, where a null is empty.
     mutating func scalar() throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
         try expectToken(ahead: 1)
-        let token = place
-        let count = try scalarCount(token, before: place(ahead: 1))
+        let token = position
+        let count = try scalarCount(token, before: position(ahead: 1))
         skip()
         return UnsafeBufferPointer(start: text + token, count: count)
     }
@@ -99,38 +99,40 @@ extension JSONCursor {
     @inline(__always)
     private func numberCount(_ token: Int, before after: Int) throws(JSONFault) -> Int {
         let text = text
-        var place = token
-        if text[place] == UInt8(ascii: "-") { place += 1 }
-        if text[place] == UInt8(ascii: "0") {
-            place += 1
+        var position = token
+        if text[position] == UInt8(ascii: "-") { position += 1 }
+        if text[position] == UInt8(ascii: "0") {
+            position += 1
         } else {
-            try skipDigits(&place, of: token)
+            try skipDigits(&position, of: token)
         }
-        if text[place] == UInt8(ascii: ".") {
-            place += 1
-            try skipDigits(&place, of: token)
+        if text[position] == UInt8(ascii: ".") {
+            position += 1
+            try skipDigits(&position, of: token)
         }
-        if text[place] | 0x20 == UInt8(ascii: "e") {
-            place += 1
-            if text[place] == UInt8(ascii: "+") || text[place] == UInt8(ascii: "-") { place += 1 }
-            try skipDigits(&place, of: token)
+        if text[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if text[position] == UInt8(ascii: "+") || text[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            try skipDigits(&position, of: token)
         }
-        guard endsToken(place, after) else { throw JSONFault(.badNumber, at: token) }
-        return place - token
+        guard endsToken(position, after) else { throw JSONFault(.badNumber, at: token) }
+        return position - token
     }
 
     /// One digit at least. Another token follows each number, so this ends inside the text.
     @inline(__always)
-    private func skipDigits(_ place: inout Int, of token: Int) throws(JSONFault) {
-        let start = place
-        while text[place] &- UInt8(ascii: "0") < 10 { place += 1 }
-        guard place > start else { throw JSONFault(.badNumber, at: token) }
+    private func skipDigits(_ position: inout Int, of token: Int) throws(JSONFault) {
+        let start = position
+        while text[position] &- UInt8(ascii: "0") < 10 { position += 1 }
+        guard position > start else { throw JSONFault(.badNumber, at: token) }
     }
 
     /// True when a scalar may end here: behind white space only the next token can follow.
     @inline(__always)
-    private func endsToken(_ place: Int, _ after: Int) -> Bool {
-        place == after || (place < after && isWhiteSpace(text[place]))
+    private func endsToken(_ position: Int, _ after: Int) -> Bool {
+        position == after || (position < after && isWhiteSpace(text[position]))
     }
 
     // MARK: - Nested values
@@ -144,7 +146,7 @@ extension JSONCursor {
         to start: UnsafeMutablePointer<UInt8>,
         depth outer: Int
     ) throws(JSONFault) -> Int {
-        var place = start
+        var out = start
         var objects: UInt64 = 0
         var depth = 0
         let deepest = depthMax - outer
@@ -153,12 +155,12 @@ extension JSONCursor {
             try expectToken()
             if needsKey {
                 guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
-                try copyString(to: &place)
+                try copyString(to: &out)
                 try expectToken()
                 guard byte == UInt8(ascii: ":") else { throw fault(.colonExpected) }
                 skip()
-                place.pointee = UInt8(ascii: ":")
-                place += 1
+                out.pointee = UInt8(ascii: ":")
+                out += 1
                 try expectToken()
             }
             let first = byte
@@ -168,8 +170,8 @@ extension JSONCursor {
                 depth += 1
                 let isObject = first == UInt8(ascii: "{")
                 objects = objects << 1 | (isObject ? 1 : 0)
-                place.pointee = first
-                place += 1
+                out.pointee = first
+                out += 1
                 skip()
                 try expectToken()
                 // An opening bracket and its closing one differ by two.
@@ -177,19 +179,19 @@ extension JSONCursor {
                     needsKey = isObject
                     continue
                 }
-            case UInt8(ascii: "\""): try copyString(to: &place)
-            default: try copyScalar(to: &place)
+            case UInt8(ascii: "\""): try copyString(to: &out)
+            default: try copyScalar(to: &out)
             }
             // A value is complete: close the containers that end here.
             while true {
-                guard depth > 0 else { return place - start }
+                guard depth > 0 else { return out - start }
                 try expectToken()
                 let separator = byte
                 let inObject = objects & 1 == 1
                 if separator == UInt8(ascii: ",") {
                     skip()
-                    place.pointee = separator
-                    place += 1
+                    out.pointee = separator
+                    out += 1
                     needsKey = inObject
                     break
                 }
@@ -197,8 +199,8 @@ extension JSONCursor {
                     throw fault(inObject ? .objectEndExpected : .arrayEndExpected)
                 }
                 skip()
-                place.pointee = separator
-                place += 1
+                out.pointee = separator
+                out += 1
                 objects >>= 1
                 depth -= 1
             }
@@ -206,29 +208,29 @@ extension JSONCursor {
     }
 
     private mutating func copyString(
-        to place: inout UnsafeMutablePointer<UInt8>
+        to out: inout UnsafeMutablePointer<UInt8>
     ) throws(JSONFault) {
-        let start = self.place + 1
-        let count = try stringCount(start, before: self.place(ahead: 1))
-        place.pointee = UInt8(ascii: "\"")
-        if copyWords(text + start, count, to: place + 1) != 0 {
+        let start = position + 1
+        let count = try stringCount(start, before: position(ahead: 1))
+        out.pointee = UInt8(ascii: "\"")
+        if copyWords(text + start, count, to: out + 1) != 0 {
             // Unescaping checks the escapes. Then the text itself replaces what it wrote.
-            _ = try unescape(start, count, to: place + 1)
-            (place + 1).update(from: text + start, count: count)
+            _ = try unescape(start, count, to: out + 1)
+            (out + 1).update(from: text + start, count: count)
         }
-        place += count + 1
-        place.pointee = UInt8(ascii: "\"")
-        place += 1
+        out += count + 1
+        out.pointee = UInt8(ascii: "\"")
+        out += 1
         skip()
     }
 
     private mutating func copyScalar(
-        to place: inout UnsafeMutablePointer<UInt8>
+        to out: inout UnsafeMutablePointer<UInt8>
     ) throws(JSONFault) {
-        let token = self.place
+        let token = position
         var count = try scalar().count
         if count == 0 { count = 4 }  // null
-        _ = copyWords(text + token, count, to: place)
-        place += count
+        _ = copyWords(text + token, count, to: out)
+        out += count
     }
 }

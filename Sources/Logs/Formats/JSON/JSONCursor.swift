@@ -51,16 +51,16 @@ struct JSONCursor: ~Copyable {
     }
 
     /// Where the next token starts in the text.
-    var place: Int {
+    var position: Int {
         @inline(__always) get { Int(tokens[next]) }
     }
 
     /// Where the token starts that lies so many behind the next one.
     @inline(__always)
-    func place(ahead: Int) -> Int { Int(tokens[next + ahead]) }
+    func position(ahead: Int) -> Int { Int(tokens[next + ahead]) }
 
     /// Where a token starts, by its number; the text's length behind the last one.
-    func place(of token: Int) -> Int { Int(tokens[token]) }
+    func position(of token: Int) -> Int { Int(tokens[token]) }
 
     /// The first byte of the next token.
     var byte: UInt8 {
@@ -76,7 +76,7 @@ struct JSONCursor: ~Copyable {
         next = token
     }
 
-    func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at: place) }
+    func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at: position) }
 
     var unfinished: JSONFault { JSONFault(.unfinished, at: textCount) }
 
@@ -138,9 +138,9 @@ struct JSONCursor: ~Copyable {
         try expectToken()
         guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
         try expectToken(ahead: 1)
-        let colon = place(ahead: 1)
+        let colon = position(ahead: 1)
         guard text[colon] == UInt8(ascii: ":") else { throw JSONFault(.colonExpected, at: colon) }
-        let start = place + 1
+        let start = position + 1
         let count = try stringCount(start, before: colon)
         next += 2
         return start..<start + count
@@ -153,10 +153,10 @@ struct JSONCursor: ~Copyable {
         guard hasToken() else { return unfinished }
         guard byte == UInt8(ascii: "\"") else { return fault(.keyExpected) }
         guard hasToken(ahead: 1) else { return unfinished }
-        let colon = place(ahead: 1)
+        let colon = position(ahead: 1)
         guard text[colon] == UInt8(ascii: ":") else { return JSONFault(.colonExpected, at: colon) }
         guard hasToken(ahead: 2) else { return unfinished }
-        let value = place(ahead: 2)
+        let value = position(ahead: 2)
         switch text[value] {
         case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"):
             return JSONFault(.valueExpected, at: value)
@@ -193,7 +193,7 @@ struct JSONCursor: ~Copyable {
         var (commas, depth) = (0, 0)
         let inner = start + 1..<max(start + 1, end - 1)
         for token in inner {
-            switch text[place(of: token)] {
+            switch text[position(of: token)] {
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ",") where depth == 0: commas += 1

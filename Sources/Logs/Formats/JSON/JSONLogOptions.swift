@@ -7,7 +7,7 @@ struct JSONLogOptions {
         case refuse
         /// Its text is kept, apart from the logs.
         case setAside
-        /// Its place is noted: the text is a repaired copy, and dead letters hold what was sent.
+        /// Its position is noted: the text is a repaired copy, and dead letters hold what was sent.
         case note
     }
 

@@ -6,7 +6,7 @@ struct UnreadableTexts {
     /// How many were set aside.
     private(set) var count = 0
     /// Those in a repaired copy that wait to be set aside as they were sent, in ascending order.
-    private(set) var noted: [(place: Range<Int>, fault: JSONFault)] = []
+    private(set) var noted: [(range: Range<Int>, fault: JSONFault)] = []
 
     mutating func add(_ fault: JSONFault, bytes: Int, _ limits: LogLimits) throws(JSONFault) {
         guard !fault.reason.concernsRequest else { throw fault }
@@ -21,14 +21,14 @@ struct UnreadableTexts {
 
     mutating func note(
         _ fault: JSONFault,
-        at place: Range<Int>,
+        at range: Range<Int>,
         _ limits: LogLimits
     ) throws(JSONFault) {
         guard !fault.reason.concernsRequest else { throw fault }
         guard noted.count < limits.unreadable else {
             throw JSONFault(.tooManyUnreadable(limits.unreadable), at: fault.position)
         }
-        noted.append((place, fault))
+        noted.append((range, fault))
     }
 }
 
@@ -63,8 +63,8 @@ extension JSONLogReader {
             writer.abandonLog(keeping: kept)
             cursor.move(to: first)
             guard (try? cursor.pass()) != nil else { throw error }
-            let start = cursor.place(of: first)
-            var end = cursor.place
+            let start = cursor.position(of: first)
+            var end = cursor.position
             while end > start, cursor.text[end - 1] <= 0x20 { end -= 1 }
             if options.damaged == .note {
                 try unreadable.note(error, at: start..<end, limits)

@@ -37,7 +37,7 @@ struct JSONLogReader: ~Copyable {
 
     /// Where in the text the first log begins that is not complete.
     var incomplete: Int {
-        complete.tokens > 0 ? cursor.place(of: complete.tokens) : 0
+        complete.tokens > 0 ? cursor.position(of: complete.tokens) : 0
     }
 
     // MARK: - Logs
@@ -109,7 +109,7 @@ struct JSONLogReader: ~Copyable {
     @inline(__always)
     mutating func endLog(of start: Int) throws(JSONFault) {
         guard writer.endLog() else {
-            throw JSONFault(.tooManyFields(limits.fields), at: cursor.place(of: start))
+            throw JSONFault(.tooManyFields(limits.fields), at: cursor.position(of: start))
         }
     }
 
@@ -136,16 +136,16 @@ struct JSONLogReader: ~Copyable {
         let text = cursor.text
         // Key, colon, value and the token behind it: one check for all four.
         guard cursor.hasToken(ahead: 3) else { throw cursor.brokenMember() }
-        let keyStart = cursor.place + 1
-        let colon = cursor.place(ahead: 1)
+        let keyStart = cursor.position + 1
+        let colon = cursor.position(ahead: 1)
         guard text[keyStart - 1] == UInt8(ascii: "\""), text[colon] == UInt8(ascii: ":") else {
             throw cursor.brokenMember()
         }
         let keyCount = try cursor.stringCount(keyStart, before: colon)
         makeRoom(from: keyStart)
 
-        let token = cursor.place(ahead: 2)
-        let after = cursor.place(ahead: 3)
+        let token = cursor.position(ahead: 2)
+        let after = cursor.position(ahead: 3)
         let value: Int
         let valueCount: Int
         switch text[token] {
@@ -172,10 +172,10 @@ struct JSONLogReader: ~Copyable {
         key[-1] = UInt8(truncatingIfNeeded: keyCount)
         var escapes = copyWords(text + keyStart, keyCount, to: key)
         key[keyCount] = PairTag.value
-        let place = Varint.write(valueCount, to: key + keyCount + 1)
-        escapes |= copyWords(text + value, valueCount, to: place)
+        let out = Varint.write(valueCount, to: key + keyCount + 1)
+        escapes |= copyWords(text + value, valueCount, to: out)
         guard escapes == 0 else { return try fieldInParts(keyStart, keyCount, depth: depth) }
-        writer.closeField(key, keyCount, end: place + valueCount)
+        writer.closeField(key, keyCount, end: out + valueCount)
         cursor.skip(3)
     }
 
@@ -189,7 +189,7 @@ struct JSONLogReader: ~Copyable {
         let count = try cursor.unescape(keyStart, keyCount, to: written)
         let field = writer.openField(nameBytes: options.timeField.renaming(written, count))
         cursor.skip(2)
-        let position = cursor.place
+        let position = cursor.position
         let (valueCount, kind) = try cursor.value(
             to: writer.output.start + field.value,
             depth: depth
@@ -206,7 +206,7 @@ struct JSONLogReader: ~Copyable {
     /// Reads the next value as the field of this name, and returns its size.
     @discardableResult
     mutating func field(_ name: StaticString, depth: Int) throws(JSONFault) -> Int {
-        makeRoom(from: cursor.place)
+        makeRoom(from: cursor.position)
         (writer.output.start + writer.nameOffset)
             .update(from: name.utf8Start, count: name.utf8CodeUnitCount)
         let field = writer.openField(nameBytes: name.utf8CodeUnitCount)
@@ -273,8 +273,8 @@ struct JSONLogReader: ~Copyable {
             return UnsafeBufferPointer(start: start, count: range.count)
         }
         makeRoom(from: range.lowerBound)
-        let place = writer.output.end
-        let count = try cursor.unescape(range.lowerBound, range.count, to: place)
+        let out = writer.output.end
+        let count = try cursor.unescape(range.lowerBound, range.count, to: out)
         return writer.output.text(at: writer.output.length, count)
     }
 
@@ -284,7 +284,7 @@ struct JSONLogReader: ~Copyable {
         depth: Int,
         behind gap: Int = 0
     ) throws(JSONFault) -> (text: UnsafeBufferPointer<UInt8>, kind: JSONKind) {
-        makeRoom(from: cursor.place - gap)
+        makeRoom(from: cursor.position - gap)
         let offset = writer.output.length + gap
         let (count, kind) = try cursor.value(to: writer.output.start + offset, depth: depth)
         return (writer.output.text(at: offset, count), kind)
@@ -299,12 +299,12 @@ struct JSONLogReader: ~Copyable {
     /// value's.
     mutating func member(depth: Int) throws(JSONFault) -> JSONMember {
         try cursor.expectToken()
-        makeRoom(from: cursor.place)
+        makeRoom(from: cursor.position)
         let name = try memberName()
-        let place = cursor.place
+        let position = cursor.position
         // A name that has escapes stands where the value would.
         let (value, kind) = try value(depth: depth, behind: name.count)
-        return JSONMember(name: name, value: value, kind: kind, place: place)
+        return JSONMember(name: name, value: value, kind: kind, position: position)
     }
 
     /// Makes room for what is left of the text.
@@ -320,7 +320,7 @@ struct JSONMember {
     let value: UnsafeBufferPointer<UInt8>
     let kind: JSONKind
     /// Where the value starts in the text.
-    let place: Int
+    let position: Int
 }
 
 func ~= (name: StaticString, text: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -20,7 +20,7 @@ struct JSONRepair: ~Copyable {
 
     /// Where the part of the text starts that is not copied yet.
     private var pending = 0
-    /// Places in the copy to look up, ascending, and the places in the text found for them so far.
+    /// Positions in the copy to look up, ascending, and the positions in the text found for them so far.
     private var wanted: [Int] = []
     private var found: [Int] = []
 
@@ -39,22 +39,22 @@ struct JSONRepair: ~Copyable {
         return replacedAnything
     }
 
-    /// Finds the place in the text that a place in its copy was made from, by copying again.
-    mutating func source(of place: Int, in text: UnsafeBufferPointer<UInt8>) -> Int {
-        sources(of: [place], in: text)[0]
+    /// Finds the position in the text that a position in its copy was made from, by copying again.
+    mutating func source(of position: Int, in text: UnsafeBufferPointer<UInt8>) -> Int {
+        sources(of: [position], in: text)[0]
     }
 
-    /// The same for several places, in ascending order.
-    mutating func sources(of places: [Int], in text: UnsafeBufferPointer<UInt8>) -> [Int] {
-        (wanted, found) = (places, [])
+    /// The same for several positions, in ascending order.
+    mutating func sources(of positions: [Int], in text: UnsafeBufferPointer<UInt8>) -> [Int] {
+        (wanted, found) = (positions, [])
         try? rewrite(text, adding: .max)
-        // A place behind the copy is the text's end.
-        return found + Array(repeating: text.count, count: places.count - found.count)
+        // A position behind the copy is the text's end.
+        return found + Array(repeating: text.count, count: positions.count - found.count)
     }
 
-    /// Ends the copy at a place with these bytes.
-    mutating func end(at place: Int, with ending: StaticString) {
-        count = place
+    /// Ends the copy at a position with these bytes.
+    mutating func end(at position: Int, with ending: StaticString) {
+        count = position
         makeRoom(for: ending.utf8CodeUnitCount)
         (memory.start + count).update(from: ending.utf8Start, count: ending.utf8CodeUnitCount)
         count += ending.utf8CodeUnitCount

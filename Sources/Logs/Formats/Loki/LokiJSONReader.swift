@@ -46,14 +46,14 @@ struct LokiJSONReader {
     }
 
     private mutating func stream(_ json: inout JSONLogReader) throws(JSONFault) {
-        let start = json.cursor.place
+        let start = json.cursor.position
         written = UnsafeBufferPointer(start: nil, count: 0)
         labels.removeAll()
         json.writer.startPart()
         var (hasLabels, hasValues) = (false, false)
         var hasMember = try json.cursor.enterObject()
         while hasMember {
-            let member = json.cursor.place
+            let member = json.cursor.position
             switch try json.memberName() {
             case "stream":
                 guard !hasLabels else { throw json.cursor.fault(.memberRepeated) }
@@ -83,10 +83,10 @@ struct LokiJSONReader {
         at start: Int
     ) throws(JSONFault) {
         guard logs.count > 0 else { return }
-        if let known = streams.place(of: written) { return streams.append(logs, at: known) }
+        if let known = streams.index(of: written) { return streams.append(logs, at: known) }
         do throws(LokiMistake) {
-            let place = try streams.place(of: &labels, writtenAs: written, limits)
-            streams.append(logs, at: place)
+            let index = try streams.index(of: &labels, writtenAs: written, limits)
+            streams.append(logs, at: index)
         } catch {
             throw error.at(start)
         }
@@ -96,14 +96,14 @@ struct LokiJSONReader {
     /// Loki.
     private mutating func readLabels(_ json: inout JSONLogReader) throws(JSONFault) {
         let token = try json.cursor.pass()
-        let (first, last) = (json.cursor.place(of: token), json.cursor.place(ahead: -1))
+        let (first, last) = (json.cursor.position(of: token), json.cursor.position(ahead: -1))
         written = UnsafeBufferPointer(start: json.cursor.text + first, count: last + 1 - first)
-        guard streams.place(of: written) == nil else { return }
+        guard streams.index(of: written) == nil else { return }
         json.cursor.move(to: token)
         var hasMember = try json.cursor.enterObject()
         while hasMember {
             let label = try json.member(depth: 4)
-            guard label.kind != .nested else { throw LokiMistake.labelExpected.at(label.place) }
+            guard label.kind != .nested else { throw LokiMistake.labelExpected.at(label.position) }
             if !label.value.isEmpty { labels.add(label.name, label.value, json.limits) }
             hasMember = try json.cursor.nextMember()
         }
@@ -114,7 +114,7 @@ struct LokiJSONReader {
         if try json.cursor.takeNull() { return }
         try json.expectRoomForLog()
         let first = json.cursor.next
-        let start = json.cursor.place
+        let start = json.cursor.position
         guard json.cursor.byte == UInt8(ascii: "["), try json.cursor.enterArray() else {
             throw LokiMistake.entryExpected.at(start)
         }
@@ -136,10 +136,10 @@ struct LokiJSONReader {
     /// Times are signed.
     private func time(_ json: inout JSONLogReader) throws(JSONFault) {
         try json.cursor.expectToken()
-        let place = json.cursor.place
+        let position = json.cursor.position
         guard json.cursor.byte == UInt8(ascii: "\""),
             let time = Int64(String(decoding: try json.string(), as: UTF8.self))
-        else { throw LokiMistake.timeExpected.at(place) }
+        else { throw LokiMistake.timeExpected.at(position) }
         if time < 0 {
             json.writer.impossibleTime(written: "\(time)")
         } else {

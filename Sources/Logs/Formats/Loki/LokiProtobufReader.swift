@@ -61,15 +61,15 @@ struct LokiProtobufReader: ~Copyable {
         let logs = writer.logs
         // Labels that are written as before are not parsed again.
         let text = bytes.text(labels ?? range.lowerBound..<range.lowerBound)
-        if logs.count > 0, let known = streams.place(of: text) {
+        if logs.count > 0, let known = streams.index(of: text) {
             return streams.append(logs, at: known, areTimed: areTimed)
         }
         tags.removeAll()
         if let labels { try gather(text, at: labels.lowerBound) }
         guard logs.count > 0 else { return }
         do throws(LokiMistake) {
-            let place = try streams.place(of: &tags, writtenAs: text, limits)
-            streams.append(logs, at: place, areTimed: areTimed)
+            let index = try streams.index(of: &tags, writtenAs: text, limits)
+            streams.append(logs, at: index, areTimed: areTimed)
         } catch {
             throw fields.fault(position, error.sentence)
         }

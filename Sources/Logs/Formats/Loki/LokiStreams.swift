@@ -6,49 +6,49 @@ struct LokiStreams {
     /// Labels are tags, in the order of their names' bytes as in Loki.
     private(set) var groups: [TrackedLogs] = []
     /// By the bytes of their labels.
-    private var places: [GroupTrailer: Int] = [:]
+    private var numbers: [GroupTrailer: Int] = [:]
     /// Labels as they stand in the body, and where their logs are.
-    private var texts: [(text: UnsafeBufferPointer<UInt8>, place: Int)] = []
-    private var index = ByteIndex()
+    private var texts: [(text: UnsafeBufferPointer<UInt8>, index: Int)] = []
+    private var byText = ByteIndex()
     /// How many labels all groups have together.
     private var labelCount = 0
 
     /// Where the logs are of labels that were written the same way before.
-    func place(of text: UnsafeBufferPointer<UInt8>) -> Int? {
-        index.number(ByteIndex.hash(text)) { texts[$0].text.hasSameBytes(as: text) }
-            .map { texts[$0].place }
+    func index(of text: UnsafeBufferPointer<UInt8>) -> Int? {
+        byText.number(ByteIndex.hash(text)) { texts[$0].text.hasSameBytes(as: text) }
+            .map { texts[$0].index }
     }
 
-    /// The place for logs with these labels, which stand in the body as `text`.
-    mutating func place(
+    /// The index of the group of logs with these labels, which stand in the body as `text`.
+    mutating func index(
         of labels: inout GatheredTags,
         writtenAs text: UnsafeBufferPointer<UInt8>,
         _ limits: LogLimits
     ) throws(LokiMistake) -> Int {
         labels.sort()
         let trailer = labels.trailer
-        let place: Int
-        if let known = places[trailer] {
-            place = known
+        let index: Int
+        if let known = numbers[trailer] {
+            index = known
         } else {
             guard groups.count < limits.streams else { throw .tooManyStreams(limits.streams) }
             labelCount += labels.count
             guard labelCount <= limits.labels else { throw .tooManyLabels(limits.labels) }
-            place = groups.count
-            places[trailer] = place
+            index = groups.count
+            numbers[trailer] = index
             groups.append(TrackedLogs(tags: labels.tags))
         }
         // A client beyond that writes the same labels in ever new ways, and each has to be parsed.
         if texts.count < limits.streams {
-            index.insert(ByteIndex.hash(text), texts.count)
-            texts.append((text, place))
+            byText.insert(ByteIndex.hash(text), texts.count)
+            texts.append((text, index))
         }
-        return place
+        return index
     }
 
-    mutating func append(_ logs: DecodedLogs, at place: Int, areTimed: Bool = true) {
-        groups[place].logs.append(logs)
-        if !areTimed { groups[place].areTimed = false }
+    mutating func append(_ logs: DecodedLogs, at index: Int, areTimed: Bool = true) {
+        groups[index].logs.append(logs)
+        if !areTimed { groups[index].areTimed = false }
     }
 }
 

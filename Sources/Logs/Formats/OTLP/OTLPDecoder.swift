@@ -1,7 +1,7 @@
 /// Reads logs of the OpenTelemetry Protocol as protobuf: one `ExportLogsServiceRequest`. There is one
 /// for each thread: it keeps its scratch memory. `JSONLogDecoder.decodeOTLP` reads the same as JSON.
 ///
-/// Bytes that cannot be protobuf of this schema are refused with their place. Unknown fields are
+/// Bytes that cannot be protobuf of this schema are refused with their position. Unknown fields are
 /// skipped. The writer decides what a log may be: one bad log costs neither its request nor its
 /// neighbours.
 ///

@@ -4,15 +4,15 @@ extension OTLPJSONReader {
         _ json: inout JSONLogReader
     ) throws(JSONFault) -> Number {
         if try json.cursor.takeNull() { return 0 }
-        let place = json.cursor.place
+        let position = json.cursor.position
         guard let number = Number(decimal: try numberText(&json, else: .integerExpected)) else {
-            throw OTLPMistake.integerExpected.at(place)
+            throw OTLPMistake.integerExpected.at(position)
         }
         return number
     }
 
     func double(_ json: inout JSONLogReader) throws(JSONFault) -> Double {
-        let place = json.cursor.place
+        let position = json.cursor.position
         let digits = try numberText(&json, else: .numberExpected)
         switch digits {
         case "NaN": return .nan
@@ -22,7 +22,7 @@ extension OTLPJSONReader {
         }
         guard Decimal(digits) != nil, let number = Double(String(decoding: digits, as: UTF8.self)),
             number.isFinite
-        else { throw OTLPMistake.numberExpected.at(place) }
+        else { throw OTLPMistake.numberExpected.at(position) }
         return number
     }
 
@@ -35,7 +35,7 @@ extension OTLPJSONReader {
         case UInt8(ascii: "\""): return try json.string()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return try json.cursor.scalar()
-        default: throw mistake.at(json.cursor.place)
+        default: throw mistake.at(json.cursor.position)
         }
     }
 
@@ -43,7 +43,7 @@ extension OTLPJSONReader {
         try json.cursor.expectToken(ahead: 1)
         let isTrue = json.cursor.byte == UInt8(ascii: "t")
         guard isTrue || json.cursor.byte == UInt8(ascii: "f") else {
-            throw OTLPMistake.booleanExpected.at(json.cursor.place)
+            throw OTLPMistake.booleanExpected.at(json.cursor.position)
         }
         _ = try json.cursor.scalar()
         return isTrue
@@ -57,10 +57,10 @@ extension OTLPJSONReader {
     /// Two digits for each byte, in either case. An id of zeros is none.
     mutating func id(_ json: inout JSONLogReader) throws(JSONFault) -> Range<Int> {
         if try json.cursor.takeNull() { return 0..<0 }
-        let place = json.cursor.place
+        let position = json.cursor.position
         let digits = try json.string()
         guard digits.count % 2 == 0, digits.allSatisfy(\.isHexDigit) else {
-            throw OTLPMistake.hexExpected.at(place)
+            throw OTLPMistake.hexExpected.at(position)
         }
         let start = texts.memory.count
         if digits.contains(where: { $0 != UInt8(ascii: "0") }) {
@@ -72,7 +72,7 @@ extension OTLPJSONReader {
 
     /// RFC 4648, sections 4 and 5, with or without `=` at the end; written as section 4 has it.
     mutating func base64(_ json: inout JSONLogReader) throws(JSONFault) {
-        let place = json.cursor.place
+        let position = json.cursor.position
         var digits = try json.string()[...]
         if digits.count % 4 == 0 {
             for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
@@ -85,10 +85,10 @@ extension OTLPJSONReader {
             case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
                 texts.memory.append(digit)
-            default: throw OTLPMistake.base64Expected.at(place)
+            default: throw OTLPMistake.base64Expected.at(position)
             }
         }
-        guard isWhole else { throw OTLPMistake.base64Expected.at(place) }
+        guard isWhole else { throw OTLPMistake.base64Expected.at(position) }
         for _ in 0..<(4 - digits.count % 4) % 4 { texts.memory.append("=") }
     }
 }

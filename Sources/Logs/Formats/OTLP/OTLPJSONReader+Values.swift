@@ -127,7 +127,9 @@ extension OTLPJSONReader {
             while hasMember {
                 if let kind = OTLPKind(try json.memberName()) {
                     if try !json.cursor.takeNull() {
-                        guard !isKnown else { throw OTLPMistake.kindRepeated.at(json.cursor.place) }
+                        guard !isKnown else {
+                            throw OTLPMistake.kindRepeated.at(json.cursor.position)
+                        }
                         isKnown = true
                         try content(&json, kind, asText: asText, depth: depth)
                     }

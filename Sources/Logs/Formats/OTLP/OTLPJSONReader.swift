@@ -43,7 +43,7 @@ struct OTLPJSONReader: ~Copyable {
                 }
             // Ignoring them, as the protocol wants, would lose all of them silently.
             case "resourceSpans", "resource_spans", "resourceMetrics", "resource_metrics":
-                throw OTLPMistake.otherSignal.at(json.cursor.place)
+                throw OTLPMistake.otherSignal.at(json.cursor.position)
             default: try json.skipValue()
             }
             hasMember = try json.cursor.nextMember()
@@ -69,7 +69,7 @@ struct OTLPJSONReader: ~Copyable {
     ) throws(JSONFault) {
         passedTokens += tokens
         guard passedTokens <= 8 * json.cursor.tokenCount else {
-            throw OTLPMistake.disordered.at(json.cursor.place(of: start))
+            throw OTLPMistake.disordered.at(json.cursor.position(of: start))
         }
     }
 
@@ -90,7 +90,7 @@ struct OTLPJSONReader: ~Copyable {
                 hasLogs = true
                 if hasResource { try scopes(&json) } else { passed = try pass(&json) }
             case "instrumentationLibraryLogs", "instrumentation_library_logs":
-                throw OTLPMistake.formerName.at(json.cursor.place)
+                throw OTLPMistake.formerName.at(json.cursor.position)
             default: try json.skipValue()
             }
             hasMember = try json.cursor.nextMember()
@@ -105,7 +105,7 @@ struct OTLPJSONReader: ~Copyable {
 
     private mutating func resource(_ json: inout JSONLogReader) throws(JSONFault) {
         guard try !json.cursor.takeNull() else { return texts.noResource() }
-        let start = json.cursor.place
+        let start = json.cursor.position
         texts.startResource()
         var found = OTLPAttributes()
         var hasMember = try json.cursor.enterObject()
@@ -134,8 +134,8 @@ struct OTLPJSONReader: ~Copyable {
     }
 
     /// Refuses a request whose texts were too large to keep: they are not there to be used.
-    private func expectSize(at place: Int) throws(JSONFault) {
-        guard !texts.isTooLarge else { throw OTLPMistake.tooLarge(texts.bytesMax).at(place) }
+    private func expectSize(at position: Int) throws(JSONFault) {
+        guard !texts.isTooLarge else { throw OTLPMistake.tooLarge(texts.bytesMax).at(position) }
     }
 
     private mutating func scopes(_ json: inout JSONLogReader) throws(JSONFault) {
@@ -174,7 +174,7 @@ struct OTLPJSONReader: ~Copyable {
 
     private mutating func scope(_ json: inout JSONLogReader) throws(JSONFault) {
         guard try !json.cursor.takeNull() else { return texts.noScope() }
-        let start = json.cursor.place
+        let start = json.cursor.position
         texts.startScope()
         var (name, version) = (0..<0, 0..<0)
         var found = OTLPAttributes()
@@ -212,7 +212,7 @@ struct OTLPJSONReader: ~Copyable {
     private mutating func record(_ json: inout JSONLogReader) throws(JSONFault) {
         try json.cursor.expectToken()
         try json.expectRoomForLog()
-        let start = json.cursor.place
+        let start = json.cursor.position
         texts.startRecord()
         var record = OTLPRecord()
         var hasMember = try json.cursor.enterObject()

@@ -1,6 +1,6 @@
 extension TextMemory {
     mutating func append(decimal number: UInt64) {
-        append(most: 20) { place in
+        append(most: 20) { out in
             var size = 1
             var rest = number / 10
             while rest > 0 {
@@ -9,7 +9,7 @@ extension TextMemory {
             }
             rest = number
             for index in stride(from: size - 1, through: 0, by: -1) {
-                place[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+                out[index] = UInt8(ascii: "0") + UInt8(rest % 10)
                 rest /= 10
             }
             return size
@@ -87,11 +87,11 @@ private struct DecimalDigits {
 
     /// From Swift's own form: `0.001`, `120.0`, `1.5e+20`. The room is larger than the text.
     init(_ text: UnsafeBufferPointer<UInt8>, in room: UnsafeMutableBufferPointer<UInt8>) {
-        var place = 0
+        var position = 0
         var hasPoint = false
-        while place < text.count, text[place] != UInt8(ascii: "e") {
-            let byte = text[place]
-            place += 1
+        while position < text.count, text[position] != UInt8(ascii: "e") {
+            let byte = text[position]
+            position += 1
             if byte == UInt8(ascii: ".") {
                 hasPoint = true
             } else if byte != UInt8(ascii: "0") || end > 0 {
@@ -110,13 +110,13 @@ private struct DecimalDigits {
         }
         var power = 0
         var isNegative = false
-        while place < text.count {
-            switch text[place] {
+        while position < text.count {
+            switch text[position] {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "e"), UInt8(ascii: "+"): break
-            default: power = power * 10 + Int(text[place] - UInt8(ascii: "0"))
+            default: power = power * 10 + Int(text[position] - UInt8(ascii: "0"))
             }
-            place += 1
+            position += 1
         }
         point += isNegative ? -power : power
     }

@@ -40,14 +40,14 @@ struct TextMemory: ~Copyable {
     }
 
     mutating func append(_ byte: UInt8) {
-        guard let place = room(1) else { return }
-        place[0] = byte
+        guard let out = room(1) else { return }
+        out[0] = byte
         count += 1
     }
 
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
-        guard let start = text.baseAddress, let place = room(text.count) else { return }
-        place.update(from: start, count: text.count)
+        guard let start = text.baseAddress, let out = room(text.count) else { return }
+        out.update(from: start, count: text.count)
         count += text.count
     }
 
@@ -55,7 +55,7 @@ struct TextMemory: ~Copyable {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// The place for so many bytes; nil when they are too many.
+    /// Room for so many bytes; nil when they are too many.
     @inline(__always)
     private mutating func room(_ bytes: Int) -> UnsafeMutablePointer<UInt8>? {
         if bytes > limit - count, !grow(by: bytes) { return nil }
@@ -77,8 +77,8 @@ struct TextMemory: ~Copyable {
     /// Adds the bytes that `fill` wrote, and counted, `most` at most.
     @inline(__always)
     mutating func append(most: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Int) {
-        guard let place = room(most) else { return }
-        count += fill(place)
+        guard let out = room(most) else { return }
+        count += fill(out)
     }
 
     /// Copies the text with U+FFFD in place of bytes that are not UTF-8; nil when there are none.
@@ -91,13 +91,13 @@ struct TextMemory: ~Copyable {
             let (first, last) = (source, min(source + 4096, range.count))
             let written = count
             // The last character may reach beyond the step: four bytes where one was counted.
-            append(most: UTF8Sequence.growth * (last - first) + 1) { place in
+            append(most: UTF8Sequence.growth * (last - first) + 1) { out in
                 // The memory may have moved to make room.
                 let text = UnsafeBufferPointer(
-                    start: UnsafePointer(place - written + range.lowerBound),
+                    start: UnsafePointer(out - written + range.lowerBound),
                     count: range.count
                 )
-                return UTF8Sequence.repair(text, &source, upTo: last, to: place)
+                return UTF8Sequence.repair(text, &source, upTo: last, to: out)
             }
             guard source > first else { break }
         }

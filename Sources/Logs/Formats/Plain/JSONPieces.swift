@@ -89,8 +89,10 @@ struct JSONPieces {
     }
 
     private static func blanks(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int {
-        var place = start
-        while place < text.count, text[place] == 0x20 || text[place] == 0x09 { place += 1 }
-        return place - start
+        var position = start
+        while position < text.count, text[position] == 0x20 || text[position] == 0x09 {
+            position += 1
+        }
+        return position - start
     }
 }

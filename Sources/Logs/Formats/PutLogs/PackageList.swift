@@ -106,7 +106,7 @@ struct PackageList {
         _ kind: LogDecodingError.Kind = .unreadable
     ) -> LogDecodingError {
         LogDecodingError(
-            // A place in compressed content is not known.
+            // A position in compressed content is not known.
             position: package.data.lowerBound + (package.coding == nil ? position : 0),
             reason: "package \(count): \(reason)",
             kind: kind

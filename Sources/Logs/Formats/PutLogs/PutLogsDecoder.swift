@@ -1,7 +1,7 @@
 /// Reads bodies of SLS's own PutLogs: one LogGroup, or several in packages. There is one for each
 /// thread: it keeps its scratch memory.
 ///
-/// Bytes that cannot be protobuf of this schema are refused with their place. Unknown fields are
+/// Bytes that cannot be protobuf of this schema are refused with their position. Unknown fields are
 /// skipped. The writer decides what a log may be: one bad log costs neither its request nor its
 /// neighbours.
 ///

@@ -15,7 +15,7 @@ extension JSONLogDecoder {
         _ json: inout JSONLogReader,
         atMost most: Int
     ) throws(JSONFault) -> [UInt64] {
-        let start = json.cursor.place
+        let start = json.cursor.position
         guard json.cursor.byte == UInt8(ascii: "{") else {
             throw SplunkMistake.acksExpected.at(start)
         }
@@ -38,16 +38,16 @@ extension JSONLogDecoder {
         atMost most: Int
     ) throws(JSONFault) -> [UInt64] {
         guard json.cursor.byte == UInt8(ascii: "[") else {
-            throw SplunkMistake.acksExpected.at(json.cursor.place)
+            throw SplunkMistake.acksExpected.at(json.cursor.position)
         }
         var ids: [UInt64] = []
         var hasElement = try json.cursor.enterArray()
         while hasElement {
             try json.cursor.expectToken()
-            let place = json.cursor.place
+            let position = json.cursor.position
             let (digits, kind) = try json.value(depth: 1)
             guard kind == .number, let id = number(digits) else {
-                throw SplunkMistake.acksExpected.at(place)
+                throw SplunkMistake.acksExpected.at(position)
             }
             if ids.count < most { ids.append(id) }
             hasElement = try json.cursor.nextElement()

@@ -49,7 +49,7 @@ struct SplunkGathering {
     /// Complete events.
     private(set) var count = 0
     private var parted: PartedLogs<SplunkOrigin>
-    /// The first event of each place of `parted`.
+    /// The first event of each index of `parted`.
     private var firsts: [Int] = []
 
     init(_ limits: LogLimits) {
@@ -58,9 +58,9 @@ struct SplunkGathering {
 
     /// Takes the written event, which is complete. False when its origin is one too many.
     mutating func take(from writer: inout LogWriter) -> Bool {
-        guard let place = parted.place(of: origin) else { return false }
-        if place == firsts.count { firsts.append(count) }
-        parted.take(from: &writer, at: place)
+        guard let index = parted.index(of: origin) else { return false }
+        if index == firsts.count { firsts.append(count) }
+        parted.take(from: &writer, at: index)
         count += 1
         return true
     }

@@ -64,7 +64,7 @@ struct SplunkReader {
     private mutating func event(_ json: inout JSONLogReader, depth: Int) throws(JSONFault) {
         try json.cursor.expectToken()
         let first = json.cursor.next
-        let start = json.cursor.place
+        let start = json.cursor.position
         guard json.cursor.byte == UInt8(ascii: "{") else {
             throw SplunkMistake.objectExpected.at(start)
         }
@@ -74,10 +74,10 @@ struct SplunkReader {
         var seen = SplunkMembers()
         var hasMember = try json.cursor.enterObject()
         while hasMember {
-            let place = json.cursor.place
+            let position = json.cursor.position
             let member = SplunkMembers(try json.memberName())
             guard seen.isDisjoint(with: member) else {
-                throw JSONFault(.memberRepeated, at: place)
+                throw JSONFault(.memberRepeated, at: position)
             }
             seen.formUnion(member)
             let room = json.limits.tagsBytes - gathering.origin.bytes
@@ -102,7 +102,7 @@ struct SplunkReader {
 
     /// The members of an object are fields; any other value is the field `message`.
     private func content(_ json: inout JSONLogReader, depth: Int) throws(JSONFault) {
-        let start = json.cursor.place
+        let start = json.cursor.position
         switch json.cursor.byte {
         case UInt8(ascii: "{"):
             guard try json.cursor.enterObject() else { throw SplunkMistake.eventBlank.at(start) }
@@ -119,14 +119,14 @@ struct SplunkReader {
     private func fields(_ json: inout JSONLogReader, depth: Int) throws(JSONFault) {
         if try json.cursor.takeNull() { return }
         guard json.cursor.byte == UInt8(ascii: "{") else {
-            throw SplunkMistake.fieldsExpected.at(json.cursor.place)
+            throw SplunkMistake.fieldsExpected.at(json.cursor.position)
         }
         if try json.cursor.enterObject() { try json.fields(depth: depth) }
     }
 
     /// An unreadable time stays as a field: its sender was never told of a mistake.
     private func time(_ json: inout JSONLogReader) throws(JSONFault) {
-        let start = json.cursor.place
+        let start = json.cursor.position
         let (text, kind) = try json.value(depth: 1)
         switch kind {
         case .boolean, .nested: throw SplunkMistake.timeExpected.at(start)
@@ -143,7 +143,7 @@ struct SplunkReader {
         to part: inout [UInt8],
         _ room: Int
     ) throws(JSONFault) {
-        let start = json.cursor.place
+        let start = json.cursor.position
         let (text, kind) = try json.value(depth: 1)
         guard kind == .string || kind == .number || kind == .null else {
             throw SplunkMistake.originExpected.at(start)

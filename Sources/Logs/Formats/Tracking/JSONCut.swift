@@ -43,7 +43,7 @@ struct JSONCut {
         (end, rest) = (wholeEnd, element ?? text.count)
     }
 
-    /// The place of its last quote, or the text's length.
+    /// The position of its last quote, or the text's length.
     private static func endOfString(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int {
         var position = start
         while position < text.count, text[position] != UInt8(ascii: "\"") {

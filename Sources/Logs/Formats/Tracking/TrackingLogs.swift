@@ -94,8 +94,8 @@ extension JSONLogDecoder {
         }
         guard reader.hasReadable else { throw first }
         tracked.logs = reader.writer.logs
-        tracked.logs.changePlaces { places in
-            let sources = copy == nil ? places : repair.sources(of: places, in: text)
+        tracked.logs.changePositions { positions in
+            let sources = copy == nil ? positions : repair.sources(of: positions, in: text)
             return sources.map { $0 + offset }
         }
         return tracked
@@ -105,11 +105,11 @@ extension JSONLogDecoder {
     private func setAsideNoted(of text: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
         let noted = reader.unreadable.noted
         guard !noted.isEmpty else { return }
-        let bounds = noted.flatMap { [$0.place.lowerBound, $0.place.upperBound] }
+        let bounds = noted.flatMap { [$0.range.lowerBound, $0.range.upperBound] }
         let sent = repair.sources(of: bounds, in: text)
         for (index, element) in noted.enumerated() {
-            let place = sent[2 * index]..<sent[2 * index + 1]
-            try reader.setAside(UnsafeBufferPointer(rebasing: text[place]), element.fault)
+            let range = sent[2 * index]..<sent[2 * index + 1]
+            try reader.setAside(UnsafeBufferPointer(rebasing: text[range]), element.fault)
         }
     }
 }

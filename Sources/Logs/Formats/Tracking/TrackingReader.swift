@@ -27,7 +27,7 @@ struct TrackingReader {
 
     mutating func body(_ json: inout JSONLogReader) throws(JSONFault) -> TrackedLogs {
         guard json.cursor.hasToken(), json.cursor.byte == UInt8(ascii: "{") else {
-            throw TrackingMistake.objectExpected.at(json.cursor.place)
+            throw TrackingMistake.objectExpected.at(json.cursor.position)
         }
         var hasMember = try json.cursor.enterObject()
         while hasMember {
@@ -51,10 +51,10 @@ struct TrackingReader {
     }
 
     private mutating func logs(_ json: inout JSONLogReader) throws(JSONFault) {
-        let place = json.cursor.place
-        guard !hasLogs else { throw TrackingMistake.logsRepeated.at(place) }
+        let position = json.cursor.position
+        guard !hasLogs else { throw TrackingMistake.logsRepeated.at(position) }
         guard json.cursor.byte == UInt8(ascii: "[") else {
-            throw TrackingMistake.logsNotArray.at(place)
+            throw TrackingMistake.logsNotArray.at(position)
         }
         hasLogs = true
         try json.logArray(depth: 2)
@@ -66,19 +66,19 @@ struct TrackingReader {
         upTo limit: Int,
         else mistake: TrackingMistake
     ) throws(JSONFault) -> String? {
-        let place = json.cursor.place
+        let position = json.cursor.position
         let (text, kind) = try json.value(depth: 1)
         guard kind != .null else { return nil }
-        guard text.count <= limit else { throw mistake.at(place) }
+        guard text.count <= limit else { throw mistake.at(position) }
         return String(decoding: text, as: UTF8.self)
     }
 
     private mutating func tags(_ json: inout JSONLogReader) throws(JSONFault) {
-        guard !hasTags else { throw TrackingMistake.tagsRepeated.at(json.cursor.place) }
+        guard !hasTags else { throw TrackingMistake.tagsRepeated.at(json.cursor.position) }
         hasTags = true
         if try json.cursor.takeNull() { return }
         guard json.cursor.byte == UInt8(ascii: "{") else {
-            throw TrackingMistake.tagsNotObject.at(json.cursor.place)
+            throw TrackingMistake.tagsNotObject.at(json.cursor.position)
         }
         var tags = GatheredTags()
         var hasMember = try json.cursor.enterObject()
