@@ -51,7 +51,7 @@ package final class DeliveryMemory {
     /// True when a request with a body of this size may go. Otherwise a destination without any request claims the room
     /// for this turn. Its requests under way have `own` bytes.
     func admitsBodyOrClaims(_ bytes: Int, holding own: Int) -> Bool {
-        // A packet that no bound foresaw goes when little else does.
+        // A body above every bound counts as half of the memory, or it would never be sent.
         let bytes = min(bytes, max / 2)
         let free = max - used - claimed
         if own > 0 { return own + bytes <= free - max / 4 }

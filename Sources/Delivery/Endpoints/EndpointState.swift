@@ -17,7 +17,7 @@ struct EndpointKey: Hashable {
 /// together, and one clock.
 ///
 /// A single outlet that never gets an answer must not close the endpoint to others. So as long as no
-/// answer says that the endpoint wants rest, an outlet that was not met with silence itself may have one
+/// answer asks to leave the endpoint alone, an outlet that was not met with silence itself may have one
 /// request in flight whatever the gate says: it is a witness, and if it is heard the gate opens.
 final class EndpointState: SharedGate {
     let key: EndpointKey
@@ -29,7 +29,7 @@ final class EndpointState: SharedGate {
     private(set) var closures = 0
 
     private var silent: Set<Outlet> = []
-    private var wantsRest = false
+    private var isToBeLeftAlone = false
 
     init(_ key: EndpointKey, waits: Backoff) {
         self.key = key
@@ -46,7 +46,7 @@ final class EndpointState: SharedGate {
     var description: String { key.endpoint.description }
 
     /// True when outlets may be admitted that the gate does not let through.
-    var hearsWitnesses: Bool { !wantsRest && !silent.isEmpty }
+    var hearsWitnesses: Bool { !isToBeLeftAlone && !silent.isEmpty }
 
     /// Takes back a request and what its answer says; tells what that changes.
     func leave(
@@ -58,8 +58,8 @@ final class EndpointState: SharedGate {
     ) -> Gate.Change? {
         if judgement.isAnswered {
             silent.remove(outlet)
-            if judgement.scope == .endpoint { wantsRest = true }
-            if verdict == .stored { wantsRest = false }
+            if judgement.scope == .endpoint { isToBeLeftAlone = true }
+            if verdict == .stored { isToBeLeftAlone = false }
         } else if judgement.scope == .endpoint {
             silent.insert(outlet)
         }
@@ -74,7 +74,7 @@ final class EndpointState: SharedGate {
         if change == .closed, judgement.retryAfter == nil { closures += 1 }
         if change == .recovered {
             silent = []
-            wantsRest = false
+            isToBeLeftAlone = false
             recoveries += 1
         }
         return change

@@ -12,9 +12,9 @@ import System
 /// **Which answers count.** Answers with a request id, over a connection that no third party can answer on:
 /// https, where the certificate is always verified, or this machine. Over plain http elsewhere, which
 /// the operator chose, only a refusal because of the time counts, and no more than a day: a host whose
-/// clock is wrong delivers all the same, and a liar there gains no more than a refused request, which it could
-/// as well have swallowed, and whose answer teaches the right time. An answer that says "stored" and shows a
-/// time at which SLS would have refused the request contradicts itself and does not count.
+/// clock is wrong delivers all the same, and a forged time gains an attacker no more than one refused request. It
+/// could have dropped that request anyway, and the answer to it tells the right time. An answer that says "stored"
+/// and shows a time at which SLS would have refused the request contradicts itself and does not count.
 struct ServerClock {
     /// The offset was found to be another.
     struct Change: Equatable {
@@ -98,7 +98,8 @@ struct ServerClock {
         return answer.isRefusedForItsTime && abs(found) <= Self.unverifiedOffsetMax
     }
 
-    /// A clock that is right is told so exactly; fractions of a millisecond mean nothing.
+    /// Zero when the range allows it, so that a clock that is right has no offset. Fractions of a millisecond mean
+    /// nothing.
     private static func middle(_ low: Duration, _ high: Duration) -> Duration {
         guard low > .zero || high < .zero else { return .zero }
         return .milliseconds(((low + high) / 2).milliseconds)

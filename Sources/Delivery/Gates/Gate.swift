@@ -22,7 +22,7 @@ struct Gate {
         /// Between probes of logstores that were not refused, while it is unknown what is refused: this gate's
         /// credential or single logstores behind it. Probes of refused logstores wait up to `longestWait`.
         var longestWaitUndecided: Duration = .seconds(1)
-        /// The longest Retry-After that is honoured; after it a probe is worth its request.
+        /// The longest Retry-After that is honoured; after it a probe is sent all the same.
         var longestHold: Duration = .seconds(600)
     }
 
@@ -41,12 +41,13 @@ struct Gate {
     var probing: Probing?
     var window = ResultWindow()
     var pacing = Pacing()
-    /// Counts what makes earlier requests poor witnesses: a decrease, a pause, a new beginning.
+    /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier requests prove nothing
+    /// about the gate.
     var epoch = 0
 
     init(_ bounds: Bounds) {
         self.bounds = bounds
-        // Nothing is known yet, and ten good results more are soon there.
+        // A careful start: nothing is known yet, and each window of ten good results raises it.
         limit = max(bounds.least, bounds.most / 4)
     }
 

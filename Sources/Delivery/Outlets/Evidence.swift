@@ -2,14 +2,15 @@ import Queue
 import System
 
 /// The evidence on an outlet that refuses packets. While it stores other packets, a refused one is at fault itself.
-/// Otherwise the settings may be at fault, and no log must die of them.
+/// Otherwise the settings may be at fault, and no log
+/// may become a dead letter for that.
 struct Evidence {
-    /// How long a stored packet speaks for the settings.
+    /// How long a stored packet proves that the settings are right.
     static let lasts: Duration = .seconds(300)
-    /// So many suspects in a row, and it speaks no more.
+    /// After more suspects in a row it proves nothing any more.
     static let suspectsMax = 8
-    /// Halvings without evidence, until something is stored: enough to come down to one log, though every other
-    /// packet is not a piece.
+    /// Halvings without evidence, until something is stored: enough to reach a single log even if every other halving
+    /// is spent on another packet.
     static let halvingsMax = 32
     /// So many lone logs may be refused in a row for their content while nothing is stored. Where half of the logs
     /// are bad, one run in 65,000 is so long. A longer one has another reason, or nearly every log is bad.

@@ -15,7 +15,7 @@ struct Climb: Equatable {
     /// The part of `allowed` that one cycle adds.
     static let span = 0.1
     static let low = 0.95
-    /// Four refusals a minute are nothing, and a rate that was found by chance has to end.
+    /// In seconds: rare enough for refusals to cost little, and short enough to correct a rate that was measured wrong.
     static let longest = 15.0
     /// After a guess that was too high there is nothing to save up.
     static let level = 1.0

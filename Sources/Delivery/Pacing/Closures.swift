@@ -6,7 +6,7 @@ struct Closures: Equatable {
     private var began: Moment?
     /// The rate that the server was thought to take before.
     private var allowed = 0.0
-    /// The length of the last cycle that was worth the name, in seconds.
+    /// The length of the last cycle with enough requests to tell one, in seconds.
     var lastCycle = 0.0
     private var trust = Self.fullTrust
     /// A rate from before a closure is being tried.
@@ -30,10 +30,10 @@ struct Closures: Equatable {
     }
 
     private mutating func guess(after seconds: Double, _ request: Double) -> Double {
-        // No longer than chance makes it.
+        // Chance alone makes gaps of this length.
         if seconds < 4 * request / allowed { return allowed * 0.85 }
         isTried = true
-        // The rest of a window, not another rate.
+        // Probably the rest of a window that the server counts by: its rate is the same.
         if seconds < lastCycle / 4, trust == Self.fullTrust { return allowed * 0.9 }
         return min(allowed, max(allowed * trust, request / seconds))
     }

@@ -17,7 +17,7 @@ extension Pace {
     mutating func refused(_ ticket: Ticket, _ now: Moment, random: Double) {
         schedule.refused(now)
         if ticket.epoch == epoch { endFlood(now) }
-        // The flood may have changed the rate.
+        // Checked anew: the end of the flood may have changed the rate, and then this refusal is about the old one.
         guard ticket.epoch == epoch else {
             flood?.refusals += 1
             return
@@ -30,11 +30,11 @@ extension Pace {
         next.allowed = max(next.allowed, usual.units * Self.slowest)
         climb = next
         flood = Flood(began: now, mayRaise: old.map { isOutgrown(ticket, $0) } ?? false)
-        // Nothing is left in the server's account; until one more is, there is nothing to try.
+        // The server's account is empty: the next request waits until the account has enough for it.
         schedule.wait(until: now + Self.duration(usual.units / next.allowed))
     }
 
-    /// So many requests a second are tried of a server that takes none.
+    /// The slowest pace, in requests a second, while the server takes nothing.
     private static let slowest = 0.1
 
     // MARK: - What a refusal teaches
@@ -50,7 +50,7 @@ extension Pace {
         if taken.tally.requests == 0 { return close(old, rate, now) }
         let past = taken.tally
         let seconds = max((now - past.began) / .seconds(1), 1e-3)
-        // What is cut short by chance is no measure.
+        // Fewer requests measure nothing.
         if past.requests > 3 { taken.measured += seconds }
         taken.tally = TakenTally(began: now)
         if past.requests > 8 { closures.lastCycle = seconds }
@@ -95,7 +95,7 @@ extension Pace {
     /// refused, the server's account stayed empty all the time: then those that it took are its rate.
     struct Flood: Equatable {
         let began: Moment
-        /// Nothing is known that would be better.
+        /// The server took much more than was thought, so the flood may show a higher rate, too.
         let mayRaise: Bool
         var refusals = 0
         var units = 0.0

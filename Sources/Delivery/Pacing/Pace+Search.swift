@@ -4,7 +4,7 @@ import System
 extension Pace {
     /// So many requests that were taken within a second tell a rate.
     private static let enough = 4.0
-    /// One that was taken and is worth so many seconds of the pace tells that it is none.
+    /// A request that was taken though the pace has this many seconds for it proves the pace wrong.
     private static let tooLong = 4.0
 
     /// True when what was taken until this refusal tells a rate.

@@ -37,7 +37,7 @@ struct Pace: Equatable {
         return climb?.rate(now, cycle: cycle, latency: usual.latency)
     }
 
-    /// How long a cycle takes, in seconds. What was measured for a moment is not believed for long.
+    /// How long a cycle takes, in seconds. A rate that was measured briefly is soon measured again.
     var cycle: Double {
         guard let climb else { return 0 }
         let long = Climb.seconds(
@@ -88,9 +88,9 @@ struct Pace: Equatable {
 struct PaceSchedule: Equatable {
     /// Without a refusal for so long the pace is free again.
     static let engagedFor: Duration = .seconds(60)
-    /// Whatever is owed, after so long one more is tried.
+    /// However slow the pace is, a request goes after this time.
     private static let longestWait: Duration = .seconds(10)
-    /// A loop that comes late catches up with so much.
+    /// A loop that wakes late may catch up by this much.
     private static let slack: Duration = .milliseconds(50)
 
     private(set) var next = Moment(nanoseconds: 0)
@@ -109,8 +109,8 @@ struct PaceSchedule: Equatable {
     mutating func wait(until moment: Moment) { next = max(next, moment) }
     mutating func hurry(until moment: Moment) { next = min(next, moment) }
 
-    /// For how long nothing waited for the pace before the request that goes now; nil when it was no time worth the
-    /// name.
+    /// For how long nothing waited for the pace before the request that goes now; nil when it was not longer than
+    /// `slack`.
     mutating func idleTime(since began: Moment, _ now: Moment) -> Duration? {
         defer { lastSent = now }
         return now - next > Self.slack ? now - max(lastSent, began) : nil

@@ -2,7 +2,7 @@ import HTTPClient
 import Queue
 import System
 
-/// A destination on the delivery thread. It holds the parts, and tells the story of a packet: taken from the queue,
+/// A destination on the delivery thread. It holds the parts and leads each packet through them: taken from the queue,
 /// sent in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken
 /// apart, discarded or given back as the answer says (`+Answers`).
 final class DestinationSender {

@@ -48,8 +48,8 @@ extension GateKeeper {
         return nil
     }
 
-    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. Shown
-    /// as paused, a gateway that is not ready for that would never get one.
+    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. If it
+    /// counted as a pause, a gateway that reports itself as not ready would get no log, and so no probe.
     private func keepsBack(_ probing: Probing, _ now: Moment) -> Bool {
         probing.isFlying || probing.next > now || outlets.hasTurns
     }

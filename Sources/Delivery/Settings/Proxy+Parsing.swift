@@ -29,7 +29,7 @@ extension Proxy {
         // A password may hold an unencoded "@"; a host cannot.
         let at = rest.lastIndex(of: "@")
         let place = at.map { rest[rest.index(after: $0)...] } ?? rest
-        // A host is a host: the endpoint's rules hold for it as well.
+        // The rules for an endpoint's host hold for a proxy's, too.
         guard let host = try? Endpoint(parsing: "http://\(place)") else {
             throw problem("has no host that can be one")
         }
