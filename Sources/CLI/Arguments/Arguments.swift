@@ -1,3 +1,5 @@
+import Configuration
+
 /// A command's options and words, checked against the ones it accepts.
 struct Arguments {
     private(set) var values: [String: String] = [:]
@@ -23,8 +25,8 @@ struct Arguments {
                 if self.words.count <= command.wordsMax { continue }
                 throw UsageError("sluice \(command.rawValue): unexpected \(word)", hint: hint)
             }
-            guard let option = command.options.first(where: { $0.key == name }) else {
-                let names = command.options.map(\.key)
+            guard let option = command.options.first(where: { $0.name == name }) else {
+                let names = command.options.map(\.name)
                 throw UsageError.unknown("option", name, among: names, hint: hint)
             }
             guard values[name] == nil, flags.insert(name).inserted || option.value != nil else {
@@ -50,5 +52,36 @@ struct Arguments {
                 values[name] = value
             }
         }
+    }
+
+    /// The one word of a command that works on a file or directory.
+    func path(_ placeholder: String, of command: Command) throws(UsageError) -> String {
+        let name = command.rawValue
+        guard let path = words.first, !path.isEmpty else {
+            throw UsageError(
+                "\(name) needs a value: sluice \(name) \(placeholder)",
+                hint: "sluice help \(name)"
+            )
+        }
+        return path
+    }
+}
+
+/// An error in the command line, in one line with a hint.
+struct UsageError: Error {
+    let text: String
+
+    init(_ problem: String, hint: String) {
+        text = "\(problem) (see: \(hint))"
+    }
+
+    static func unknown(
+        _ what: String,
+        _ word: String,
+        among names: [String],
+        hint: String
+    ) -> UsageError {
+        let meant = nearMiss(word, among: names).map { ", did you mean \($0)?" } ?? ""
+        return UsageError("unknown \(what) \(word)\(meant)", hint: hint)
     }
 }

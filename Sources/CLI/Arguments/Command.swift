@@ -1,4 +1,4 @@
-import Configuration
+package import Configuration
 
 /// The commands of `sluice`.
 enum Command: String, CaseIterable {
@@ -14,30 +14,34 @@ enum Command: String, CaseIterable {
         self = command
     }
 
-    /// Its options with their placeholders in the help; nil for options without a value.
-    var options: KeyValuePairs<String, String?> {
-        let configuration: KeyValuePairs<String, String?> = [
-            "--config": "FILE", "--listen": "ADDRESS", "--admin-listen": "ADDRESS",
-            "--data-dir": "DIR", "--log-level": "LEVEL", "--sandbox": nil,
-        ]
-        let reach: KeyValuePairs<String, String?> = [
-            "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
-            "--admin-cert": "FILE", "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
-        ]
-        return switch self {
-        case .serve, .check: configuration
+    /// An option's name and its value's placeholder in the help; nil for an option without a value.
+    typealias Option = (name: String, value: String?)
+
+    /// The options of every command that asks a running gateway.
+    static let reach: [Option] = [
+        ("--config", "FILE"), ("--admin-listen", "ADDRESS"), ("--admin-ca", "FILE"),
+        ("--admin-cert", "FILE"), ("--admin-key", "FILE"), ("--data-dir", "DIR"), ("--json", nil),
+    ]
+
+    var options: [Option] {
+        switch self {
+        case .serve, .check:
+            [
+                ("--config", "FILE"), ("--listen", "ADDRESS"), ("--admin-listen", "ADDRESS"),
+                ("--data-dir", "DIR"), ("--log-level", "LEVEL"), ("--sandbox", nil),
+            ]
         case .health: HealthArguments.options
         case .status: StatusArguments.options
-        case .destinations, .credentials: reach
+        case .destinations, .credentials: Self.reach
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
         case .tail: TailArguments.options
         case .queue: QueueArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
-        case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
-        case .fsck: StoreArguments.check
-        case .backup: StoreArguments.backup
+        case .sandbox: [("--listen", "ADDRESS"), ("--storage", "FILE")]
+        case .fsck: [("--json", nil)]
+        case .backup: [("--config", "FILE"), ("--data-dir", "DIR"), ("--json", nil)]
         }
     }
 
@@ -100,10 +104,10 @@ enum Command: String, CaseIterable {
         case .deadLetters:
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .fsck:
-            let path = try StoreArguments.word(arguments, "fsck", "DIR")
+            let path = try arguments.path("DIR", of: self)
             return QueueCheck(path, isJSON: arguments.flags.contains("--json")).run()
         case .backup:
-            let path = try StoreArguments.word(arguments, "backup", "FILE")
+            let path = try arguments.path("FILE", of: self)
             let isJSON = arguments.flags.contains("--json")
             return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
         case .sandbox:
@@ -137,5 +141,29 @@ extension Arguments {
             environment: environmentVariables(),
             isSandboxed: flags.contains("--sandbox")
         )
+    }
+}
+
+/// The programs behind `sluice serve`, `sluice sandbox` and `sluice help metrics`. They are passed in, so that the command
+/// line does not link the server.
+package struct ServerPrograms: Sendable {
+    package struct Sandbox: Sendable {
+        package let listen: String?
+        package let storage: String?
+        package let environment: [String: String]
+    }
+
+    let serve: @Sendable (ConfigurationInputs) -> CInt
+    let sandbox: @Sendable (Sandbox) -> CInt
+    let helpOnMetrics: @Sendable (_ asMarkdown: Bool) -> String
+
+    package init(
+        serve: @escaping @Sendable (ConfigurationInputs) -> CInt,
+        sandbox: @escaping @Sendable (Sandbox) -> CInt,
+        helpOnMetrics: @escaping @Sendable (_ asMarkdown: Bool) -> String
+    ) {
+        self.serve = serve
+        self.sandbox = sandbox
+        self.helpOnMetrics = helpOnMetrics
     }
 }

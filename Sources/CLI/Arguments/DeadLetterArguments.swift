@@ -10,13 +10,11 @@ enum DeadLetterArguments {
     private static let filters = ["--destination", "--logstore", "--code"]
     private static let logBytesMax = 10 << 20
 
-    static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
-        "--admin-cert": "FILE",
-        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
-        "--destination": "NAME", "--logstore": "NAME", "--code": "CODE", "--all": nil,
-        "--file": "FILE",
-    ]
+    static let options =
+        Command.reach + [
+            ("--destination", "NAME"), ("--logstore", "NAME"), ("--code", "CODE"), ("--all", nil),
+            ("--file", "FILE"),
+        ]
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let path = "/admin/dead-letters"

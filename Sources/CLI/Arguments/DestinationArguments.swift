@@ -11,12 +11,10 @@ enum DestinationArguments {
     private static let hint = "sluice help destinations"
     private static let path = "/admin/destinations"
 
-    static let all: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
-        "--admin-cert": "FILE",
-        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
-        "--all": nil,
-    ]
+    static let all =
+        Command.reach + [
+            ("--all", nil)
+        ]
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"

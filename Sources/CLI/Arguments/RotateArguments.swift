@@ -3,12 +3,10 @@ import JSON
 /// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
 /// can read those.
 enum RotateArguments {
-    static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
-        "--admin-cert": "FILE",
-        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
-        "--file": "FILE", "--environment": nil, "--force": nil,
-    ]
+    static let options =
+        Command.reach + [
+            ("--file", "FILE"), ("--environment", nil), ("--force", nil),
+        ]
     private static let path = "/admin/credentials"
     private static let bytesMax = 64 << 10
 

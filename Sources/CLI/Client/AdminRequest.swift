@@ -59,14 +59,3 @@ package struct AdminRequest: Sendable, Equatable {
         }.joined()
     }
 }
-
-/// The gateway's answer.
-package struct AdminAnswer: Sendable {
-    package var status = 0
-    package var body: [UInt8] = []
-    /// The start of the listing's next page; nil after the last page.
-    package var next: String?
-
-    package var text: String { String(decoding: body, as: UTF8.self) }
-    package var isFine: Bool { (200..<300).contains(status) }
-}

@@ -1,7 +1,15 @@
 import JSON
-import SLS
 
-extension AdminAnswer {
+/// The gateway's answer.
+package struct AdminAnswer: Sendable {
+    package var status = 0
+    package var body: [UInt8] = []
+    /// The start of the listing's next page; nil after the last page.
+    package var next: String?
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+    package var isFine: Bool { (200..<300).contains(status) }
+
     /// The gateway's error `{"error":{"code":…,"message":…}}` as a sentence.
     var problem: String? {
         var json = JSONReader(body)

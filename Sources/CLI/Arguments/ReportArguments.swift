@@ -1,0 +1,106 @@
+// Options and requests of the commands that show a running gateway, or drain it.
+
+/// `sluice health …`.
+enum HealthArguments {
+    static let options =
+        Command.reach + [
+            ("--ready", nil)
+        ]
+
+    /// Container engines stop a health check after some seconds and then hide its message, so this gives up earlier.
+    static let patience = Duration.seconds(4)
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        let path = arguments.flags.contains("--ready") ? "/readyz" : "/healthz"
+        return AdminRequest(.get, path, accept: arguments.accept)
+    }
+}
+
+/// `sluice queue …`. The gateway checks the values.
+enum QueueArguments {
+    static let options =
+        Command.reach + [
+            ("--destination", "NAME"), ("--streams", "N"), ("--order", "ORDER"),
+        ]
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        let query = ["destination", "streams", "order"].compactMap { name in
+            arguments.values["--\(name)"].map { (name: name, value: $0) }
+        }
+        return AdminRequest(.get, "/admin/queue", query: query, accept: arguments.accept)
+    }
+}
+
+/// `sluice status …`.
+enum StatusArguments {
+    static let options =
+        Command.reach + [
+            ("--watch", "[=SECONDS]")
+        ]
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        AdminRequest(.get, "/admin/status", accept: arguments.accept)
+    }
+
+    /// The pause between repetitions; nil shows the status once.
+    static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
+        guard let text = arguments.values["--watch"] else {
+            return arguments.flags.contains("--watch") ? .seconds(2) : nil
+        }
+        guard let seconds = Int64(text), (1...86_400).contains(seconds) else {
+            throw UsageError(
+                "--watch is a number of seconds, 1 to 86400: --watch=5",
+                hint: "sluice help status"
+            )
+        }
+        return .seconds(seconds)
+    }
+}
+
+/// `sluice tail …`.
+enum TailArguments {
+    static let options =
+        Command.reach + [
+            ("--destination", "NAME"), ("--logstore", "NAME"), ("--topic", "TOPIC"),
+            ("--tag", "NAME[:VALUE]…"), ("--field", "NAME[:VALUE]…"), ("--limit", "N"),
+        ]
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        var query: [(name: String, value: String)] = []
+        for name in ["destination", "logstore", "topic"] {
+            if let value = arguments.values["--\(name)"] { query.append((name, value)) }
+        }
+        for name in ["tag", "field"] {
+            query += (arguments.lists["--\(name)"] ?? []).map { (name, $0) }
+        }
+        return AdminRequest(.get, "/admin/tail", query: query, accept: "text/event-stream")
+    }
+
+    /// The number of logs after which the tail ends; nil for no limit.
+    static func limit(_ arguments: Arguments) throws(UsageError) -> Int? {
+        guard let text = arguments.values["--limit"] else { return nil }
+        guard let count = Int(text), count > 0 else {
+            throw UsageError("--limit is a number of logs, 1 or more", hint: "sluice help tail")
+        }
+        return count
+    }
+}
+
+/// `sluice drain …`.
+enum DrainArguments {
+    static let options =
+        Command.reach + [
+            ("--timeout", "SECONDS"), ("--end", nil),
+        ]
+
+    static func patience(_ arguments: Arguments) throws(UsageError) -> Duration {
+        guard let text = arguments.values["--timeout"] else { return .seconds(60) }
+        guard let seconds = Int64(text), (0...86_400).contains(seconds) else {
+            throw UsageError(
+                "--timeout is a number of seconds, at most 86400",
+                hint: "sluice help drain"
+            )
+        }
+        return .seconds(seconds)
+    }
+}
