@@ -47,6 +47,16 @@ import Testing
         )
     }
 
+    @Test("An element may have an array, and a member named as the page's")
+    func nested() {
+        let element = #"{"id":1,"dead_letters":["a"],"next":2}"#
+        let page = #"{"dead_letters":[\#(element)],"next":null}"# + "\n"
+        #expect(
+            joined([page, page]) == #"{"dead_letters":[\#(element),\#(element)],"next":null}"#
+                + "\n"
+        )
+    }
+
     @Test("What is no page is left to be printed as it is")
     func others() {
         #expect(joined([#"{"error":"x"}"#]) == "no page")
