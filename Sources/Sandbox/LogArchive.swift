@@ -30,7 +30,7 @@ struct LogArchive: ~Copyable {
     /// The cursor after the newest log. It never goes back, even when the archive is cleared.
     private(set) var lastLog: Int64
 
-    init(path: String?, limits: SandboxConfiguration.Limits) throws(SQLiteError) {
+    init(path: String?, capacity: SandboxConfiguration.Capacity) throws(SQLiteError) {
         let database = try Connection(path ?? ":memory:", .scratch)
         try ArchiveStatements.createTables(in: database, path: path)
         let statements = try ArchiveStatements(database)
@@ -39,9 +39,9 @@ struct LogArchive: ~Copyable {
         self.database = database
         self.statements = statements
         isInMemory = path == nil
-        logsMax = limits.storedLogsMax
-        bytesMax = limits.storedBytesMax
-        lanesMax = limits.lanesMax
+        logsMax = capacity.storedLogsMax
+        bytesMax = capacity.storedBytesMax
+        lanesMax = capacity.lanesMax
         size = Size(
             requests: Int(sums.integer(0)),
             logs: Int(sums.integer(1)),

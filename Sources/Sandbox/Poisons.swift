@@ -58,7 +58,7 @@ extension Sandbox {
         let words = message ?? "A log has the field \(key), which the sandbox was asked to refuse."
         let isSet = state.withLock { $0.poisons.set(key, SLSRefusal(status, code, words)) }
         guard isSet else {
-            let most = configuration.limits.poisonsMax
+            let most = configuration.capacity.poisonsMax
             throw .badParameter("\(most) poisons are set: remove them first.")
         }
         return listPoisons()

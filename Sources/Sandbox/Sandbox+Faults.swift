@@ -22,7 +22,7 @@ extension Sandbox {
         let fault = try Fault(&fields)
         guard let id = state.withLock({ $0.faults.add(fault) }) else {
             throw .badParameter(
-                "\(configuration.limits.faultsMax) faults are active: remove some first."
+                "\(configuration.capacity.faultsMax) faults are active: remove some first."
             )
         }
         return .json { $0.member("id", id) }

@@ -41,7 +41,7 @@ extension Sandbox {
         let now = configuration.clock()
         let expiry = lifetime.map { WallTime(seconds: now.seconds + Int64($0)) }
         guard state.withLock({ $0.keys.set(credential, expiry: expiry) }) else {
-            throw .badParameter("\(configuration.limits.keysMax) keys exist: remove some first.")
+            throw .badParameter("\(configuration.capacity.keysMax) keys exist: remove some first.")
         }
         return listKeys()
     }

@@ -47,7 +47,7 @@ extension Sandbox {
         let moment = configuration.moment()
         guard state.withLock({ $0.rateLimits.set(limit, at: moment) }) else {
             throw .badParameter(
-                "\(configuration.limits.rateLimitsMax) limits are set: remove some first."
+                "\(configuration.capacity.rateLimitsMax) limits are set: remove some first."
             )
         }
         return listLimits()

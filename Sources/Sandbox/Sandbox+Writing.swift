@@ -108,8 +108,8 @@ extension Sandbox {
             journal.warning(
                 "sandbox full, dropping oldest logs",
                 [
-                    "logs_max": configuration.limits.storedLogsMax,
-                    "bytes_max": configuration.limits.storedBytesMax,
+                    "logs_max": configuration.capacity.storedLogsMax,
+                    "bytes_max": configuration.capacity.storedBytesMax,
                 ]
             )
         }

@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import SQLite
 import System
 
 /// The SLS look-alike without its sockets: requests in, answers out.
@@ -12,7 +13,7 @@ final class Sandbox: Sendable {
     init(_ configuration: SandboxConfiguration, journal: Journal) throws {
         self.configuration = configuration
         self.journal = journal
-        late = try LateAnswers(capacity: configuration.limits.lateAnswersMax)
+        late = try LateAnswers(capacity: configuration.capacity.lateAnswersMax)
         state = Locked(try SandboxState(configuration))
     }
 
@@ -116,7 +117,7 @@ final class Sandbox: Sendable {
                     "InvalidPath",
                     "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
                         + "shards/lb, /shards/route and /track, /servertime, /logs, /stats, /faults, "
-                        + "/limits and /keys."
+                        + "/limits, /keys and /poisons."
                 )
             }
             switch (route, request.method) {
@@ -138,5 +139,28 @@ final class Sandbox: Sendable {
         } catch {
             return .failure(error)
         }
+    }
+}
+
+/// The sandbox's mutable state, behind one lock.
+struct SandboxState: ~Copyable {
+    var archive: LogArchive
+    var faults: FaultPlan
+    var rateLimits: RateLimits
+    var keys: KeyRing
+    var poisons: Poisons
+    var statistics: Statistics
+    var random: SeededRandom
+    var hasToldOfDrops = false
+
+    init(_ configuration: SandboxConfiguration) throws(SQLiteError) {
+        let capacity = configuration.capacity
+        archive = try LogArchive(path: configuration.storage, capacity: capacity)
+        faults = FaultPlan(capacity: capacity.faultsMax)
+        rateLimits = RateLimits(capacity: capacity.rateLimitsMax)
+        keys = KeyRing(configuration.keys, capacity: capacity.keysMax)
+        poisons = Poisons(capacity: capacity.poisonsMax)
+        statistics = Statistics(since: configuration.clock())
+        random = SeededRandom(seed: configuration.seed)
     }
 }

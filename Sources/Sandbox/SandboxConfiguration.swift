@@ -17,6 +17,7 @@ package struct SandboxConfiguration: Sendable {
     /// The only region that v4 signatures may name; nil accepts any.
     package var region: String?
     package var limits = Limits()
+    package var capacity = Capacity()
     /// Makes request ids and random faults repeatable.
     package var seed: UInt64?
     package var loops: Int = 2
@@ -31,6 +32,7 @@ package struct SandboxConfiguration: Sendable {
         self.storage = storage
     }
 
+    /// SLS's limits of requests and logs.
     package struct Limits: Sendable {
         /// SLS's limit of one request, uncompressed.
         package var rawBytesMax = 10 * 1024 * 1024
@@ -44,6 +46,11 @@ package struct SandboxConfiguration: Sendable {
         package var newestLog: Duration = .seconds(15 * 60)
         package var clockSkewMax: Duration = .seconds(15 * 60)
 
+        package init() {}
+    }
+
+    /// How much the sandbox itself keeps.
+    package struct Capacity: Sendable {
         /// When these are exceeded, the oldest requests are dropped with their logs, and counted.
         package var storedLogsMax = 1_000_000
         package var storedBytesMax = 256 * 1024 * 1024

@@ -227,9 +227,9 @@ import Testing
     @Test
     func `There is a bound to faults, limits and keys`() throws {
         let sandbox = try Sandbox.forTests {
-            $0.limits.faultsMax = 1
-            $0.limits.rateLimitsMax = 1
-            $0.limits.keysMax = 3
+            $0.capacity.faultsMax = 1
+            $0.capacity.rateLimitsMax = 1
+            $0.capacity.keysMax = 3
         }
         func post(_ path: String, _ json: String) throws -> Int {
             try sandbox.control("POST", path, json).status

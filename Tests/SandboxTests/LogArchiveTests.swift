@@ -37,7 +37,7 @@ import Testing
             keys: [TestWrite.key]
         )
         configuration.clock = { TestWrite.noon }
-        configuration.limits.storedLogsMax = 35
+        configuration.capacity.storedLogsMax = 35
         let journal = Journal(level: .info, format: .text) { line in
             lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
         }
@@ -55,7 +55,7 @@ import Testing
 
     @Test
     func `Bytes are bounded too`() throws {
-        let sandbox = try Sandbox.forTests { $0.limits.storedBytesMax = 4096 }
+        let sandbox = try Sandbox.forTests { $0.capacity.storedBytesMax = 4096 }
         try fill(sandbox, 0..<50)
         let kept = try #require(try sandbox.control("GET", "/stats").json?["kept"])
         #expect(try #require(kept["bytes"]?.integer) <= 4096)
@@ -66,7 +66,7 @@ import Testing
 
     @Test
     func `A request larger than the bound stays until the next`() throws {
-        let sandbox = try Sandbox.forTests { $0.limits.storedLogsMax = 5 }
+        let sandbox = try Sandbox.forTests { $0.capacity.storedLogsMax = 5 }
         try fill(sandbox, 0..<2)
         #expect(numbers(try sandbox.control("GET", "/logs")) == Array(10..<20))
     }
@@ -92,7 +92,7 @@ import Testing
 
     @Test
     func `A look through many logs is complete and in order`() throws {
-        let sandbox = try Sandbox.forTests { $0.limits.storedLogsMax = 24_000 }
+        let sandbox = try Sandbox.forTests { $0.capacity.storedLogsMax = 24_000 }
         try fill(sandbox, 0..<9, logs: 3000)
         let all = try sandbox.control("GET", "/logs", query: "limit=100000")
         #expect(numbers(all) == Array(3000..<27_000))
@@ -234,7 +234,7 @@ import Testing
 
     @Test
     func `Lanes that were not used for longest are forgotten`() throws {
-        let sandbox = try Sandbox.forTests { $0.limits.lanesMax = 2 }
+        let sandbox = try Sandbox.forTests { $0.capacity.lanesMax = 2 }
         var write = TestWrite()
         write.path = "/logstores/app-log/shards/route"
         func put(_ key: String, _ sequence: Int) throws -> String? {
