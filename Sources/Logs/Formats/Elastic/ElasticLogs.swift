@@ -14,28 +14,29 @@ extension JSONLogDecoder {
     /// Each line is read by itself, so a document that is no JSON, or one of an index too many,
     /// costs no other document. `@timestamp` gives a log's time, `_id` is a field of it.
     package func decodeBulk(
-        _ body: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         index: String? = nil
     ) throws(LogDecodingError) -> BulkLogs {
         let text = UnsafeBufferPointer(
-            start: body.bindMemory(to: UInt8.self).baseAddress,
-            count: body.count
+            start: bytes.bindMemory(to: UInt8.self).baseAddress,
+            count: bytes.count
         )
+        let body = JSONBody(bytes, timing, rules, Self.documentOptions)
         var bulk = BulkReading(text, index, reader.limits)
-        reader.startBody(timing, rules, Self.documentOptions)
-        defer { shrink(after: body.count) }
+        reader.startBody(body)
+        defer { shrink(after: bytes.count) }
         while let line = bulk.nextLine() {
             do throws(JSONFault) {
-                let isAction = try read(line, rules) { json throws(JSONFault) in
+                let isAction = try read(line, of: body) { json throws(JSONFault) in
                     try bulk.action.read(&json)
                 }
                 guard isAction else { continue }
             } catch {
                 throw bulk.malformed(line, error)
             }
-            try readDocument(&bulk, of: line, rules)
+            try readDocument(&bulk, after: line, of: body)
         }
         return try bulk.logs()
     }
@@ -43,12 +44,12 @@ extension JSONLogDecoder {
     /// Reads one document of Elasticsearch, on any number of lines, as one log; `id` is a field of
     /// it.
     package func decodeDocument(
-        _ body: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         id: String? = nil
     ) throws(LogDecodingError) -> DecodedLogs {
-        try decode(body, timing, rules, Self.documentOptions) { json throws(JSONFault) in
+        try decode(JSONBody(bytes, timing, rules, Self.documentOptions)) { json throws(JSONFault) in
             try json.elasticDocument(id: id.map { Array($0.utf8) } ?? [])
             try json.cursor.expectEnd()
             return json.writer.logs
@@ -58,8 +59,8 @@ extension JSONLogDecoder {
     /// Reads the document of the action that was read, if it has one, and notes the outcome.
     private func readDocument(
         _ bulk: inout BulkReading,
-        of line: BulkLine,
-        _ rules: LogRules
+        after line: BulkLine,
+        of body: JSONBody
     ) throws(LogDecodingError) {
         let part = try bulk.part(at: line)
         if bulk.action.operation == .delete { return bulk.append(.unsupported, at: part) }
@@ -69,7 +70,7 @@ extension JSONLogDecoder {
         guard !reader.writer.isFull else { throw bulk.tooManyLogs(document) }
         do throws(JSONFault) {
             let id = bulk.action.id
-            let isDocument = try read(document, rules) { json throws(JSONFault) in
+            let isDocument = try read(document, of: body) { json throws(JSONFault) in
                 try json.bulkDocument(id: id)
             }
             guard isDocument else { throw JSONFault(.logExpected, at: 0) }
@@ -87,7 +88,7 @@ extension JSONLogDecoder {
     /// line is blank.
     private func read(
         _ line: BulkLine,
-        _ rules: LogRules,
+        of body: JSONBody,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Void
     ) throws(JSONFault) -> Bool {
         guard line.count > 0 else { return false }
@@ -97,9 +98,7 @@ extension JSONLogDecoder {
             try take(&reader)
         } catch {
             if case .empty = error.reason { return false }
-            guard rules.damage == .setAside, !error.reason.concernsRequest,
-                let copy = try repaired(text)
-            else { throw error }
+            guard body.allowsRepair(of: error), let copy = try repaired(text) else { throw error }
             reader.writer.discard()
             reader.writer.isRepaired = repair.replacedBytes
             defer { reader.writer.isRepaired = false }

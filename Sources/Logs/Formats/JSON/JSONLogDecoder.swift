@@ -24,30 +24,20 @@ package final class JSONLogDecoder {
     /// Reads a body as a whole. If that fails and the rules allow it, the whole body is read again
     /// with its damaged bytes replaced, so a sound body pays nothing for it.
     func decode<Result>(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ options: JSONLogOptions = JSONLogOptions(),
+        _ body: JSONBody,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Result
     ) throws(LogDecodingError) -> Result {
-        try reading(body) { text, _ throws(JSONFault) in
+        try reading(body.bytes) { text, _ throws(JSONFault) in
             let first: JSONFault
             do throws(JSONFault) {
-                return try read(text, timing, rules, options, take)
+                return try read(text, of: body, take)
             } catch {
-                guard rules.damage == .setAside, !error.reason.concernsRequest else { throw error }
+                guard body.allowsRepair(of: error) else { throw error }
                 first = error
             }
             guard let copy = try repaired(text) else { throw first }
             do throws(JSONFault) {
-                return try read(
-                    copy,
-                    timing,
-                    rules,
-                    options,
-                    isRepaired: repair.replacedBytes,
-                    take
-                )
+                return try read(copy, of: body, isRepaired: repair.replacedBytes, take)
             } catch {
                 throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
             }
@@ -84,13 +74,11 @@ package final class JSONLogDecoder {
     /// Begins a body and reads it as one text.
     func read<Result>(
         _ text: UnsafeBufferPointer<UInt8>,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ options: JSONLogOptions,
+        of body: JSONBody,
         isRepaired: Bool = false,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Result
     ) throws(JSONFault) -> Result {
-        reader.startBody(timing, rules, options)
+        reader.startBody(body)
         reader.writer.isRepaired = isRepaired
         try reader.start(text)
         return try take(&reader)

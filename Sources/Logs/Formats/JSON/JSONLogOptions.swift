@@ -1,6 +1,31 @@
 import Glibc
 
-/// How a format's objects become logs. A body has one value from its beginning to its end.
+/// One body, and how its objects become logs.
+struct JSONBody {
+    let bytes: UnsafeRawBufferPointer
+    let timing: BatchTiming
+    let rules: LogRules
+    var options: JSONLogOptions
+
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        _ options: JSONLogOptions = JSONLogOptions()
+    ) {
+        self.bytes = bytes
+        self.timing = timing
+        self.rules = rules
+        self.options = options
+    }
+
+    /// True when a text with this fault may be read again with its damaged bytes replaced.
+    func allowsRepair(of fault: JSONFault) -> Bool {
+        rules.damage == .setAside && !fault.reason.concernsRequest
+    }
+}
+
+/// What the fields of a format's objects mean. A body has one value from its beginning to its end.
 struct JSONLogOptions {
     /// What becomes of an element of an array of logs that cannot be read.
     enum Damaged {

@@ -23,10 +23,10 @@ struct JSONLogReader: ~Copyable {
     }
 
     /// Begins a body. Its text, or the first of its texts, comes with `start`.
-    mutating func startBody(_ timing: BatchTiming, _ rules: LogRules, _ options: JSONLogOptions) {
-        self.options = options
+    mutating func startBody(_ body: JSONBody) {
+        options = body.options
         unreadable = UnreadableTexts()
-        writer.start(timing, rules)
+        writer.start(body.timing, body.rules)
     }
 
     /// Stands at the first token of a text of the body.

@@ -2,12 +2,12 @@ extension JSONLogDecoder {
     /// Reads a push of Loki as JSON: `{"streams":[{"stream":{…labels},"values":[["ns","line",{…}]]}]}`.
     /// The result is that of `LokiDecoder`, which says more about it.
     package func decodeLoki(
-        _ body: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        let options = JSONLogOptions(takesTimes: false)
-        return try decode(body, timing, rules, options) { json throws(JSONFault) in
+        let body = JSONBody(bytes, timing, rules, JSONLogOptions(takesTimes: false))
+        return try decode(body) { json throws(JSONFault) in
             var reader = LokiJSONReader()
             return try reader.push(&json)
         }

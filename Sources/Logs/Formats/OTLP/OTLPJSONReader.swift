@@ -9,7 +9,7 @@ extension JSONLogDecoder {
         atMost bytesMax: Int = .max
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
-            try decode(body, timing, rules) { json throws(JSONFault) in
+            try decode(JSONBody(body, timing, rules)) { json throws(JSONFault) in
                 var reader = OTLPJSONReader(form, atMost: bytesMax)
                 return try reader.request(&json)
             }

@@ -2,7 +2,7 @@
 extension JSONLogDecoder {
     /// Reads each object as a log. A field of it called `timeField` is taken as `__time__` is.
     package func decodePlain(
-        _ body: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         timeField: String? = nil
@@ -11,14 +11,15 @@ extension JSONLogDecoder {
             keepsUnreadableTimes: false,
             timeField: timeField.map { TimeField($0) } ?? .none
         )
-        return try reading(body) { text, offset throws(JSONFault) in
+        let body = JSONBody(bytes, timing, rules, options)
+        return try reading(bytes) { text, offset throws(JSONFault) in
             do throws(JSONFault) {
-                return try read(text, timing, rules, options) { reader throws(JSONFault) in
+                return try read(text, of: body) { reader throws(JSONFault) in
                     try reader.logs()
                     return reader.writer.logs
                 }
             } catch {
-                guard rules.damage == .setAside, !error.reason.concernsRequest else { throw error }
+                guard body.allowsRepair(of: error) else { throw error }
                 return try readPieces(of: text, at: offset, after: error)
             }
         }

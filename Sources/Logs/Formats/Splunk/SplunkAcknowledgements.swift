@@ -6,7 +6,7 @@ extension JSONLogDecoder {
         _ timing: BatchTiming,
         atMost most: Int
     ) throws(LogDecodingError) -> [UInt64] {
-        try decode(body, timing, LogRules()) { json throws(JSONFault) in
+        try decode(JSONBody(body, timing, LogRules())) { json throws(JSONFault) in
             try acknowledgements(&json, atMost: most)
         }
     }

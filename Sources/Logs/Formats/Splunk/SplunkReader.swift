@@ -9,7 +9,7 @@ extension JSONLogDecoder {
         var reader: SplunkReader?
         var reason: JSONFault.Reason?
         do throws(LogDecodingError) {
-            try decode(body, timing, rules) { json throws(JSONFault) in
+            try decode(JSONBody(body, timing, rules)) { json throws(JSONFault) in
                 // A body is read from its beginning once more after a repair.
                 var attempt = SplunkReader(json.limits)
                 defer { reader = attempt }

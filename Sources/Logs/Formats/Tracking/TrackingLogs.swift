@@ -8,30 +8,28 @@ extension JSONLogDecoder {
     /// In PutLogs as JSON, `__time_ns_part__` completes `__time__` with nanoseconds, which
     /// `timeParts` asks for; one that is no such number stays a field.
     package func decodeTracking(
-        _ body: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
-        let options = JSONLogOptions(takesTimeParts: timeParts)
-        return try reading(body) { text, offset throws(JSONFault) in
+        let body = JSONBody(bytes, timing, rules, JSONLogOptions(takesTimeParts: timeParts))
+        return try reading(bytes) { text, offset throws(JSONFault) in
             do throws(JSONFault) {
-                return try readTracking(text, timing, rules, options)
+                return try readTracking(text, of: body)
             } catch {
-                guard rules.damage == .setAside, !error.reason.concernsRequest else { throw error }
-                return try readDamaged(text, at: offset, timing, rules, options, after: error)
+                guard body.allowsRepair(of: error) else { throw error }
+                return try readDamaged(text, of: body, at: offset, after: error)
             }
         }
     }
 
     private func readTracking(
         _ text: UnsafeBufferPointer<UInt8>,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ options: JSONLogOptions,
+        of body: JSONBody,
         isRepaired: Bool = false
     ) throws(JSONFault) -> TrackedLogs {
-        try read(text, timing, rules, options, isRepaired: isRepaired) { json throws(JSONFault) in
+        try read(text, of: body, isRepaired: isRepaired) { json throws(JSONFault) in
             var reader = TrackingReader()
             return try reader.body(&json)
         }
@@ -42,16 +40,14 @@ extension JSONLogDecoder {
     /// object that was cut off.
     private func readDamaged(
         _ text: UnsafeBufferPointer<UInt8>,
+        of body: JSONBody,
         at offset: Int,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ options: JSONLogOptions,
         after first: JSONFault
     ) throws(JSONFault) -> TrackedLogs {
         let copy = try repaired(text)
         let isRepaired = copy != nil && repair.replacedBytes
-        var options = options
-        options.damaged = copy == nil ? .setAside : .note
+        var body = body
+        body.options.damaged = copy == nil ? .setAside : .note
         func asSent(_ fault: JSONFault) -> JSONFault {
             guard copy != nil else { return fault }
             return JSONFault(fault.reason, at: repair.source(of: fault.position, in: text))
@@ -60,7 +56,7 @@ extension JSONLogDecoder {
         // The text behind an array that was cut off.
         var unfinished: (text: UnsafeBufferPointer<UInt8>, fault: JSONFault)?
         do throws(JSONFault) {
-            tracked = try readTracking(copy ?? text, timing, rules, options, isRepaired: isRepaired)
+            tracked = try readTracking(copy ?? text, of: body, isRepaired: isRepaired)
         } catch {
             if !error.reason.concernsRequest, let cut = JSONCut(copy ?? text, array: "__logs__") {
                 let rest = copy == nil ? cut.rest : repair.source(of: cut.rest, in: text)
@@ -68,13 +64,7 @@ extension JSONLogDecoder {
                 // A text without damage was copied, too.
                 repair.end(at: cut.end, with: "]}")
                 do throws(JSONFault) {
-                    tracked = try readTracking(
-                        repair.copy,
-                        timing,
-                        rules,
-                        options,
-                        isRepaired: isRepaired
-                    )
+                    tracked = try readTracking(repair.copy, of: body, isRepaired: isRepaired)
                 } catch {
                     throw error.reason.concernsRequest ? asSent(error) : first
                 }
