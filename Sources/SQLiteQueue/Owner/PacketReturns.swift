@@ -61,7 +61,7 @@ extension TransactionLosses {
     /// none.
     mutating func expire(_ number: Int64, in store: OpenStore) throws(SQLiteError) -> Bool {
         guard let name = store.packets[number]?.stream.key.destination else { return false }
-        let logs = try store.packets.expire(packet: number)
+        let logs = try store.expiry.expire(packet: number)
         if logs > 0 { note(expired: [name: logs]) }
         return logs > 0
     }

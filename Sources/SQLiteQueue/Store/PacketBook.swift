@@ -29,6 +29,12 @@ final class PacketBook: StorePart {
     /// Notes that the packet was handed over. From then on it may be sent under its lane.
     func markHandedOver(_ number: Int64) { packets[number]?.wasHandedOver = true }
 
+    /// Notes another lane, under which the packet was not handed over yet.
+    func changeLane(of number: Int64, to lane: PacketLane?) {
+        packets[number]?.record.lane = lane
+        packets[number]?.wasHandedOver = false
+    }
+
     var all: some Collection<QueuedPacket> { packets.values }
     var count: Int { packets.count }
 
@@ -121,6 +127,14 @@ final class PacketBook: StorePart {
         packet.stream.destination.queuedLogs += packet.record.logs
     }
 
+    /// Enters a packet that was read at a start.
+    func recover(_ packet: QueuedPacket) throws(SQLiteError) {
+        let number = packet.record.number
+        guard packets[number] == nil else { throw .damage("packet \(number) is there twice") }
+        enter(packet)
+        try recoverLane(of: packet)
+    }
+
     // MARK: - Leaving
 
     /// Removes a packet that its destination has stored, with its rows.
@@ -211,33 +225,6 @@ final class PacketBook: StorePart {
         return packet.record.logs
     }
 
-    /// True if its oldest row has waited longer than the operator allows.
-    func isExpired(_ packet: QueuedPacket, _ time: WallTime) -> Bool {
-        let record = packet.record
-        let oldest = ages.begin(record.oldest, number: record.rows.lowerBound)
-        return oldest + ages.ageMax(of: packet.stream.destination) <= time
-    }
-
-    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a new packet.
-    /// Delivery must not hold the packet. Returns the number of removed logs.
-    func expire(packet number: Int64) throws(SQLiteError) -> Int {
-        let time = now()
-        guard let packet = packets[number], ages.knowsTime, isExpired(packet, time) else {
-            return 0
-        }
-        let stream = packet.stream
-        let ageMax = ages.ageMax(of: stream.destination)
-        let old = try removeRows(of: packet) { ages.begin($0) + ageMax <= time }
-        guard old.logs > 0 else { return 0 }
-        stream.destination.change { ledger in
-            ledger.expired += Int64(old.logs)
-            ledger.queued -= Int64(old.logs)
-        }
-        stream.destination.volumes.expired += old.raw
-        try streams.rest(stream)
-        return old.logs
-    }
-
     /// Repairs a packet that delivery could not read. Removes rows whose payload is not the stored one and counts them
     /// as discarded. The rest of the packet goes out as a new packet, since its content differs. Returns the number of
     /// lost logs.
@@ -274,81 +261,5 @@ final class PacketBook: StorePart {
         try enterPiece(remainder, of: packet.stream)
         try streams.rest(packet.stream)
         return lost
-    }
-
-    // MARK: - Lanes
-
-    // The lane of a packet is part of the packet's row. It changes in the transactions that seal, acknowledge and
-    // remove packets, and costs no statement of its own.
-
-    /// Enters a packet that was read at a start.
-    func recover(_ packet: QueuedPacket) throws(SQLiteError) {
-        let number = packet.record.number
-        guard packets[number] == nil else { throw .damage("packet \(number) is there twice") }
-        enter(packet)
-        try recoverLane(of: packet)
-    }
-
-    /// Enters the lane of a packet that was read at a start. Two packets with one lane are damage: the earlier one
-    /// keeps it, and the later one gets another.
-    private func recoverLane(of packet: QueuedPacket) throws(SQLiteError) {
-        let outlet = packet.stream.outlet
-        guard let lane = packet.record.lane else { return }
-        guard !outlet.lanes.enter(lane, of: outlet.laneCount) else { return }
-        try give(packet, outlet.lanes.takeOneMore())
-    }
-
-    /// See `PacketSource.relane`.
-    func relane(_ number: Int64) throws(SQLiteError) {
-        guard let packet = packets[number] else { return }
-        let outlet = packet.stream.outlet
-        if let lane = packet.record.lane {
-            if outlet.laneCount > 0 {
-                try give(packet, outlet.lanes.replace(lane))
-            } else {
-                // The operator has switched lanes off, maybe because SLS refuses them all.
-                outlet.lanes.abandoned(lane)
-                try give(packet, nil)
-            }
-        }
-        outlet.sealedBefore.append(number)
-    }
-
-    /// See `PacketSource.setAside`. Also used for a packet that waits for something else.
-    func setAside(_ number: Int64) {
-        guard let packet = packets[number], let lane = packet.record.lane else { return }
-        packet.stream.outlet.lanes.makePlace(lane)
-    }
-
-    /// See `PacketSource.postpone`.
-    func postpone(_ number: Int64) {
-        packets[number]?.stream.outlet.postponed.append(number)
-    }
-
-    private func give(_ packet: QueuedPacket, _ lane: PacketLane?) throws(SQLiteError) {
-        let number = packet.record.number
-        try database.write()
-        try database.packets.save(lane, of: number)
-        packets[number]?.record.lane = lane
-        packets[number]?.wasHandedOver = false
-    }
-}
-
-extension QueuedOutlet {
-    var laneCount: Int { destination.rules.lanes }
-
-    /// True if another packet may be sealed.
-    var hasFreeLane: Bool { lanes.isOpen(laneCount) }
-
-    /// A lane for a new packet. Nil if packets have no lanes.
-    func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
-
-    /// A lane for a piece of a refused packet. It is an additional one, because pieces would otherwise take the places
-    /// of new packets.
-    func takeLaneBeside() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
-
-    /// Frees the lane of a removed packet.
-    func free(_ lane: PacketLane, isDelivered: Bool) {
-        if isDelivered { lanes.acknowledged(lane) } else { lanes.abandoned(lane) }
     }
 }

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Finds rows and letters that are older than the operator allows, and drops waiting rows.
+/// Finds rows and letters that are older than the operator allows, and drops the rows of streams and packets.
 final class RowExpiry: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -36,7 +36,7 @@ final class RowExpiry: StorePart {
     func look() {
         guard ages.knowsTime, expiring.isEmpty else { return }
         let time = now()
-        packetNumbers = packets.all.filter { packets.isExpired($0, time) }.map(\.record.number)
+        packetNumbers = packets.all.filter { isExpired($0, time) }.map(\.record.number)
         expiring = streams.every.filter { stream in
             !stream.waiting.isEmpty
                 && stream.waiting.oldest + ages.ageMax(of: stream.destination) <= time
@@ -70,6 +70,33 @@ final class RowExpiry: StorePart {
             }
         }
         return expired
+    }
+
+    /// True if its oldest row has waited longer than the operator allows.
+    private func isExpired(_ packet: QueuedPacket, _ time: WallTime) -> Bool {
+        let record = packet.record
+        let oldest = ages.begin(record.oldest, number: record.rows.lowerBound)
+        return oldest + ages.ageMax(of: packet.stream.destination) <= time
+    }
+
+    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a new packet.
+    /// Delivery must not hold the packet. Returns the number of removed logs.
+    func expire(packet number: Int64) throws(SQLiteError) -> Int {
+        let time = now()
+        guard let packet = packets[number], ages.knowsTime, isExpired(packet, time) else {
+            return 0
+        }
+        let stream = packet.stream
+        let ageMax = ages.ageMax(of: stream.destination)
+        let old = try packets.removeRows(of: packet) { ages.begin($0) + ageMax <= time }
+        guard old.logs > 0 else { return 0 }
+        stream.destination.change { ledger in
+            ledger.expired += Int64(old.logs)
+            ledger.queued -= Int64(old.logs)
+        }
+        stream.destination.volumes.expired += old.raw
+        try streams.rest(stream)
+        return old.logs
     }
 
     /// The bounds between two looks at the clock.
