@@ -65,6 +65,32 @@ struct LogstorePlaces {
     }
 }
 
-/// A book at the last commit, for other threads. The owner sends it changes, never a copy: a destination may have some
-/// thousand logstores.
+/// A book at the last commit, for other threads.
 typealias PublishedLogstores = Locked<LogstoreBook>
+
+/// The owner's book and the published one. The owner sends the published one its changes, never a copy: a destination
+/// may have some thousand logstores.
+struct SharedLogstores {
+    private(set) var book: LogstoreBook
+    let published: PublishedLogstores
+    private var unpublished: [LogstoreBook.Change] = []
+
+    init(most: Int) {
+        book = LogstoreBook(most: most)
+        published = PublishedLogstores(book)
+    }
+
+    mutating func apply(_ change: LogstoreBook.Change) {
+        book.apply(change)
+        unpublished.append(change)
+    }
+
+    /// Makes both books equal. Called after a commit.
+    mutating func publish() {
+        guard !unpublished.isEmpty else { return }
+        published.withLock { book in
+            for change in unpublished { book.apply(change) }
+        }
+        unpublished.removeAll(keepingCapacity: true)
+    }
+}

@@ -4,6 +4,8 @@ import System
 /// stream has at most one entry.
 struct OldestFirst {
     private var queue = PriorityQueue<WallTime, QueuedStream>()
+    /// True if an overflow used the list since the last look of `Overflow.releaseUnusedLists`.
+    var hasDropped = false
 
     /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at the front.
     mutating func insert(_ stream: QueuedStream) {

@@ -29,7 +29,7 @@ extension OpenStore {
         try context.recoverNumbers(after: lastNumber)
         try self.ages.recover(ages)
         for (name, ledger) in try database.ledgers.all() {
-            destinations.named(name).ledger = ledger
+            destinations.named(name).recover(ledger)
         }
         try acknowledgements.recover()
         try destinations.recoverProven()

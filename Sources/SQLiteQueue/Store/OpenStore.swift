@@ -83,7 +83,7 @@ final class OpenStore: StorePart {
         guard database.isWriting else { return }
         for destination in destinations.dirty.changed where destination.isLedgerStale {
             try database.ledgers.save(destination.ledger, of: destination.name)
-            destination.isLedgerStale = false
+            destination.ledgerSaved()
         }
         try database.commit()
     }

@@ -109,7 +109,7 @@ final class Overflow: StorePart {
             return isFirst || (wanted > 0 && ages.begin(row) <= next)
         }
         destination.oldestFirst?.insert(stream)
-        destination.hasDropped = true
+        destination.oldestFirst?.hasDropped = true
         effort.dropped += DropEffort.rowsAtATime - left
         dropped[Overflowed(of: destination.name, isOwnBound: isOwnBound), default: 0] += logs
         return true
@@ -118,11 +118,12 @@ final class Overflow: StorePart {
     /// Releases lists that are not needed any more. They would keep removed streams alive. Called now and then.
     func releaseUnusedLists() {
         for destination in destinations.all {
-            if !destination.hasDropped {
+            if destination.oldestFirst?.hasDropped == true {
+                destination.oldestFirst?.hasDropped = false
+            } else {
                 destination.oldestFirst?.dissolve()
                 destination.oldestFirst = nil
             }
-            destination.hasDropped = false
         }
     }
 

@@ -11,9 +11,9 @@ final class QueuedDestination {
             note()
         }
     }
-    var ledger: Ledger { didSet { note() } }
+    private(set) var ledger: Ledger { didSet { note() } }
     /// True if the ledger's row on disk is out of date.
-    var isLedgerStale = false
+    private(set) var isLedgerStale = false
 
     /// The bytes that came and left since the last look.
     var volumes = Volumes() { didSet { note() } }
@@ -31,13 +31,9 @@ final class QueuedDestination {
     var waitingBytes = 0 { didSet { note() } }
     /// The most that batches of the current transaction can need.
     var stagedBytes = 0 { didSet { note() } }
-    /// Set while an overflow drops rows. `hasDropped` tells if one did since the last look.
+    /// Set while an overflow drops rows.
     var oldestFirst: OldestFirst?
-    var hasDropped = false
-    /// Its logstores, and their changes that are not published yet.
-    private(set) var logstores: LogstoreBook
-    private var logstoreChanges: [LogstoreBook.Change] = []
-    let publishedLogstores: PublishedLogstores
+    private var sharedLogstores: SharedLogstores
     /// True if it is in the list of changed destinations.
     private var isNoted = false
 
@@ -46,8 +42,7 @@ final class QueuedDestination {
         self.rules = rules
         self.ledger = ledger
         self.dirty = dirty
-        logstores = LogstoreBook(most: rules.logstoresMax)
-        publishedLogstores = PublishedLogstores(logstores)
+        sharedLogstores = SharedLogstores(most: rules.logstoresMax)
     }
 
     /// Notes a difference from the published state.
@@ -67,23 +62,27 @@ final class QueuedDestination {
     }
 
     func change(of change: LogstoreBook.Change) {
-        logstores.apply(change)
-        logstoreChanges.append(change)
+        sharedLogstores.apply(change)
         note()
     }
 
-    func publishLogstores() {
-        guard !logstoreChanges.isEmpty else { return }
-        publishedLogstores.withLock { book in
-            for change in logstoreChanges { book.apply(change) }
-        }
-        logstoreChanges.removeAll(keepingCapacity: true)
-    }
+    var logstores: LogstoreBook { sharedLogstores.book }
+    var publishedLogstores: PublishedLogstores { sharedLogstores.published }
+
+    func publishLogstores() { sharedLogstores.publish() }
 
     var limits: PacketLimits { rules.packet }
+
+    // MARK: - The ledger
 
     func change(_ body: (inout Ledger) -> Void) {
         body(&ledger)
         isLedgerStale = true
     }
+
+    /// Takes the ledger that was read at a start.
+    func recover(_ stored: Ledger) { ledger = stored }
+
+    /// Called when the current transaction has the ledger.
+    func ledgerSaved() { isLedgerStale = false }
 }
