@@ -202,7 +202,7 @@ import Testing
         arguments: 1...20 as ClosedRange<UInt64>
     )
     func model(seed: UInt64) {
-        var dice = SeededDice(seed)
+        var dice = SeededRandom(seed: seed)
         let count = Int.random(in: 2...5, using: &dice)
         var choice = EndpointChoice(count: count)
         var isUp = [Bool](repeating: true, count: count)
@@ -232,22 +232,5 @@ import Testing
         // Three at each, one turn over all of them, and a probe.
         #expect(wastedMost <= count * 3 + count + 1)
         #expect(!isLost, "the first had been up for longer than any wait between probes")
-    }
-}
-
-/// splitmix64: the same dice in every run.
-private struct SeededDice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
