@@ -73,7 +73,7 @@ import Testing
             .json(200, "{\(Samples.members(number + 1))}")
         }
         defer { server.stop() }
-        let time = FakeClock()
+        let time = ManualClock(at: Samples.now)
         let environment = [
             "HOME": "/nowhere", "ALIBABA_CLOUD_ECS_METADATA_DISABLED": "true",
             "ALIBABA_CLOUD_CREDENTIALS_URI": server.url,

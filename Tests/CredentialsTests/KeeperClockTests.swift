@@ -7,7 +7,7 @@ import Testing
 /// A host whose clock is wrong, and is set right while a source goes on giving the same credential.
 @Suite(.timeLimit(.minutes(2))) struct KeeperClockTests {
     /// The metadata service, whose clock is right.
-    private func metadata(_ time: FakeClock, behind offset: Locked<Duration>) throws -> StandIn {
+    private func metadata(_ time: ManualClock, behind offset: Locked<Duration>) throws -> StandIn {
         try StandIn { request, _ in
             guard request.method == "GET" else { return .json(404, "") }
             let date = time.now + offset.withLock { $0 }
@@ -22,7 +22,7 @@ import Testing
         arguments: [Duration.seconds(5 * 3600), .seconds(-8 * 3600)]
     )
     func corrected(offset: Duration) throws {
-        let time = FakeClock(Samples.now + (.zero - offset))
+        let time = ManualClock(at: Samples.now + (.zero - offset))
         let behind = Locked(offset)
         let server = try metadata(time, behind: behind)
         defer { server.stop() }
@@ -47,7 +47,7 @@ import Testing
         arguments: [Duration.seconds(1800), .seconds(-1800), .seconds(-86_400)]
     )
     func steps(step: Duration) throws {
-        let time = FakeClock()
+        let time = ManualClock(at: Samples.now)
         let server = try StandIn { _, number in
             .json(200, Samples.stsAnswer(number + 1, until: time.now + .seconds(3600)))
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(2))) struct KeeperFileTests {
-    private let time = FakeClock()
+    private let time = ManualClock(at: Samples.now)
 
     private func keeper(_ path: String) throws -> CredentialKeeper {
         let keeper = try CredentialKeeper(Samples.surroundings([:], time))

@@ -7,7 +7,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(2))) struct KeeperPushTests {
-    private let time = FakeClock()
+    private let time = ManualClock(at: Samples.now)
 
     private func keeper() throws -> CredentialKeeper {
         let keeper = try CredentialKeeper(Samples.surroundings([:], time))

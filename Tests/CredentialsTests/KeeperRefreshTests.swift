@@ -6,7 +6,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(2))) struct KeeperRefreshTests {
-    private let time = FakeClock()
+    private let time = ManualClock(at: Samples.now)
 
     private func role(caller: CredentialSource = .fixed(Samples.key)) -> CredentialSource {
         .assumeRole(AssumeRole(roleARN: Samples.roleARN, caller: caller))

@@ -7,7 +7,7 @@ import Testing
 
 /// What happens after SLS refused a credential, and how a source that gives nothing shows.
 @Suite(.timeLimit(.minutes(2))) struct KeeperRefusalTests {
-    private let time = FakeClock()
+    private let time = ManualClock(at: Samples.now)
 
     @Test("A source that goes on giving what SLS refuses is asked again and again until it differs")
     func sameAgain() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(2))) struct KeeperReplaceTests {
-    private let time = FakeClock()
+    private let time = ManualClock(at: Samples.now)
 
     private func role(_ session: String) -> CredentialSource {
         var role = AssumeRole(roleARN: Samples.roleARN, caller: .fixed(Samples.key))
@@ -74,7 +74,7 @@ import Testing
     @Test("A reload that cannot start a thread changes nothing, and the next one makes up for it")
     func withoutDescriptors() async {
         await #expect(processExitsWith: .success) {
-            let time = FakeClock()
+            let time = ManualClock(at: Samples.now)
             let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
             let keeper = try CredentialKeeper(Samples.surroundings([:], time, sts: server.url))
             try keeper.replace(["a": .fixed(Samples.temporary), "b": .admin])

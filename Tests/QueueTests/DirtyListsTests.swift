@@ -9,7 +9,7 @@ import Testing
 /// What a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DirtyListsTests {
     let directory = TemporaryDirectory()
-    private let clock = SettableClock()
+    private let clock = ManualClock()
 
     private func open() throws -> OpenStore {
         var configuration = QueueConfiguration.small(directory.path)
@@ -48,7 +48,7 @@ import Testing
         for outlet in looked { store.destinations.dirty.looked(outlet, due: outlet.nextDue) }
 
         // Of age, all of them are.
-        clock.advance(11)
+        clock.advance(.seconds(11))
         #expect(try store.handOver.packets(for: demand).count == 1000)
         #expect(store.handOver.nextDue == nil)
         try store.commit()

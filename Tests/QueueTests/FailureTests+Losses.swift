@@ -14,7 +14,7 @@ extension FailureTests {
         var configuration = QueueConfiguration.small(directory.path + "/faulty")
         configuration.ageMax = .seconds(60)
         configuration.tuning.housekeeping = .zero
-        let clock = SettableClock()
+        let clock = ManualClock()
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         do {
@@ -26,7 +26,7 @@ extension FailureTests {
         }
         let door = try QueueHandle(configuration)
         let owner = try QueueOwner(configuration, door, clock.queueClock, journal)
-        clock.advance(61)
+        clock.advance(.seconds(61))
         DiskFault.set(.writeError)
         owner.doHousekeeping(isQuiet: true)
         #expect(owner.store == nil)

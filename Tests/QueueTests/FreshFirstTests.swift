@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FreshFirstTests {
     let directory = TemporaryDirectory()
-    let clock = SettableClock()
+    let clock = ManualClock()
     let outlet = Outlet.named("app-log")
 
     private func rules(_ percent: Int) -> [String: DestinationRules] {
@@ -36,7 +36,7 @@ import Testing
     /// An outage has left so many logs, and delivery begins again with the first packet.
     private func begin(_ store: DurableQueue, _ consumer: Consumer, backlog: Int) throws -> [Int] {
         fill(store, 0..<backlog)
-        clock.advance(100)
+        clock.advance(.seconds(100))
         return try consumer.packets(1, of: outlet).flatMap(store.contents)
     }
 
@@ -87,7 +87,7 @@ import Testing
         for stream in 0..<20 {
             fill(store, stream * 100..<stream * 100 + 50, stream: "\(stream)")
         }
-        clock.advance(100)
+        clock.advance(.seconds(100))
         _ = consumer.packets(1, of: outlet)
         for stream in 20..<40 {
             fill(store, stream * 100..<stream * 100 + 20, stream: "\(stream)")
@@ -115,7 +115,7 @@ import Testing
         defer { store.close() }
         for round in 0..<5 {
             fill(store, round * 20..<round * 20 + 20)
-            clock.advance(100)
+            clock.advance(.seconds(100))
         }
         #expect(store.status.streams == 1)
     }
@@ -131,7 +131,7 @@ import Testing
             let numbers = try consumer.packets(5, of: outlet).flatMap(store.contents)
             let fresh = numbers.filter { $0 >= round * 100 }
             #expect(fresh == Array(round * 100..<round * 100 + 10), "round \(round)")
-            clock.advance(100)
+            clock.advance(.seconds(100))
             // The share was too small for all of it, and now it is a backlog too.
             left += try numbers + consumer.packets(1, of: outlet).flatMap(store.contents)
         }
@@ -151,12 +151,12 @@ import Testing
         for round in 1...4 {
             fill(store, round * 100..<round * 100 + 100)
             _ = consumer.packets(5, of: outlet)
-            clock.advance(100)
+            clock.advance(.seconds(100))
             _ = consumer.packets(1, of: outlet)
         }
         #expect(store.status.streams == 5)
         fill(store, 1000..<1100, stream: "b")
-        clock.advance(100)
+        clock.advance(.seconds(100))
         let topics = consumer.packets(20, of: outlet).map(\.stream.trailer.topic)
         #expect((9...10).contains(topics.count { $0 == "b" }))
         // What stood aside is not forgotten.
@@ -194,7 +194,7 @@ import Testing
         defer { store.close() }
         let consumer = Consumer(store)
         fill(store, 0..<100)
-        clock.advance(100)
+        clock.advance(.seconds(100))
         var packets = consumer.packets(1, of: outlet)
         fill(store, 100..<200)
         #expect(store.status.streams == 2)
@@ -233,7 +233,7 @@ import Testing
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)
         fill(store, 100..<200)
-        clock.advance(80)
+        clock.advance(.seconds(80))
         store.wait { $0.ledger.expired == 90 }
         #expect(store.status.streams == 2)
         configuration.destinations["app"]?.overflow = .dropOldest

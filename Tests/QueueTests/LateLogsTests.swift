@@ -120,7 +120,7 @@ import Testing
     func serverTimeFirst() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = .rewrite
-        let clock = SettableClock(at: 5).queueClock
+        let clock = ManualClock(at: WallTime(seconds: 5)).queueClock
         let store = try DurableQueue(configuration, journal: .silent, clock: clock)
         defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<3, at: 5)))

@@ -9,7 +9,7 @@ import Testing
 /// What the lines of an outlet keep.
 @Suite struct LinesTests {
     let directory = TemporaryDirectory()
-    let clock = SettableClock()
+    let clock = ManualClock()
 
     @Test(
         "Devices that come and go while nothing is delivered leave no trail in the lines",
@@ -34,7 +34,7 @@ import Testing
             let comes = Batch(stream: .named("\(round)"), logs: logs(0..<1))
             #expect(try store.intake.stage([comes, stays]) == nil)
             try store.intake.writeStaged()
-            clock.advance(61)
+            clock.advance(.seconds(61))
             store.expiry.look()
             _ = try store.expiry.expire(until: .now + .seconds(60))
             // The one that stays has something always.
@@ -46,7 +46,7 @@ import Testing
         #expect(queued.streamCount <= 2)
         #expect(queued.filed <= 2 * queued.streamCount + 64)
         // Nobody who is here was forgotten with them.
-        clock.advance(2)
+        clock.advance(.seconds(2))
         var demand = Demand()
         demand.raise(outlet, by: 10)
         let topics = try store.handOver.packets(for: demand).map(\.stream.trailer.topic)

@@ -20,7 +20,7 @@ struct SchemaFixture: Sendable, CustomTestStringConvertible {
     var testDescription: String { "schema \(schema), \(wasKilled ? "killed" : "stopped")" }
 
     /// When they were made, and so an hour after their logs came at most.
-    static var clock: QueueClock { SettableClock(at: 1_795_334_600).queueClock }
+    static var clock: QueueClock { ManualClock(at: WallTime(seconds: 1_795_334_600)).queueClock }
 
     static let queued = ["first": Array(200..<240) + Array(400..<410), "second": Array(300..<340)]
     var dead: [Int] { schema < 3 ? [] : Array(100..<103) }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct StreamListingTests {
     let directory = TemporaryDirectory()
-    let clock = SettableClock()
+    let clock = ManualClock()
 
     private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws
         -> DurableQueue
@@ -26,7 +26,7 @@ import Testing
     ) {
         let key = StreamKey.named(name, destination: destination)
         #expect(store.store(Batch(stream: key, logs: logs(0..<count))) == .stored)
-        clock.advance(10)
+        clock.advance(.seconds(10))
     }
 
     private func list(
@@ -104,7 +104,7 @@ import Testing
         let consumer = Consumer(store)
         fill(store, "a", 10)
         fill(store, "a", 10)
-        clock.advance(100)
+        clock.advance(.seconds(100))
         let first = consumer.packets(1)
         fill(store, "a", 10)
         let entries = list(store)?.destinations["app"]?.entries ?? []

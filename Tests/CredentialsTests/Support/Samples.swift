@@ -51,7 +51,7 @@ enum Samples {
 
     static func surroundings(
         _ environment: [String: String] = [:],
-        _ clock: FakeClock = FakeClock(),
+        _ clock: ManualClock = ManualClock(at: Samples.now),
         sts: String? = nil,
         metadata: String? = nil
     ) -> Surroundings {

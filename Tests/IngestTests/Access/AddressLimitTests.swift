@@ -44,7 +44,7 @@ import Testing
         let counts = end.shared.door.addresses.counts
         #expect(counts.addresses == 2)
         #expect(counts.refusedRate == 2)
-        clock.goOn(.seconds(30))
+        clock.advance(.seconds(30))
         #expect(try end.client.post("/logs/x", Self.body).status == 200)
     }
 
@@ -80,13 +80,13 @@ import Testing
         let refused = try end.client.post("/logs/x", Self.body, shown)
         #expect(refused.status == 429)
         #expect(refused.text.contains("this address sends more bytes"))
-        clock.goOn(.milliseconds(100))
+        clock.advance(.milliseconds(100))
         // Ten bytes are there, no request of the key is.
         for _ in 0..<3 {
             let answer = try end.client.post("/logs/x", Self.body, shown)
             #expect(answer.text.contains("this key sends more requests"), "\(answer.text)")
         }
-        clock.goOn(.milliseconds(400))
+        clock.advance(.milliseconds(400))
         #expect(try end.client.post("/logs/x", Self.body, shown).status == 200)
     }
 

@@ -42,7 +42,7 @@ import Testing
         for _ in 0..<2 {
             #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
         }
-        clock.goOn(.milliseconds(500))
+        clock.advance(.milliseconds(500))
         let declared = ["x-sluice-key": Self.key, "content-length": "1000"] as KeyValuePairs
         for (path, status, start) in [
             ("/logs/x", 429, #"{"error":{"code":"WriteQuotaExceed","message":"this key sends"#),
@@ -70,9 +70,9 @@ import Testing
         #expect(otlp.fields.filter { $0.name == "retry-after" }.map(\.value) == ["30"])
         #expect(refused(end) == ["rate": 5])
         #expect(end.queue.identities.count == 2)
-        clock.goOn(.milliseconds(29_499))
+        clock.advance(.milliseconds(29_499))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "1")
-        clock.goOn(.milliseconds(1))
+        clock.advance(.milliseconds(1))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
     }
 
@@ -105,7 +105,7 @@ import Testing
         #expect(try end.client.post("/logs/x", "".utf8, many)["retry-after"] == "10")
         let more = ["x-sluice-key": Self.key, "content-length": "1001"] as KeyValuePairs
         #expect(try end.client.post("/logs/x", "".utf8, more).status == 413)
-        clock.goOn(.milliseconds(70))
+        clock.advance(.milliseconds(70))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 429)
         #expect(refused(end) == ["bytes": 5])
@@ -120,19 +120,19 @@ import Testing
         #expect(try end.client.post("/logs/x", packed, coded).status == 200)
         // 3000 of 1000: the next byte fits when 2001 have come back.
         #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "21")
-        clock.goOn(.seconds(19))
+        clock.advance(.seconds(19))
         let chunked = Array(
             ("POST /logs/x HTTP/1.1\r\nhost: h\r\nx-sluice-key: \(Self.key)\r\n"
                 + "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
                 + "7\r\n{\"a\":1}\r\n0\r\n\r\n").utf8
         )
         #expect(try end.client.exchange(chunked).status == 429)
-        clock.goOn(.milliseconds(1010))
+        clock.advance(.milliseconds(1010))
         #expect(try end.client.exchange(chunked).status == 200)
         #expect(try end.client.exchange(chunked)["retry-after"] == "1")
-        clock.goOn(.milliseconds(60))
+        clock.advance(.milliseconds(60))
         #expect(try end.client.exchange(chunked).status == 429)
-        clock.goOn(.milliseconds(10))
+        clock.advance(.milliseconds(10))
         #expect(try end.client.exchange(chunked).status == 200)
     }
 
@@ -152,7 +152,7 @@ import Testing
         late.send(most)
         #expect(late.receives("this key sends more bytes than it may"))
         #expect(refused(end) == ["bytes": 1])
-        clock.goOn(.seconds(10))
+        clock.advance(.seconds(10))
         #expect(try end.client.post("/logs/x", most, Self.shown).status == 200)
     }
 
@@ -194,7 +194,7 @@ import Testing
         for status in [200, 200, 403] {
             #expect(try end.client.get(path, Self.shown).status == status)
         }
-        clock.goOn(.seconds(5))
+        clock.advance(.seconds(5))
         #expect(try end.client.get(path, Self.shown).status == 200)
     }
 
@@ -206,7 +206,7 @@ import Testing
         let rules = SenderRules(rate: Allowance(100))
         end.use([DeviceKey(name: "phone", secret: Secret(Self.key), rules)])
         #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "1")
-        clock.goOn(.milliseconds(10))
+        clock.advance(.milliseconds(10))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
     }
 

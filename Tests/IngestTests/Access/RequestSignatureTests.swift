@@ -237,10 +237,10 @@ import Testing
         let counts = end.shared.door.counts[0].counts
         #expect(counts.requests == 2 && counts.refused.values.allSatisfy { $0 == 0 })
         // Both are charged: half a minute later there is room for one.
-        clock.goOn(.seconds(30))
+        clock.advance(.seconds(30))
         let budget = try #require(end.shared.door.access.value.keys.senders.first?.budget)
-        #expect(throws: Never.self) { try budget.enter(0, .logs, at: clock.now) }
-        #expect(throws: Refusal.self) { try budget.enter(0, .logs, at: clock.now) }
+        #expect(throws: Never.self) { try budget.enter(0, .logs, at: clock.moment) }
+        #expect(throws: Refusal.self) { try budget.enter(0, .logs, at: clock.moment) }
     }
 
     /// Worker threads have handlers of their own, which prove a large request again.

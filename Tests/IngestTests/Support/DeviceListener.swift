@@ -33,7 +33,7 @@ final class DeviceListener: Sendable {
             limits: settings,
             recognizesRepeats: recognizesRepeats
         )
-        if let clock { shared.clock = { clock.now } }
+        if let clock { shared.clock = { clock.moment } }
         let given = shared
         self.shared = given
         var server = HTTPServer.Configuration(

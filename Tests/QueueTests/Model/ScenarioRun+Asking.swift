@@ -60,7 +60,7 @@ extension ScenarioRun {
             }
         case .read(let pick): try read(pick)
         case .giveBack(let pick): giveBack(pick)
-        case .advance(let seconds): queue.clock.advance(Int64(seconds))
+        case .advance(let seconds): queue.clock.advance(.seconds(seconds))
         case .fail(let looks):
             mayFail = true
             queue.fail(after: looks)

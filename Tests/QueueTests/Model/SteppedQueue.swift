@@ -11,7 +11,7 @@ final class SteppedQueue {
     private(set) var directory: TemporaryDirectory
     private var configuration: QueueConfiguration
     private var life: (owner: QueueOwner, store: DurableQueue)?
-    let clock = SettableClock()
+    let clock = ManualClock()
     private let saboteur = Saboteur()
     private let arrived = Locked<[SealedPacket]>([])
     private let recalled = Locked<Set<Int64>>([])
@@ -64,7 +64,7 @@ final class SteppedQueue {
 
     /// Lets the owner do what was asked, and whatever comes of that.
     func run() throws(ModelFailure) {
-        clock.tick()
+        clock.advance(.milliseconds(1))
         for _ in 0..<2000 {
             let hasNews = owner.takeMessages()
             owner.turn()
