@@ -101,10 +101,10 @@ final class RequestTables {
         return AddressBudget(address, limits, door.addresses)
     }
 
-    /// Finds the sender and the target of logs. The key comes first, so that strangers do not learn which projects
+    /// Finds the sender and the target of logs. The key comes first, so that unknown senders do not learn which projects
     /// exist.
-    func look(
-        at head: RequestHead,
+    func admitLogs(
+        _ head: RequestHead,
         _ dialect: any LogDialect,
         _ addressBudget: AddressBudget?
     ) throws(Refusal) -> AdmittedLogs {

@@ -96,7 +96,7 @@ package final class DeviceHandler: RequestHandler {
         guard !dialect.bringsLogs || !shared.intake.isOff else { throw .draining }
         let address = tables.addressBudget(of: head)
         try address?.enter(dialect.label, at: shared.clock())
-        let logs = try tables.look(at: head, dialect, address)
+        let logs = try tables.admitLogs(head, dialect, address)
         let admission = admission(of: logs)
         guard admission == .open else { throw Refusal(admission) }
         // The last check: a request that is refused for another reason takes nothing.
@@ -161,7 +161,7 @@ package final class DeviceHandler: RequestHandler {
             try tables.checkPreflight(head, route)
             return .preflight(route)
         case .logs(let dialect):
-            return .logs(try tables.look(at: head, dialect, tables.addressBudget(of: head)))
+            return .logs(try tables.admitLogs(head, dialect, tables.addressBudget(of: head)))
         case .page(let page): return .page(page)
         }
     }

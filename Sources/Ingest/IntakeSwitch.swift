@@ -17,10 +17,10 @@ package final class IntakeSwitch: Sendable {
         off.store(isOff, ordering: .sequentiallyConsistent)
     }
 
-    /// Called before a request is stored. False when it must not be, also for a request that was admitted before the
+    /// Called before a request is stored. False when the switch is off, also for a request that was admitted before the
     /// switch was turned off. After true, the caller must call `leave`.
     ///
-    /// The count goes up before the look at the switch, so a caller that turns the switch off and then reads 0 knows that no
+    /// The count rises before the switch is read, so a caller that turns the switch off and then reads 0 knows that no
     /// request passed.
     func enter() -> Bool {
         entered.add(1, ordering: .sequentiallyConsistent)

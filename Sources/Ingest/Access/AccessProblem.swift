@@ -23,7 +23,7 @@ enum AccessProblem: String, CaseIterable, Error {
     case replayed
     case tooManyNonces = "too_many_nonces"
 
-    /// The answer never repeats what the client sent: it may be a key for another place.
+    /// The answer never repeats what the client sent: it may be a key of another service.
     var refusal: Refusal {
         switch self {
         case .missingKey:

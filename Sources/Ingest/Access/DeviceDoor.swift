@@ -44,7 +44,7 @@ package final class DeviceDoor: Sendable {
         }
     }
 
-    /// Counts a sender that is not known, and returns the refusal.
+    /// Counts a request without a known sender, and returns the refusal.
     func refusal(_ problem: AccessProblem) -> Refusal {
         refused.add(1, at: problem.index)
         return problem.refusal
@@ -58,7 +58,8 @@ package final class DeviceDoor: Sendable {
     /// Verified tokens in memory.
     package var tokenCount: Int { access.value.keys.tokens?.count ?? 0 }
 
-    package var strangers: [(reason: String, count: Int)] {
+    /// Refused requests without a known sender, by the reason.
+    package var unknownSenders: [(reason: String, count: Int)] {
         AccessProblem.allCases.map { ($0.rawValue, refused[$0.index]) }
     }
 }

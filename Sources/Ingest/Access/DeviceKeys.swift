@@ -151,7 +151,7 @@ struct DeviceKeys: Sendable {
         }
         guard keys[index].accepts(.hmac) else { throw .unacceptedWay }
         try signature.check(head, secret, window: signed.window)
-        let nonce = OwnNonce(signature, window: signed.window, signed.share, signed.nonces)
+        let nonce = UnusedNonce(signature, window: signed.window, signed.share, signed.nonces)
         try nonce.check(now: head.arrival)
         return ProvenSender(
             sender: senders[index],

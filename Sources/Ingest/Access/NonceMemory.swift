@@ -40,7 +40,7 @@ package final class NonceMemory: Sendable {
         /// Nonces that ended before this second are forgotten.
         var now: Int64 = 0
 
-        mutating func goOn(to now: Int64) {
+        mutating func advance(to now: Int64) {
             guard now > self.now else { return }
             self.now = now
             for (end, marks) in ends where end < now {
@@ -55,7 +55,7 @@ package final class NonceMemory: Sendable {
         }
 
         /// A reload may have changed the share.
-        mutating func look(_ mark: Mark, _ share: FairShare) -> Outcome {
+        mutating func check(_ mark: Mark, _ share: FairShare) -> Outcome {
             guard !used.contains(mark) else { return .used }
             shares.change(to: share)
             // Nonces of removed keys may remain.
@@ -69,10 +69,10 @@ package final class NonceMemory: Sendable {
     package var count: Int { state.withLock { $0.used.count } }
 
     /// Checks a nonce without using it up; `now` may be a while ago.
-    func look(_ mark: Mark, now: Int64, _ share: FairShare) -> Outcome {
+    func check(_ mark: Mark, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
-            state.goOn(to: now)
-            return state.look(mark, share)
+            state.advance(to: now)
+            return state.check(mark, share)
         }
     }
 
@@ -80,9 +80,9 @@ package final class NonceMemory: Sendable {
     func use(_ mark: Mark, until end: Int64, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
             if state.now - now > Self.secondsBackMax { state.now = now }
-            state.goOn(to: now)
+            state.advance(to: now)
             guard end >= state.now else { return .past }
-            let outcome = state.look(mark, share)
+            let outcome = state.check(mark, share)
             guard outcome == .new else { return outcome }
             state.used.insert(mark)
             state.shares.take(mark.sender)

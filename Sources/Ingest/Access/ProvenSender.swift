@@ -8,7 +8,7 @@ struct ProvenSender: Sendable {
     var subject: String?
     var body: BodyProof?
     /// Used up when the body arrives.
-    var nonce: OwnNonce?
+    var nonce: UnusedNonce?
 
     /// Called once, before the body is decoded.
     func prove(_ content: UnsafeRawBufferPointer) throws(AccessProblem) {

@@ -5,7 +5,7 @@ import System
 struct RequestBudget: Sendable {
     private let address: AddressBudget?
     private let sender: SenderBudget?
-    /// Bytes that the head declares. 0 without a budget, when nobody asks.
+    /// Bytes that the head declares. 0 without a budget: then it is not used.
     private let declared: Int
     private let bodyBytesMax: Int
 
@@ -18,7 +18,7 @@ struct RequestBudget: Sendable {
         declared = isBounded ? Self.declaredBytes(head, bodyBytesMax) : 0
     }
 
-    /// A GET has its log in the query. A body without a length has at least a byte.
+    /// A GET has its log in the query. A body of unknown length counts as one byte.
     private static func declaredBytes(_ head: RequestHead, _ bodyBytesMax: Int) -> Int {
         let body = head.declaredBodyBytes ?? 1
         guard head.method == .get, let query = head.query else { return body }

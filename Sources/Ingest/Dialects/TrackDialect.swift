@@ -9,7 +9,7 @@ struct TrackDialect: LogDialect {
         /// Answers with an image.
         case pixel
         /// The same, and adds the browser and the page to the log.
-        case tellingPixel
+        case pixelWithBrowser
     }
 
     /// SLS's own limit.
@@ -29,7 +29,7 @@ struct TrackDialect: LogDialect {
         } else if path.rest.equals("/track.gif") {
             form = .pixel
         } else if path.rest.equals("/track_ua.gif") {
-            form = .tellingPixel
+            form = .pixelWithBrowser
         } else {
             return nil
         }
@@ -55,7 +55,7 @@ struct TrackDialect: LogDialect {
             )
         }
         return TrackQueryReader(
-            addsTeller: form == .tellingPixel,
+            addsBrowser: form == .pixelWithBrowser,
             response: form == .track ? Response(status: 200) : .pixel
         )
     }
@@ -84,7 +84,7 @@ private struct TrackBodyReader: LogReader {
 /// Reads the log in the query of a GET.
 private struct TrackQueryReader: LogReader {
     /// True: the browser and the page become fields of the log.
-    let addsTeller: Bool
+    let addsBrowser: Bool
     let response: Response
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
@@ -113,7 +113,7 @@ private struct TrackQueryReader: LogReader {
             Result { () throws(LogDecodingError) in
                 try decoder.decode(
                     UnsafeRawBufferPointer(rebasing: bytes[head.query ?? 0..<0]),
-                    adding: addsTeller ? head.teller : [],
+                    adding: addsBrowser ? head.browserFields : [],
                     leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
                     request.timing,
                     request.rules
@@ -131,11 +131,11 @@ private struct TrackQueryReader: LogReader {
 extension RequestHead {
     /// The fields that `track_ua.gif` adds. SLS's documentation names the headers only; these are the field names in
     /// logs that SLS itself wrote.
-    fileprivate var teller: [QueryLogDecoder.Field] {
-        let told: [(field: StaticString, header: StaticString)] = [
+    fileprivate var browserFields: [QueryLogDecoder.Field] {
+        let headers: [(field: StaticString, header: StaticString)] = [
             ("__userAgent__", "user-agent"), ("__referer__", "referer"),
         ]
-        return told.compactMap { field, header in
+        return headers.compactMap { field, header in
             fieldRange(header).map { (field, Array(bytes[$0])) }
         }
     }

@@ -12,7 +12,7 @@ final class TailWatcher: Sendable {
     let holder: AdminHolder
     private let filter: TailFilter
     private let stream: ResponseStream
-    /// Logs that found no room on the way to the viewer, and that it was not told of yet.
+    /// Logs that found no room on the way to the viewer, and whose number was not sent yet.
     private let missed = Atomic<Int>(0)
 
     init(_ holder: AdminHolder, _ filter: TailFilter, _ stream: ResponseStream) {

@@ -118,7 +118,7 @@ package final class Reporter: Sendable {
             ),
             senders: .init(
                 keys: door.counts,
-                unknown: door.strangers,
+                unknown: door.unknownSenders,
                 nonces: door.nonces.count,
                 tokens: door.tokenCount,
                 tokenKeys: door.keySources.status,

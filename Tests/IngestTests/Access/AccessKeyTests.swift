@@ -35,8 +35,10 @@ import Testing
     }
 
     private func strangers(_ end: DeviceListener) -> [String: Int] {
-        Dictionary(uniqueKeysWithValues: end.shared.door.strangers.map { ($0.reason, $0.count) })
-            .filter { $0.value > 0 }
+        Dictionary(
+            uniqueKeysWithValues: end.shared.door.unknownSenders.map { ($0.reason, $0.count) }
+        )
+        .filter { $0.value > 0 }
     }
 
     /// As an SDK would have written it.

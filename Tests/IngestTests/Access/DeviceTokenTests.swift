@@ -82,7 +82,7 @@ import Tokens
             (String(repeating: "a", count: 8191) + "..", "unreadable_token"),
             ("a.b", "unknown_key"),
         ] {
-            let before = end.shared.door.strangers.first { $0.reason == reason }?.count
+            let before = end.shared.door.unknownSenders.first { $0.reason == reason }?.count
             let fields: KeyValuePairs = [
                 "authorization": "Bearer \(token)", "content-length": "1000",
             ]
@@ -90,8 +90,8 @@ import Tokens
             #expect(answer.status == 401)
             #expect(answer["www-authenticate"] != nil)
             #expect(token.count < 6 || !answer.text.contains(token.prefix(30)))
-            let after = end.shared.door.strangers.first { $0.reason == reason }?.count
-            #expect(after == before.map { $0 + 1 }, "\(reason) \(end.shared.door.strangers)")
+            let after = end.shared.door.unknownSenders.first { $0.reason == reason }?.count
+            #expect(after == before.map { $0 + 1 }, "\(reason) \(end.shared.door.unknownSenders)")
         }
         #expect(end.queue.identities.isEmpty)
     }

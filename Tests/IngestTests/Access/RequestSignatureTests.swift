@@ -233,7 +233,7 @@ import Testing
         }
         #expect(end.queue.stored.count == 2)
         #expect(end.shared.door.nonces.count == 2)
-        #expect(end.shared.door.strangers.allSatisfy { $0.count == 0 })
+        #expect(end.shared.door.unknownSenders.allSatisfy { $0.count == 0 })
         let counts = end.shared.door.counts[0].counts
         #expect(counts.requests == 2 && counts.refused.values.allSatisfy { $0 == 0 })
         // Both are charged: half a minute later there is room for one.
@@ -275,7 +275,7 @@ import Testing
         #expect(try end.client.post(path, body, shown).status == 401)
         #expect(end.queue.stored.count == 2)
         #expect((end.server.counters.largeRequests.started > 0) == isLarge)
-        let strangers = end.shared.door.strangers.filter { $0.count > 0 }
+        let strangers = end.shared.door.unknownSenders.filter { $0.count > 0 }
         #expect(
             strangers.map { "\($0.reason) \($0.count)" } == [
                 "unaccepted_way 1", "bad_signature 1", "wrong_body 1", "replayed 1",

@@ -1,7 +1,7 @@
 import System
 
-/// The nonce of a signed request, not used up yet: the body may be forged.
-struct OwnNonce: Sendable {
+/// The nonce of a signed request, not used up yet, since the body may be forged.
+struct UnusedNonce: Sendable {
     private let mark: NonceMemory.Mark
     private let end: Int64
     private let share: FairShare
@@ -21,7 +21,7 @@ struct OwnNonce: Sendable {
 
     /// Called before the body arrives, any number of times.
     func check(now: WallTime) throws(AccessProblem) {
-        try Self.pass(memory.look(mark, now: now.seconds, share))
+        try Self.pass(memory.check(mark, now: now.seconds, share))
     }
 
     func use(now: WallTime) throws(AccessProblem) {
