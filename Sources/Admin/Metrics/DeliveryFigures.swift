@@ -27,7 +27,7 @@ enum DeliveryFigures {
         Figure(
             "sluice_delivery_limit",
             \.limit,
-            "Requests that may be in flight.",
+            "Requests that may be in flight to the destination.",
             member: "limit"
         ),
         Figure(
@@ -65,7 +65,7 @@ enum DeliveryFigures {
         Figure(
             "sluice_delivery_logs_total",
             \.sentLogs,
-            "Logs in packets stored there.",
+            "Logs in packets stored at the destination.",
             member: "sent_logs"
         ),
         Figure(
@@ -81,7 +81,7 @@ enum DeliveryFigures {
         Figure(
             "sluice_delivery_isolated_packets_total",
             \.isolated.packets,
-            "Packets given back because SLS refuses a log in them.",
+            "Packets returned to the queue because SLS refuses one of their logs.",
             member: "isolated_packets"
         ),
         Figure(
@@ -105,7 +105,7 @@ enum DeliveryFigures {
         Figure(
             "sluice_delivery_unknown_outcomes_total",
             \.unknownOutcomes,
-            "Requests whose packet may be stored though no answer said so.",
+            "Requests without a clear answer, whose packet may be stored.",
             member: "unknown_outcomes"
         ),
         Figure(
@@ -137,7 +137,7 @@ enum DeliveryFigures {
         Figure(
             "sluice_delivery_results_total",
             by: "result",
-            "Attempts that failed, by the result of SLS SDKs."
+            "Attempts that failed, by the result that SLS's SDKs would report."
         ) { delivery in
             ProducerResult.allCases.compactMap { result in
                 delivery.results[result].map { (result.name, $0) }
@@ -152,7 +152,7 @@ enum DeliveryFigures {
         },
         Figure(
             "sluice_delivery_endpoint_fallback",
-            "1 if another endpoint than the first is in use."
+            "1 if an endpoint other than the first is in use."
         ) { delivery, _ in delivery.endpoint != delivery.endpoints.first },
         Figure(
             "sluice_delivery_clock_offset_seconds",
@@ -160,7 +160,7 @@ enum DeliveryFigures {
             "SLS's clock minus the host's, as requests are signed.",
             member: "clock_offset_seconds"
         ),
-        Figure("sluice_delivery_failing", "1 if something keeps logs from arriving.") {
+        Figure("sluice_delivery_failing", "1 while a problem keeps logs from being delivered.") {
             delivery,
             _ in delivery.trouble != nil
         },
@@ -184,12 +184,12 @@ enum DeliveryFigures {
         ) { delivery in PauseReason.all.map { ($0.name, delivery.pauses[$0] ?? 0) } },
         Figure(
             "sluice_delivery_seconds",
-            "Seconds that answered requests took.",
+            "Duration of requests that SLS answered.",
             histogram: { FigureHistogram($0.latency) }
         ),
         Figure(
             "sluice_delivery_wait_seconds",
-            "From the acceptance of a packet's oldest log until SLS had stored it.",
+            "Time from the acceptance of a packet's oldest log until SLS stored the packet.",
             histogram: { FigureHistogram($0.waits) }
         ),
     ]
@@ -247,7 +247,7 @@ enum DeliveryFigures {
             Figure(
                 "sluice_logstore_limit",
                 \.limit,
-                "Requests that may be in flight.",
+                "Requests that may be in flight to a logstore.",
                 member: "limit"
             ),
             Figure(
@@ -265,7 +265,7 @@ enum DeliveryFigures {
             Figure(
                 "sluice_logstore_logs_total",
                 \.sentLogs,
-                "Logs in packets stored there.",
+                "Logs in packets stored in a logstore.",
                 member: "sent_logs"
             ),
             Figure("sluice_logstore_failures_total", by: "kind", "Attempts that failed, by kind.") {

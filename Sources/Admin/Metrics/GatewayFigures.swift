@@ -64,12 +64,12 @@ enum GatewayFigures {
             Figure(
                 "sluice_ready",
                 \.reasonsAgainstTraffic.isEmpty,
-                "1 if traffic should be sent here."
+                "1 if the gateway is ready for traffic."
             ),
             Figure(
                 "sluice_draining",
                 \.intake.isDraining,
-                "1 if an operator stopped the intake of logs."
+                "1 while the gateway drains and refuses new logs."
             ),
             Figure("sluice_admin_changes_total", by: "action", "Changes by operators, by action.") {
                 $0.changes.map { ($0.action, $0.count) }
@@ -92,7 +92,7 @@ enum GatewayFigures {
             Figure(
                 "process_cpu_seconds_total",
                 \.cpu,
-                "Processor time, user and system.",
+                "CPU time, user and system.",
                 member: "cpu_seconds"
             ),
             Figure(
@@ -102,7 +102,7 @@ enum GatewayFigures {
                 member: "open_descriptors"
             ),
             Figure("process_max_fds", \.descriptorsMax, "Descriptors that may be open."),
-            Figure("process_threads", \.threads, "Threads."),
+            Figure("process_threads", \.threads, "Threads of the process."),
         ]
     )
 

@@ -54,7 +54,7 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_refused_answers_total",
                 \.refusals.answers,
-                "Answers refused or cut off because too many bytes waited for their readers."
+                "Answers refused or cut off because too many bytes of answers were unread."
             ),
             Figure(
                 "sluice_http_tls_handshakes_total",
@@ -77,7 +77,7 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_connections_refused_total",
                 by: "reason",
-                "Connections turned away."
+                "Connections refused, by reason."
             ) {
                 [
                     ("full", $0.connections.refusedFull),
@@ -89,7 +89,7 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_timeouts_total",
                 by: "kind",
-                "Connections ended because they were too slow."
+                "Connections closed by a timeout, by kind."
             ) {
                 [
                     ("head", $0.timeouts.head), ("body", $0.timeouts.body),
@@ -100,7 +100,7 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_in_flight_body_bytes",
                 \.held.bodies,
-                "Bodies without an answer yet."
+                "Bytes of request bodies without an answer."
             ),
             Figure(
                 "sluice_http_large_requests_total",
@@ -110,7 +110,7 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_refused_large_requests_total",
                 \.largeRequests.refused,
-                "Large requests refused because too many waited, or one for too long."
+                "Large requests refused because too many waited, or one waited too long."
             ),
             Figure(
                 "sluice_http_large_requests_waiting",
@@ -120,12 +120,12 @@ enum HTTPFigures {
             Figure(
                 "sluice_http_held_head_bytes",
                 \.held.heads,
-                "Heads of requests that are not complete."
+                "Bytes of incomplete request heads."
             ),
             Figure(
                 "sluice_http_unsent_answer_bytes",
                 \.held.answers,
-                "Answers that wait for their readers."
+                "Bytes of answers that clients have not read."
             ),
         ]
     )

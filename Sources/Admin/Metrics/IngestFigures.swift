@@ -19,7 +19,7 @@ enum IngestFigures {
             Figure(
                 "sluice_ingest_body_bytes_total",
                 \.bodyBytes,
-                "Bodies of stored logs, inflated."
+                "Bytes of stored requests' bodies, inflated."
             ),
             Figure(
                 "sluice_ingest_repeated_total",
@@ -28,7 +28,7 @@ enum IngestFigures {
             ),
             Figure(
                 "sluice_ingest_ack_seconds",
-                "From a complete request until its logs are on disk and its 2xx is sent.",
+                "Time from a complete request until its logs are on disk and its 2xx is sent.",
                 histogram: {
                     FigureHistogram(
                         bounds: DurationCounter.bounds,
@@ -65,7 +65,7 @@ enum IngestFigures {
             Figure(
                 "sluice_device_key_body_bytes_total",
                 \.bodyBytes,
-                "Bodies of stored logs, inflated, by their key."
+                "Bytes of stored requests' bodies, inflated, by their key."
             ),
             Figure(
                 "sluice_device_key_refused_total",
@@ -102,7 +102,7 @@ enum IngestFigures {
             Figure(
                 "sluice_device_strangers_total",
                 by: "reason",
-                "Requests refused because they prove no known sender, by reason."
+                "Requests refused because their sender is unknown, by reason."
             ) { $0.unknown.map { ($0.reason, $0.count) } },
             Figure(
                 "sluice_device_nonces",
@@ -125,7 +125,7 @@ enum IngestFigures {
             Figure(
                 "sluice_device_token_keys",
                 \.keys.keys,
-                "Keys of an issuer of tokens that are known here."
+                "Keys fetched from an issuer of tokens."
             ),
             Figure(
                 "sluice_device_token_keys_age_seconds",
@@ -166,12 +166,12 @@ enum IngestFigures {
             Figure(
                 "sluice_ingest_unreadable_logs_total",
                 \.damage.unreadableLogs,
-                "Texts that cannot be read as logs, and became dead letters beside the others of their request."
+                "Unreadable texts that became dead letters while the other logs of their request were stored."
             ),
             Figure(
                 "sluice_ingest_claims_removed_total",
                 \.claimsRemoved,
-                "Fields and tags of devices that were removed because a stamp has their name."
+                "Device fields and tags that were removed because a stamp has the same name."
             ),
         ]
     )

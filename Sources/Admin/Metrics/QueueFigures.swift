@@ -21,7 +21,7 @@ enum QueueFigures {
             Figure(
                 "sluice_queue_bytes",
                 \.bytes,
-                "Queued, compressed, with the rows' own cost.",
+                "Bytes in the queue: compressed payloads and the rows' overhead.",
                 member: "bytes"
             ),
             Figure(
@@ -44,11 +44,11 @@ enum QueueFigures {
                 member: "packets"
             ),
             Figure("sluice_queue_waiting_bytes", \.waitingBytes, "Bytes that wait for a commit."),
-            Figure("sluice_queue_recent_bytes", \.recentBytes, "Payloads kept in memory."),
+            Figure("sluice_queue_recent_bytes", \.recentBytes, "Bytes of recent payloads kept in memory."),
             Figure(
                 "sluice_queue_isolations_waiting",
                 \.isolationsWaiting,
-                "Refused packets that wait to be taken apart.",
+                "Refused packets that wait for the isolation of their bad logs.",
                 member: "isolations_waiting"
             ),
             Figure(
@@ -60,19 +60,19 @@ enum QueueFigures {
             Figure(
                 "sluice_queue_database_bytes",
                 \.databaseBytes,
-                "The database file.",
+                "Bytes of the database file.",
                 member: "database_bytes"
             ),
             Figure(
                 "sluice_queue_log_bytes",
                 \.logBytes,
-                "The write-ahead log.",
+                "Bytes of the write-ahead log.",
                 member: "log_bytes"
             ),
             Figure(
                 "sluice_queue_disk_free_bytes",
                 \.freeBytes,
-                "Free space beside the queue.",
+                "Free bytes on the queue's disk.",
                 member: "disk_free_bytes"
             ),
             Figure(
@@ -83,7 +83,7 @@ enum QueueFigures {
             Figure(
                 "sluice_queue_unsaved_copy_bytes",
                 \.unsavedCopyBytes,
-                "Damaged databases that may have the only copy of logs."
+                "Bytes of damaged databases that may have the only copy of logs."
             ),
             Figure(
                 "sluice_queue_aside_logs",
@@ -138,7 +138,7 @@ enum QueueFigures {
             Figure(
                 "sluice_queue_isolations_total",
                 \.isolations,
-                "Refused packets that were taken apart.",
+                "Refused packets that were split to isolate their bad logs.",
                 member: "isolations"
             ),
             Figure(
@@ -193,7 +193,7 @@ enum QueueFigures {
             Figure(
                 "sluice_logs_expired_total",
                 \.expired,
-                "Logs that waited or lay dead too long, or made room for others."
+                "Logs and dead letters dropped because of their age, or to make room for others."
             ),
             Figure(
                 "sluice_logs_discarded_total",
@@ -234,7 +234,7 @@ enum QueueFigures {
             Figure(
                 "sluice_discarded_bytes_total",
                 \.discarded,
-                "Bytes of discarded logs, without those dropped as they came."
+                "Bytes of discarded logs, except logs dropped on arrival."
             ),
             Figure(
                 "sluice_logs_died_total",
@@ -260,7 +260,7 @@ enum QueueFigures {
             Figure(
                 "sluice_destination_bytes",
                 \.bytes,
-                "Queued for a destination, with the rows' own cost.",
+                "Bytes queued for a destination, with the rows' overhead.",
                 member: "bytes"
             ),
             Figure(
@@ -295,7 +295,7 @@ enum QueueFigures {
             Figure(
                 "sluice_destination_dead_bytes",
                 \.deadBytes,
-                "Dead letters among a destination's bytes.",
+                "Bytes of a destination's dead letters.",
                 member: "dead_bytes"
             ),
         ]
@@ -322,7 +322,7 @@ enum QueueFigures {
             Figure(
                 "sluice_ledger_imbalance_logs",
                 \.imbalance,
-                "Logs by which the ledger is off; 0 is right."
+                "Logs by which the ledger is out of balance; must be 0."
             ),
         ]
     )
