@@ -87,7 +87,7 @@ serve() {
     # The address for posts.
     url=http://127.0.0.1:$port
     if [ "$tls" = true ]; then
-        url=https://$(sed -n 's/.*"devices find TLS, too".*"devices-tls":"\([^"]*\)".*/\1/p' "$scratch/gateway.log")
+        url=https://$(sed -n 's/.*"TLS listener is ready".*"devices-tls":"\([^"]*\)".*/\1/p' "$scratch/gateway.log")
     fi
 }
 

@@ -54,7 +54,7 @@ def check_tls(check: Check) -> None:
     issue_certificate(work)
     tls = f'tls: {{ listen: "127.0.0.1:0", certificate: {work / "gateway.pem"}, key: {work / "gateway.key"} }}'
     gateway = check.gateway("  app: { project: demo, logstore: app }", tls, sandbox=True)
-    port = port_of(gateway.wait_for("devices find TLS, too")["devices-tls"])
+    port = port_of(gateway.wait_for("TLS listener is ready")["devices-tls"])
     began = time.monotonic()
     found = findings(work, port)
     for finding in found:

@@ -93,14 +93,14 @@ package final class AdminHandler: RequestHandler {
         guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
         guard route.methods.contains(head.method) else {
             let names = route.methodNames
-            var response = refused(405, "InvalidMethod", "this path answers to \(names)")
+            var response = refused(405, "InvalidMethod", "this path allows only \(names)")
             response.fields.append(("allow", names))
             return .refuse(response)
         }
         guard head.method.isReading || holder?.role == .full else { return .refuse(forbidden) }
         guard !head.announcesBody || head.announcesJSON else {
             return .refuse(
-                refused(415, "ContentTypeInvalid", "a body here has Content-Type: application/json")
+                refused(415, "ContentTypeInvalid", "send the body with Content-Type: application/json")
             )
         }
         if let problem = route.problem(withQueryOf: head) {
@@ -225,11 +225,11 @@ package final class AdminHandler: RequestHandler {
                 HTTPProblem(
                     429,
                     "TooManyAttempts",
-                    "too many different tokens were wrong; wait",
+                    "too many failed logins from this address; wait as long as Retry-After says",
                     retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
                 ).response
         } else {
-            response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+            response = refused(401, "Unauthorized", "send Authorization: Bearer with an admin token (admin.token)")
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
         response.closes = true
@@ -283,7 +283,7 @@ package final class AdminHandler: RequestHandler {
     }
 
     private var forbidden: Response {
-        refused(403, "Forbidden", "this token may only look; changes want one of role full")
+        refused(403, "Forbidden", "this token may only read; changes need a token with role full")
     }
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {

@@ -28,6 +28,6 @@ extension HTTPProblem {
     fileprivate static let stopping = HTTPProblem(
         503,
         "ServerBusy",
-        "the gateway stops, and nothing was changed; ask again when it is back"
+        "the gateway is stopping and changed nothing; retry after the restart"
     )
 }

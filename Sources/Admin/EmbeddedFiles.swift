@@ -10,7 +10,7 @@ enum EmbeddedFiles {
   "info": {
     "title": "Sluice, the admin listener",
     "version": "0.1.0",
-    "description": "Operators look at a running gateway here and change it. An answer in JSON is a page for people if the request has Accept: text/plain."
+    "description": "Operators inspect and change a running gateway here. With Accept: text/plain the answers in JSON become pages of text."
   },
   "security": [{ "token": [] }],
   "paths": {
@@ -56,7 +56,7 @@ enum EmbeddedFiles {
     "/readyz": {
       "get": {
         "operationId": "readiness",
-        "summary": "Tell whether a load balancer should send traffic here",
+        "summary": "Readiness for traffic, with reasons, for load balancers",
         "security": [],
         "responses": {
           "200": {
@@ -1065,7 +1065,7 @@ enum EmbeddedFiles {
             }
           },
           "400": {
-            "description": "All mistakes of the body; nothing was changed",
+            "description": "All errors in the body; nothing was changed",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
             }
@@ -1075,7 +1075,7 @@ enum EmbeddedFiles {
           "404": { "$ref": "#/components/responses/NoSuchDestination" },
           "408": { "$ref": "#/components/responses/Timeout" },
           "409": {
-            "description": "The destination was removed from the configuration, or too many settings are decided already",
+            "description": "The destination was removed from the configuration, or the limit of stored decisions is reached",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
             }
@@ -1198,7 +1198,7 @@ enum EmbeddedFiles {
     "/admin/destinations/{name}/flush": {
       "post": {
         "operationId": "flushDestination",
-        "summary": "Send packets that wait to become fuller",
+        "summary": "Send packets at once that wait to fill up",
         "parameters": [{ "$ref": "#/components/parameters/DestinationName" }],
         "responses": {
           "200": {
@@ -1696,7 +1696,7 @@ enum EmbeddedFiles {
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
       },
       "NotRunning": {
-        "description": "The destination does not run, or too many settings are decided already",
+        "description": "The destination does not run, or the limit of stored decisions is reached",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
       },
       "NoSuchDeadLetter": {
@@ -2757,7 +2757,7 @@ enum EmbeddedFiles {
         "additionalProperties": false
       },
       "RoleProof": {
-        "description": "The answer of STS when it is asked for a role with the credential",
+        "description": "STS's answer to a request for the role with the credential",
         "type": "object",
         "properties": {
           "role": { "type": "string" },

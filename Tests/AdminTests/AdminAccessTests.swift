@@ -30,7 +30,7 @@ import Testing
         ["authorization": "Bearer \(token)"]
     }
 
-    @Test("A token for looking looks at everything and changes nothing")
+    @Test("A token with role read may read everything and change nothing")
     func looking() throws {
         let trial = try trial()
         for path in ["/metrics", "/admin/status", "/admin/dead-letters", "/admin/audit"] {
@@ -42,10 +42,10 @@ import Testing
             bearer(Self.looker)
         )
         #expect(refused.status == 403)
-        #expect(refused.text.contains("may only look"))
+        #expect(refused.text.contains("may only read"))
     }
 
-    @Test("What was changed is in the audit log, with the name of the token")
+    @Test("The audit log has each change with the name of its token")
     func audited() throws {
         let trial = try trial()
         try trial.bury(3)
@@ -72,7 +72,7 @@ import Testing
         #expect(text.text.contains("cron@127.0.0.1  purge dead letters all: - -> 3 letters\n"))
     }
 
-    @Test("Who guesses tokens has to wait, also with the right one, and others need not")
+    @Test("An address that guesses tokens is throttled, also with the right one; others are not")
     func guessing() throws {
         let trial = try trial()
         var guesser = trial.admin
@@ -88,7 +88,7 @@ import Testing
         #expect(try guesser.get("/healthz").status == 200)
     }
 
-    @Test("A body that is not said to be JSON is refused")
+    @Test("A body without Content-Type: application/json is refused")
     func contentType() throws {
         let trial = try trial()
         try trial.bury(1)
@@ -101,7 +101,7 @@ import Testing
         #expect(answer.status == 415)
     }
 
-    @Test("A reload gives and takes named tokens")
+    @Test("A reload adds and removes named tokens")
     func reload() throws {
         let trial = try trial()
         var changed = trial.gateway.configuration.withLock { $0 }

@@ -29,7 +29,7 @@ import Testing
         #expect(wrong.text == answer.text)
     }
 
-    @Test("A stranger's connection ends with the refusal")
+    @Test("A request without a valid token ends its connection")
     func closing() throws {
         let trial = try SandboxedGateway()
         let request = "GET /metrics HTTP/1.1\r\nhost: h\r\n\r\n"
@@ -39,7 +39,7 @@ import Testing
         #expect(!answer.text.contains("HTTP/1.1"))
     }
 
-    @Test("One address cannot take up all connections of operators")
+    @Test("One address cannot use all admin connections")
     func crowded() throws {
         let trial = try SandboxedGateway()
         var strangers: [TestConnection] = []
@@ -51,13 +51,13 @@ import Testing
         withExtendedLifetime(strangers) {}
     }
 
-    @Test("Pulse and readiness are open", arguments: ["/healthz", "/readyz"])
+    @Test("/healthz and /readyz need no token", arguments: ["/healthz", "/readyz"])
     func open(path: String) throws {
         let trial = try SandboxedGateway()
         #expect(try trial.admin.get(path).status == 200)
     }
 
-    @Test("Other paths and methods are refused with what there is")
+    @Test("Unknown paths and methods are refused with the known ones")
     func refused() throws {
         let trial = try SandboxedGateway()
         #expect(try trial.admin("/nothing").status == 404)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("The status document has the ledger for the whole and for each destination")
+    @Test("The status has the ledger in total and for each destination")
     func status() throws {
         let trial = try SandboxedGateway()
         _ = try trial.devices.post("/logs/hello", #"[{"a":1},{"a":2}]"#.utf8)
@@ -106,7 +106,7 @@ import Testing
         #expect(text.contains(#""state":"fine""#))
     }
 
-    @Test("When nothing can be delivered, readiness says why and the status how to end it")
+    @Test("Without delivery, readiness shows the reason and the status the remedy")
     func unreachable() throws {
         let trial = try SandboxedGateway {
             $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]

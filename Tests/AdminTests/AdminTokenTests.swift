@@ -31,7 +31,7 @@ import Testing
         #expect(token.admits(Array(header.utf8)) == isAdmitted)
     }
 
-    @Test("A token of its own making stays the same, and is its owner's only")
+    @Test("A generated token survives restarts and is readable only by its owner")
     func file() throws {
         let directory = TemporaryDirectory()
         let file = TokenFile(dataDirectory: directory.path, journal: .silent)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "What a start that was killed left of a token is replaced",
+        "A partly written token file is replaced at the start",
         arguments: ["", "\n", "0123"]
     )
     func unfinished(content: String) throws {
@@ -73,7 +73,7 @@ import Testing
         #expect(try file.token() == token)
     }
 
-    @Test("What is no file is refused as such")
+    @Test("A token path that is no regular file is refused")
     func directoryInPlace() throws {
         let directory = TemporaryDirectory()
         mkdir(directory.path + "/admin-token", 0o700)
@@ -84,7 +84,7 @@ import Testing
         #expect(error?.description.contains("chmod") == false)
     }
 
-    @Test("A directory that cannot be written is named")
+    @Test("The error for an unwritable directory names it")
     func unwritable() {
         let error = #expect(throws: StartProblem.self) {
             try TokenFile(dataDirectory: "/none/such", journal: .silent).token()

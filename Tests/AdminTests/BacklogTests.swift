@@ -40,7 +40,7 @@ import Testing
         return queue
     }
 
-    @Test("The status has its bounds, and how near they are")
+    @Test("The status shows a destination's bounds and its use of them")
     func status() {
         var json = JSONWriter()
         json.object { $0.backlog(queue, now: now) }
@@ -55,7 +55,7 @@ import Testing
         #expect(empty.text.contains(#""oldest_seconds":null"#))
     }
 
-    @Test("The metrics have them by destination and by logstore")
+    @Test("The metrics show backlogs by destination and by logstore")
     func metrics() {
         var page = MetricsPage()
         page.write(QueueFigures.backlog, of: [(["app"], queue)], now: now)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("When the only destination is full, traffic should go elsewhere")
+    @Test("A gateway whose only destination is full is not ready")
     func ready() throws {
         let trial = try SandboxedGateway {
             $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]

@@ -9,7 +9,7 @@ import Testing
 @testable import System
 
 @Suite(.timeLimit(.minutes(1))) struct CountersTests {
-    @Test("Answers are counted by route and status, and what is unknown with the others")
+    @Test("Answers are counted by route and status, unknown ones as other")
     func answers() {
         let counters = AnswerCounters(labels: ["other", "logs"])
         for (label, status) in [

@@ -116,7 +116,7 @@ import Testing
         #expect(try ask(gateway, "GET", "/admin/audit").text.contains(#""action":"rotate""#))
     }
 
-    @Test("A credential that SLS refuses is not used, and its words are told")
+    @Test("A credential that SLS refuses is not used, and the answer has SLS's message")
     func refused() throws {
         defer { end() }
         let gateway = try gateway()
@@ -132,7 +132,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox") == wrong)
     }
 
-    @Test("A destination whose key is refused waits, and goes on at once with a good one")
+    @Test("A destination with a refused key continues at once after a rotation")
     func waking() throws {
         defer { end() }
         let gateway = try gateway(
@@ -210,7 +210,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
     }
 
-    @Test("The next credential waits for its time")
+    @Test("A credential with an activation time is not used before it")
     func next() throws {
         defer { end() }
         let gateway = try gateway()
@@ -226,7 +226,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
     }
 
-    @Test("After a restart the next credential is in use whose time came meanwhile")
+    @Test("After a restart a credential whose activation time has passed is in use")
     func activatedRestart() throws {
         defer { end() }
         let soon = (WallTime.now + .seconds(2)).rfc3339
@@ -245,7 +245,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
     }
 
-    @Test("What was pushed for a name that is gone can be forgotten")
+    @Test("A pushed credential of a removed name can be forgotten")
     func gone() throws {
         defer { end() }
         do {
@@ -262,7 +262,7 @@ import Testing
         #expect(try gateway.store.recall().isEmpty)
     }
 
-    @Test("Of two rotations that began with the same version the second is refused, also forced")
+    @Test("The second of two rotations with the same If-Match version is refused, also with force")
     func versions() throws {
         defer { end() }
         let gateway = try gateway()
@@ -306,7 +306,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox") == Self.sts)
     }
 
-    @Test("Of rotations that come at the same time with the same version one is made")
+    @Test("One of several concurrent rotations with the same version succeeds")
     func concurrentVersions() throws {
         defer { end() }
         let gateway = try gateway()

@@ -79,7 +79,7 @@ import Testing
         #expect(try ask(gateway, "DELETE", Self.path).contains(#""kept":null"#))
     }
 
-    @Test("Without an encryption key the status says that memory is all there is")
+    @Test("Without an encryption key the status shows that credentials are kept in memory only")
     func inMemory() throws {
         defer { partner.stop() }
         let gateway = try gateway(encryptionKey: nil)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("A name that is away for one reload has its credential again")
+    @Test("A credential that one reload removes comes back with the next")
     func away() throws {
         defer { partner.stop() }
         let gateway = try gateway(encryptionKey: nil)

@@ -37,7 +37,7 @@ import Testing
         try trial.admin.post(path, [UInt8](), Self.authorized)
     }
 
-    @Test("Each dead letter is listed with all that is known of it")
+    @Test("Each dead letter is listed with all its members")
     func lists() throws {
         let trial = try trial()
         let answer = try trial.admin("/admin/dead-letters?code=InvalidKey&destination=default")
@@ -62,7 +62,7 @@ import Testing
         )
     }
 
-    @Test("A person gets lines, and one letter with the remedy")
+    @Test("The text page has a line for each letter, and the remedy for a single one")
     func text() throws {
         let trial = try trial(1)
         let list = try trial.admin.get("/admin/dead-letters", Self.people).text
@@ -78,7 +78,7 @@ import Testing
         #expect(none == "no dead letters\n")
     }
 
-    @Test("What a device chose does not steer the operator's terminal")
+    @Test("Terminal escapes in a device's text are made harmless")
     func escapes() throws {
         let trial = try trial(1, code: "Evil\u{1B}[2J\nline")
         let list = try trial.admin.get("/admin/dead-letters", Self.people).text
@@ -86,7 +86,7 @@ import Testing
         #expect(list.contains("\\u{1b}[2J\\u{a}line"), "\(list)")
     }
 
-    @Test("An export has a line for each, page by page")
+    @Test("An export has a line for each letter, page by page")
     func exports() throws {
         let trial = try trial(5)
         var lines: [Substring] = []
@@ -102,7 +102,7 @@ import Testing
         #expect(numbers == ["0", "1", "2", "3", "4"])
     }
 
-    @Test("Replayed, they are delivered; purged, they are counted as discarded")
+    @Test("Replayed letters are delivered; purged ones count as discarded")
     func replaysAndPurges() throws {
         let trial = try trial(3)
         let ids = try ids(trial)
@@ -117,7 +117,7 @@ import Testing
         #expect(ledger.isClosed)
     }
 
-    @Test("An edited letter keeps its number and goes out as it is now")
+    @Test("An edited letter keeps its number and is delivered as edited")
     func edits() throws {
         let trial = try trial(1)
         let id = try #require(ids(trial).first)
@@ -137,20 +137,20 @@ import Testing
     }
 
     @Test(
-        "What cannot be meant is refused with what would be right",
+        "A wrong request is refused with its remedy",
         arguments: [
-            ("POST", "/admin/dead-letters/replay", "", 400, "say which"),
-            ("POST", "/admin/dead-letters/purge?ids=1&code=X", "", 400, "ids stand alone"),
+            ("POST", "/admin/dead-letters/replay", "", 400, "choose letters"),
+            ("POST", "/admin/dead-letters/purge?ids=1&code=X", "", 400, "ids cannot be combined"),
             ("POST", "/admin/dead-letters/purge?ids=one", "", 400, "ids cannot be one"),
             ("GET", "/admin/dead-letters?limit=0", "", 400, "limit cannot be 0"),
-            ("GET", "/admin/dead-letters?colour=red", "", 400, "colour means nothing here"),
+            ("GET", "/admin/dead-letters?colour=red", "", 400, "colour is not a parameter here"),
             ("GET", "/admin/dead-letters/77777777", "", 404, "no dead letter 77777777"),
             ("PUT", "/admin/dead-letters/77777777", #"{"a":"b"}"#, 404, "no dead letter"),
             ("PUT", "/admin/dead-letters/1", "", 400, "nothing to change"),
             ("PUT", "/admin/dead-letters/1?logstore=A%2FB", "", 400, "logstore"),
             (
                 "PUT", "/admin/dead-letters/1?code=X", "", 400,
-                "code means nothing here; known here: logstore"
+                "code is not a parameter here; known: logstore"
             ),
             ("PUT", "/admin/dead-letters/1", #"[{"a":1},{"a":2}]"#, 400, "holds 2 logs"),
             ("PUT", "/admin/dead-letters/1", "nonsense", 400, "PostBodyInvalid"),

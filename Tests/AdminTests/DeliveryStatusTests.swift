@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test("A destination is what its state says, and stands still with all of its logstores")
+    @Test("A destination's state follows its sender, and it is paused if all its logstores are")
     func states() throws {
         #expect(try destination().delivery.stateName == "fine")
         #expect(try destination([outlet("a"), paused("b", until: 5)]).delivery.stateName == "fine")
@@ -87,7 +87,7 @@ import Testing
         #expect(try destination { $0.state = .stopped }.delivery.stateName == "stopped")
     }
 
-    @Test("One failure is no trouble, several in a row are")
+    @Test("Several failures in a row are reported as trouble, a single one is not")
     func failing() throws {
         func delivery(_ count: Int) throws -> DestinationStatus {
             try destination([outlet("a")]) {
@@ -100,7 +100,7 @@ import Testing
         #expect(try delivery(3).stateName == "failing")
     }
 
-    @Test("A logstore is in trouble until something was stored after its last failure")
+    @Test("A logstore's trouble ends with the first packet stored after its last failure")
     func outletTrouble() {
         let failing = outlet("a") { $0.lastFailure = failure("a", at: 10) }
         #expect(failing.stateName == "failing")
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("For people it tells the last error, what SLS's SDKs call it, and the remedy")
+    @Test("The text page shows the last error, its SDK result and the remedy")
     func text() throws {
         let lines = try destination { $0.lastFailure = failure("a") }.lines(now)
         #expect(

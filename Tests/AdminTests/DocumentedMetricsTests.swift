@@ -38,7 +38,7 @@ import Testing
         #expect(table == FigureTable.markdown(of: section), "stale: run make metrics-tables")
     }
 
-    @Test("Each metric is in the table once, and its samples have the labels of the table")
+    @Test("Each metric is in the table once, and its samples have the table's labels")
     func labels() throws {
         #expect(Set(figures.map(\.name)).count == figures.count)
         let byName = Dictionary(figures.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A figure that a document has too is a number in the document's schema")
+    @Test("A figure with a JSON member is a number in the OpenAPI schema")
     func members() throws {
         let document = try JSONSerialization.jsonObject(with: Data(EmbeddedFiles.openAPI.utf8))
         func check<Subject>(_ group: FigureGroup<Subject>, in schema: String) {
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("What dashboard and alerts group by are labels of what they group")
+    @Test("Dashboard and alerts group only by labels that the metrics have")
     func groups() throws {
         for file in ["dashboard.json", "alerts.yaml"] {
             for expression in try expressions(in: file) {

@@ -15,7 +15,7 @@ import Testing
 
     private func guess(_ number: Int) -> [UInt8] { Array("Bearer wrong \(number)".utf8) }
 
-    @Test("After a few different wrong tokens an address waits, longer each time, up to a minute")
+    @Test("Several different wrong tokens throttle an address, longer each time, up to a minute")
     func guessing() throws {
         var door = Doorkeeper()
         let guesser = try address("192.0.2.7")
@@ -38,7 +38,7 @@ import Testing
         #expect(waits.last == Doorkeeper.longestWait)
     }
 
-    @Test("A script that shows the same old token again and again makes nobody wait")
+    @Test("A script that repeats one old token is not throttled")
     func oldToken() throws {
         var door = Doorkeeper()
         let script = try address("127.0.0.1")
@@ -49,7 +49,7 @@ import Testing
         #expect(door.wait(of: script, start) == nil)
     }
 
-    @Test("Scripts with old tokens in turn make nobody wait, also after somebody guessed")
+    @Test("Scripts that alternate old tokens are not throttled, also after another's guesses")
     func oldTokens() throws {
         var door = Doorkeeper()
         let machine = try address("127.0.0.1")
@@ -64,7 +64,7 @@ import Testing
         #expect(!isClosed && door.wait(of: machine, later) == nil)
     }
 
-    @Test("The right token, and ten quiet minutes, make good what was wrong before")
+    @Test("A correct token or ten quiet minutes reset the throttle")
     func forgiven() throws {
         var door = Doorkeeper()
         let operatorsAddress = try address("192.0.2.7")
@@ -78,7 +78,7 @@ import Testing
         #expect(!isStillClosed)
     }
 
-    @Test("A token that was right need not wait when a neighbour guesses")
+    @Test("A known token is not throttled when a neighbour guesses")
     func neighbour() throws {
         var door = Doorkeeper()
         let machine = try address("127.0.0.1")
@@ -95,7 +95,7 @@ import Testing
         #expect(!door.hasAdmitted(guess(0), from: machine))
     }
 
-    @Test("A v6 host cannot guess from all addresses of its network")
+    @Test("Addresses of one v6 network share their throttle")
     func network() throws {
         var door = Doorkeeper()
         for number in 1...6 {
@@ -105,7 +105,7 @@ import Testing
         #expect(door.wait(of: try address("2001:db8:0:1::1"), start) == nil)
     }
 
-    @Test("A flood of addresses is bounded, and does not free the one that waits")
+    @Test("A flood of addresses is bounded and does not lift an existing throttle")
     func flood() throws {
         var door = Doorkeeper()
         let guesser = try address("192.0.2.7")

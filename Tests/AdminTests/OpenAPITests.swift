@@ -108,7 +108,7 @@ import Testing
         #expect(Set(open) == ["/healthz", "/readyz"])
     }
 
-    @Test("Every component that the document refers to is in it, and every one is referred to")
+    @Test("Every component of the document exists and is referenced")
     func references() throws {
         let components = try #require(document["components"] as? [String: [String: Any]])
         let pattern = /"\$ref": "#\/components\/([a-z]+)\/([A-Za-z-]+)"/
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("A link of an answer names an operation and parameters that exist")
+    @Test("The links of answers name existing operations and parameters")
     func links() throws {
         let operations = paths.flatMap { $0.value.values }
         var count = 0

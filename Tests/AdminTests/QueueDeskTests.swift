@@ -94,7 +94,7 @@ import Testing
         #expect(answer.status == status, "\(answer.text)")
     }
 
-    @Test("What devices call their streams is shown without harm")
+    @Test("Control characters in stream names are shown harmlessly")
     func hostile() throws {
         let trial = try trial()
         let long = String(repeating: "x", count: 5000)

@@ -24,7 +24,7 @@ import Testing
         #expect(try trial.devices.post("/logs/\(tag)", log.utf8).status == 200)
     }
 
-    @Test("Logs are shown as they are accepted, and nothing is done while nobody looks")
+    @Test("The tail shows accepted logs, and costs nothing without viewers")
     func follows() throws {
         let trial = try SandboxedGateway()
         #expect(!trial.gateway.tail.isWatched)
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test("Only what was asked for is shown")
+    @Test("The tail shows only logs that match the filter")
     func filters() throws {
         let trial = try SandboxedGateway()
         let tail = try open(trial, "?logstore=wanted&field=level:error")
@@ -54,7 +54,7 @@ import Testing
         #expect(!tail.unreadText.contains(#""n":"1""#) && !tail.unreadText.contains(#""n":"2""#))
     }
 
-    @Test("Tags can be asked for, an empty value too, and are shown")
+    @Test("The tail filters by tags, also with empty values, and shows them")
     func tags() throws {
         let trial = try SandboxedGateway()
         let tail = try open(trial, "?tag=os:17&field=note:")
@@ -75,7 +75,7 @@ import Testing
         #expect(try trial.admin("/admin/tail?field=:x").status == 400)
     }
 
-    @Test("A tail ends with the token that it was opened with")
+    @Test("A tail ends when its token is removed")
     func takenToken() throws {
         let trial = try SandboxedGateway()
         let tail = try open(trial)
@@ -90,7 +90,7 @@ import Testing
         #expect(tail.receives("\r\n0\r\n\r\n"))
     }
 
-    @Test("Whoever does not read holds nobody up, and no more than a few may look")
+    @Test("A viewer that does not read delays no other, and the number of viewers is bounded")
     func slow() throws {
         let trial = try SandboxedGateway()
         let sleeper = try open(trial)

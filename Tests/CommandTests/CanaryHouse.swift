@@ -159,7 +159,7 @@ final class CanaryHouse {
         running.program.signal(SIGTERM)
         running.program.signal(SIGTERM)
         let outcome = running.program.finished()
-        isHookTried = isHookTried || outcome.errors.contains("webhook is given up")
+        isHookTried = isHookTried || outcome.errors.contains("webhook event not delivered")
         try see(outcome.output + outcome.errors)
     }
 

@@ -38,7 +38,7 @@ import Testing
         #expect(try house.found().contains("canary-other-key"))
     }
 
-    @Test("A gateway leaves no core dump, which would hold all secrets")
+    @Test("A gateway leaves no core dump, which would contain secrets")
     func coreDumps() throws {
         let running = try RunningGateway()
         let limits = try String(

@@ -7,7 +7,7 @@ import Testing
 /// killed, and an SLS that stores requests and cuts the connection before it answers.
 @Suite(.timeLimit(.minutes(3)))
 struct ExactlyOnceTests {
-    @Test("With lanes every log arrives once, whatever is killed or cut")
+    @Test("With exactly_once every log arrives once, despite kills and cut connections")
     func once() throws {
         let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()
@@ -39,7 +39,7 @@ struct ExactlyOnceTests {
         last.signal(SIGTERM)
         let end = last.finished()
         #expect(end.exitCode == 0)
-        #expect(end.errors.contains("stopped, everything delivered"), "\(end.errors)")
+        #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
 
         let received = sandbox.received(field: "number")
         let twice = Dictionary(grouping: received, by: \.self).filter { $1.count > 1 }.keys

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HealthTests {
-    @Test("A gateway that answers is healthy, with no token at hand")
+    @Test("health succeeds without a token")
     func healthy() throws {
         let running = try RunningGateway()
         let admin = ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
@@ -17,7 +17,7 @@ import Testing
         withExtendedLifetime(running) {}
     }
 
-    @Test("One that is drained is healthy and not ready, and says why")
+    @Test("A draining gateway is healthy and not ready, with the reason")
     func drained() throws {
         let running = try RunningGateway()
         let end = running.operatorEnd
@@ -26,14 +26,14 @@ import Testing
         let ready = try end.run("health", "--ready")
         #expect(ready.exitCode == 1)
         #expect(ready.output.isEmpty)
-        #expect(ready.errors == "the gateway is being drained\n")
+        #expect(ready.errors == "the gateway is draining\n")
         let document = try end.run("health", "--ready", "--json")
         #expect(document.exitCode == 1)
-        #expect(document.errors.contains("the gateway is being drained"))
+        #expect(document.errors.contains("the gateway is draining"))
         withExtendedLifetime(running) {}
     }
 
-    @Test("No gateway is no health")
+    @Test("health fails without a gateway")
     func nobody() throws {
         let running = try RunningGateway()
         running.program.signal(SIGKILL)

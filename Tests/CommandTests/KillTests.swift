@@ -6,7 +6,7 @@ import Testing
 /// Promise 1 under the worst treatment: SIGKILL, again and again, under load.
 @Suite(.timeLimit(.minutes(3)))
 struct KillTests {
-    @Test("Every answered log arrives although the gateway is killed again and again")
+    @Test("Every acknowledged log arrives although the gateway is killed repeatedly")
     func killedAgainAndAgain() throws {
         let scratch = TemporaryDirectory()
         let sandbox = try RunningSandbox()

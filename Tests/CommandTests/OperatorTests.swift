@@ -4,7 +4,7 @@ import Testing
 
 /// The commands that talk to a running gateway.
 @Suite(.timeLimit(.minutes(1))) struct OperatorTests {
-    @Test("status shows the ledger to people and, asked so, JSON to scripts")
+    @Test("status shows the ledger as text and as JSON")
     func status() throws {
         let running = try RunningGateway()
         let end = running.operatorEnd
@@ -113,7 +113,7 @@ import Testing
         withExtendedLifetime(running) {}
     }
 
-    @Test("Without a gateway, or with a wrong token, the command says so and what to do")
+    @Test("A command without a gateway or with a wrong token prints the error and its remedy")
     func unreachable() throws {
         let nobody = try Program(["status", "--admin-listen", "127.0.0.1:1"]).finished()
         #expect(nobody.exitCode == 1)

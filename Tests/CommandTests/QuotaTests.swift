@@ -9,7 +9,7 @@ struct QuotaTests {
     static let perSecond = 50
     static let packets = 300
 
-    @Test("A quota is used up without wasting requests or delaying another logstore")
+    @Test("A quota is used fully without wasted requests, and delays no other logstore")
     func quota() throws {
         // On a machine that stands still for a second any sender wastes what a quota gives meanwhile.
         var use = try run()

@@ -53,7 +53,7 @@ import Testing
         #expect(audit.output.contains(#""names":["api.example.com"]"#), "\(audit.output)")
     }
 
-    @Test("SIGHUP with a key that does not fit is refused and named, and the old pair is served on")
+    @Test("SIGHUP with a mismatched key is refused with its name, and the old pair is served")
     func mistake() throws {
         let running = try RunningGateway(admin: Self.admin)
         let local = [

@@ -9,10 +9,10 @@ import Testing
         "\ntls: { listen: \"127.0.0.1:0\", certificate: \(made.certificate("server")), "
         + "key: \(made.key("server")) }\n"
 
-    @Test("It says where, and a key that does not fit is refused by name at SIGHUP")
+    @Test("serve prints the TLS address, and SIGHUP refuses a key that does not match")
     func start() throws {
         let running = try RunningGateway(Self.group)
-        let said = running.program.errors.lines.first { $0.contains("devices find TLS, too") }
+        let said = running.program.errors.lines.first { $0.contains("TLS listener is ready") }
         let line = try #require(said, "\(running.program.errors.lines)")
         let port = try #require(Program.port(of: "devices-tls", in: line))
         let answer = (try? TestConnection(port: port))?.request("GET", "/healthz")

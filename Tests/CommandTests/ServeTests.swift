@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "It says where to post, takes it, and stops with 0 when asked",
+        "serve prints its addresses, accepts logs, and exits with 0 on a signal",
         arguments: [SIGTERM, SIGINT]
     )
     func serves(signal: Int32) throws {
@@ -25,11 +25,11 @@ import Testing
         program.signal(signal)
         let outcome = program.finished()
         #expect(outcome.exitCode == 0)
-        #expect(outcome.errors.contains("stopped, everything delivered"))
+        #expect(outcome.errors.contains("stopped; all logs are delivered"))
         #expect(FileManager.default.fileExists(atPath: place.path + "/sluice-data/admin-token"))
     }
 
-    @Test("A configuration that went bad is refused, and the gateway goes on")
+    @Test("SIGHUP with an invalid configuration is refused, and the gateway continues")
     func reload() throws {
         let place = TemporaryDirectory()
         let file = place.file("sluice.yaml", "log: { level: info }\n")
@@ -41,10 +41,10 @@ import Testing
         let outcome = program.finished()
         #expect(outcome.exitCode == 0)
         #expect(outcome.errors.contains("log.level"))
-        #expect(outcome.errors.contains("goes on with the configuration it has"))
+        #expect(outcome.errors.contains("keeps the present configuration"))
     }
 
-    @Test("A taken port ends with 1 and one line")
+    @Test("A port in use exits with 1 and one line")
     func takenPort() throws {
         let place = TemporaryDirectory()
         let (first, url) = try serve(in: place)
@@ -65,7 +65,7 @@ import Testing
         #expect(first.finished().exitCode == 0)
     }
 
-    @Test("A second signal ends a stop that takes long, with 1; what was taken stays")
+    @Test("A second signal ends a slow stop with 1, and accepted logs stay queued")
     func secondSignal() throws {
         let place = TemporaryDirectory()
         // Nobody listens on port 1, so the log cannot leave.

@@ -76,7 +76,7 @@ import Testing
         #expect(!names.contains { $0.contains("schema") })
     }
 
-    @Test("fsck says what there is, refuses what is in use, and finds damage")
+    @Test("fsck describes a queue, refuses one in use and finds damage")
     func check() throws {
         let data = "\(scratch.path)/data"
         let missing = try Program(["fsck", data]).finished()
@@ -112,7 +112,7 @@ import Testing
         #expect(damaged.output.contains("sluice serve"))
     }
 
-    @Test("A backup that is taken under load has every log that was answered before it began")
+    @Test("A backup under load has every log acknowledged before it began")
     func backup() throws {
         let (program, file, listeners) = try start()
         let posters = try Posters(count: 4)
@@ -152,7 +152,7 @@ import Testing
         #expect(final.exitCode == 0 && final.output.contains("queued 0"))
     }
 
-    @Test("A backup can be written to standard output, as it has to leave a container")
+    @Test("A backup can be written to standard output, for containers")
     func backupToOutput() throws {
         let (program, file, listeners) = try start()
         #expect(postOne(listeners) == 200)
@@ -172,7 +172,7 @@ import Testing
         #expect(!names.contains { $0.contains("backup") || $0.contains("copy") })
     }
 
-    @Test("A backup whose reader went away fails, and says so")
+    @Test("A backup whose reader has gone fails with an error")
     func backupToNobody() throws {
         let (program, file, listeners) = try start()
         #expect(postOne(listeners) == 200)

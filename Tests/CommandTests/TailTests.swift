@@ -36,7 +36,7 @@ import Testing
         return tail.output.next(containing: text.isEmpty ? [] : [text])
     }
 
-    @Test("tail shows logs as people read them, and ends when it has shown as many as wanted")
+    @Test("tail shows logs as text, and ends at --limit")
     func limit() throws {
         let running = try RunningGateway()
         let tail = try start(
@@ -58,7 +58,7 @@ import Testing
         #expect(!outcome.output.contains("app/other") && !outcome.output.contains("info"))
     }
 
-    @Test("With --json each line is an object, whole")
+    @Test("With --json each line is one complete object")
     func json() throws {
         let running = try RunningGateway()
         let tail = try start(running, ["--json", "--limit=1"])
@@ -72,7 +72,7 @@ import Testing
         #expect((document?["log"] as? [String: String])?["a"] == long)
     }
 
-    @Test("Without a reader it ends quietly, also when no log comes any more")
+    @Test("tail ends silently when its reader has gone, also without further logs")
     func pipe() throws {
         let running = try RunningGateway()
         let tail = try start(running, [])
@@ -82,7 +82,7 @@ import Testing
         #expect(tail.errors.all() == "")
     }
 
-    @Test("A gateway that goes away is waited for, and followed when it is back")
+    @Test("tail waits for a gateway that is down, and follows it again")
     func restart() throws {
         let running = try RunningGateway()
         let tail = try start(running, [])
@@ -106,7 +106,7 @@ import Testing
         withExtendedLifetime((running, again)) {}
     }
 
-    @Test("A wrong token, a wrong filter and no gateway at all are said, and end it")
+    @Test("A wrong token, a wrong filter and a missing gateway end tail with an error")
     func refused() throws {
         let running = try RunningGateway()
         let admin = "127.0.0.1:\(running.listeners.admin)"
@@ -124,7 +124,7 @@ import Testing
         #expect(nobody.exitCode == 1 && nobody.errors.contains("no gateway answers"))
     }
 
-    @Test("What is no number of logs is refused", arguments: ["0", "-1", "all"])
+    @Test("An invalid limit is refused", arguments: ["0", "-1", "all"])
     func limits(text: String) throws {
         let outcome = try Program(["tail", "--limit=\(text)"]).finished()
         #expect(outcome.exitCode == 2)

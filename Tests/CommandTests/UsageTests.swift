@@ -78,7 +78,7 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
-    @Test("check sums up what is fine, and shows no key")
+    @Test("check summarises a valid configuration and shows no key")
     func checkFine() throws {
         let outcome = try Program(
             ["check", "--data-dir", "/tmp/sluice-check", "--listen", "127.0.0.1:8080"],
@@ -102,7 +102,7 @@ import Testing
         )
     }
 
-    @Test("check tells everything that is wrong and ends with 2")
+    @Test("check reports every error and exits with 2")
     func checkWrong() throws {
         let words = ["check", "--listen", "nowhere", "--log-level", "loud", "--sandbox"]
         let outcome = try Program(words).finished()
@@ -112,7 +112,7 @@ import Testing
         #expect(outcome.errors.contains("--log-level: "))
     }
 
-    @Test("serve without anything says how to begin and ends with 2")
+    @Test("serve without a configuration prints how to begin and exits with 2")
     func serveWithNothing() throws {
         let outcome = try Program(["serve"]).finished()
         #expect(outcome.exitCode == 2)

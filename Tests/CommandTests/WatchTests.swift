@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct WatchTests {
-    @Test("status answers the first question first")
+    @Test("status begins with whether logs are accepted and delivered")
     func order() throws {
         let running = try RunningGateway()
         let output = try running.operatorEnd.run("status").output
@@ -13,7 +13,7 @@ import Testing
         withExtendedLifetime(running) {}
     }
 
-    @Test("status --watch goes on while the gateway is gone, and shows it when it is back")
+    @Test("status --watch continues while the gateway is down and after its return")
     func watch() throws {
         let running = try RunningGateway()
         let admin = ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
@@ -35,7 +35,7 @@ import Testing
         withExtendedLifetime((running, again)) {}
     }
 
-    @Test("What is no pause is refused", arguments: ["--watch=0", "--watch=soon", "--watch="])
+    @Test("An invalid interval is refused", arguments: ["--watch=0", "--watch=soon", "--watch="])
     func pause(option: String) throws {
         let outcome = try Program(["status", option]).finished()
         #expect(outcome.exitCode == 2)

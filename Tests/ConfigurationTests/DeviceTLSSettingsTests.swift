@@ -51,7 +51,7 @@ import Testing
                 "tls.listen: 127.0.0.1:8081 takes the port of admin.listen (127.0.0.1:8081)"
             ),
             ("listen: \":8443\"\ntls: {PAIR}", "tls.listen: [::]:8443 takes the port of listen"),
-            ("tls: {PAIR, ca: x}", "tls.ca: unknown key; known here: listen, certificate, key,"),
+            ("tls: {PAIR, ca: x}", "tls.ca: unknown key; known: listen, certificate, key,"),
         ]
     )
     func mistakes(text: String, part: String) {

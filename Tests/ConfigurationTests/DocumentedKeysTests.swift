@@ -180,7 +180,7 @@ enum KnownKeys {
             _ = try GatewayConfiguration.read(.init(file: file))
             return []
         } catch {
-            let start = "unknown key; known here: "
+            let start = "unknown key; known: "
             let answer = error.problems.first {
                 $0.key == (path + [stranger]).joined(separator: ".") && $0.text.hasPrefix(start)
             }

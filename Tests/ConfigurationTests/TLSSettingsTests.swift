@@ -97,7 +97,7 @@ import Testing
             ),
             (
                 "certificate: C:server, key: K:server, ciphers: all",
-                "tls.ciphers: unknown key; known here: certificate, key, certificates, client_ca, "
+                "tls.ciphers: unknown key; known: certificate, key, certificates, client_ca, "
             ),
             (
                 "certificate: C:server, certificates: [{certificate: C:exact, key: K:exact}]",

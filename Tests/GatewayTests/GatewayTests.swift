@@ -53,7 +53,7 @@ import Testing
         #expect(trial.gateway.report.queue.ledger.queued == 0)
     }
 
-    @Test("What cannot be delivered waits through a stop and goes out after the next start")
+    @Test("Undelivered logs survive a stop and are delivered after the next start")
     func restart() throws {
         let directory = TemporaryDirectory()
         let sandbox = try SandboxPartner(.silent)
@@ -79,7 +79,7 @@ import Testing
         #expect(eventually { again.report.queue.ledger.delivered == 2 })
     }
 
-    @Test("A stop delivers what is queued before it ends")
+    @Test("A stop delivers queued logs before it ends")
     func draining() throws {
         let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
         #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
@@ -88,7 +88,7 @@ import Testing
         #expect(arrived.contains(#""a":"1""#), "\(arrived)")
     }
 
-    @Test("A client that never finishes its request does not keep a stop from delivering")
+    @Test("An unfinished request does not prevent delivery during a stop")
     func drainingBesideSlowClient() throws {
         let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
         #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
@@ -98,7 +98,7 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
-    @Test("What a request brings while the gateway stops is delivered too")
+    @Test("Logs of a request that ends during a stop are delivered")
     func drainingLateRequest() throws {
         let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
         let late = try trial.devices.opened(
@@ -115,7 +115,7 @@ import Testing
         #expect(gateway.report.queue.ledger.delivered == 1)
     }
 
-    @Test("A second gateway on the same data is refused by name")
+    @Test("A second gateway on the same data directory fails with an error that names it")
     func sameDirectory() throws {
         let trial = try SandboxedGateway()
         let error = #expect(throws: StartProblem.self) {
@@ -130,7 +130,9 @@ import Testing
         )
     }
 
-    @Test("A taken port is refused by name, and nothing stays behind")
+    @Test(
+        "A port in use fails the start with an error that names it, and leaves no threads or files"
+    )
     func takenPort() throws {
         let trial = try SandboxedGateway()
         let directory = TemporaryDirectory()
@@ -149,7 +151,7 @@ import Testing
         free.stop(within: .zero)
     }
 
-    @Test("A data directory that cannot be made is refused by name")
+    @Test("A data directory that cannot be created fails with an error that names it")
     func unwritableDirectory() throws {
         let sandbox = try SandboxPartner(.silent)
         defer { sandbox.stop() }
@@ -165,7 +167,7 @@ import Testing
         #expect(error?.description.contains("/proc/none") == true, "\(String(describing: error))")
     }
 
-    @Test("A full queue refuses, and takes again when a key comes and there is room")
+    @Test("A full queue refuses logs until a credential arrives and delivery makes room")
     func fullQueue() throws {
         let trial = try SandboxedGateway {
             $0.queue.bytesMax = 1 << 20

@@ -16,7 +16,7 @@ import Testing
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAI-0123456789", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "hush",
     ]
 
-    @Test("With the SDKs' least packet size each log has a packet of its own, and all arrive")
+    @Test("With the SDKs' minimum packet size each log has its own packet, and all arrive")
     func least() throws {
         let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.rawBytes = 1 }
         for batch in 0..<5 {
@@ -30,7 +30,7 @@ import Testing
         #expect(report.queue.ledger.isClosed)
     }
 
-    @Test("With SLS's largest packet size what ends a packet is in it, and nothing is refused")
+    @Test("With SLS's maximum packet size the trailer fits into the packet, and SLS refuses none")
     func largest() throws {
         let trial = try SandboxedGateway {
             $0.destinations[0].transfer.packet.rawBytes = 10 << 20
@@ -51,7 +51,7 @@ import Testing
         #expect(delivery.failures.isEmpty)
     }
 
-    @Test("What ends a packet has its part of SLS's limit")
+    @Test("A packet's trailer counts towards SLS's limit")
     func ending() throws {
         func bytes(_ bytes: Int, _ tags: [Destination.Labels.Tag] = []) throws -> Int {
             var destination = try read(minimal, Self.keys).destinations[0]

@@ -23,7 +23,7 @@ import Testing
         ).devices
     }
 
-    @Test("Proxies are ranges of addresses, and none by default")
+    @Test("trusted_proxies are address ranges, by default none")
     func good() throws {
         #expect(try devices("").proxies == ProxyTrust.Rules())
         #expect(try devices("trusted_proxies: []").proxies == ProxyTrust.Rules())
@@ -59,7 +59,7 @@ import Testing
         #expect(error?.description.contains(problem) == true, "\(error?.description ?? "")")
     }
 
-    @Test("A reload takes other proxies, on both listeners")
+    @Test("A reload changes the trusted proxies of both listeners")
     func reloaded() throws {
         let trial = try SandboxedGateway {
             $0.tls = .tried()

@@ -9,7 +9,7 @@ import Testing
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
     ]
 
-    @Test("Dead letters have an age, repeated requests a window")
+    @Test("The reader sets the dead letters' age and the duplicates' window")
     func queue() throws {
         let configuration = try read(
             minimal + "queue: {dead_letter_age: 3d}\ndevices: {duplicates: {window: 2h, max: 9}}",

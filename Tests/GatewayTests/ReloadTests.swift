@@ -38,7 +38,7 @@ import Testing
         )
     }
 
-    @Test("Each difference is named, and whether it waits for a restart")
+    @Test("Each changed key is listed, with whether it needs a restart")
     func changes() throws {
         let before = try configuration()
         #expect(before.changes(to: before) == [])
@@ -65,7 +65,7 @@ import Testing
           other: { from: static, access_key_id: i, access_key_secret: s }
         """
 
-    @Test("A credential that nobody uses goes at once, and is told of once")
+    @Test("An unused credential is removed at once and listed once")
     func unusedCredential() throws {
         var running = try configuration(Self.extra)
         let after = try configuration()
@@ -77,7 +77,7 @@ import Testing
         #expect(running.changes(to: after) == [])
     }
 
-    @Test("A credential goes when its last user takes another")
+    @Test("A credential is removed when its last destination uses another")
     func leftCredential() throws {
         var running = try configuration("    credential: other\n" + Self.extra)
         let after = try configuration()
@@ -92,7 +92,7 @@ import Testing
         #expect(running.changes(to: after) == [])
     }
 
-    @Test("A destination that is gone goes on until the restart, and so does its credential")
+    @Test("A removed destination and its credential stay in use until the restart")
     func goneDestination() throws {
         let second = """
               web:
@@ -157,7 +157,7 @@ import Testing
         #expect(arrived.contains(#""__topic__":"renamed""#), "\(arrived)")
     }
 
-    @Test("Destinations go on with another endpoint, bound and rule at once")
+    @Test("A reload applies a destination's new endpoint, bound and rule at once")
     func destinations() throws {
         let directory = TemporaryDirectory()
         let sandbox = try SandboxPartner(.silent)
@@ -247,7 +247,7 @@ import Testing
         for number in 0..<3 { #expect(arrived.contains(#""a":"\#(number)""#), "\(arrived)") }
     }
 
-    @Test("What delivery cannot go on with is refused as a whole")
+    @Test("A reload that delivery cannot apply is refused as a whole")
     func refused() throws {
         let directory = TemporaryDirectory()
         let sandbox = try SandboxPartner(.silent)

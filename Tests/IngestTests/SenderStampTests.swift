@@ -289,7 +289,7 @@ import Testing
             ("{ key: \(String(repeating: "n", count: 121)) }", "stamp.key: a stamp's name has"),
             ("{ key: a, receipt: \"__tag__:a\" }", "stamp.receipt: \"a\" is what key is called"),
             ("{ key: env }", "stamp.key: \"env\" is in tags too"),
-            ("{ ip: a }", "stamp.ip: unknown key; known here: client_ip, key"),
+            ("{ ip: a }", "stamp.ip: unknown key; known: client_ip, key"),
             ("yes", "stamp: wants a group of settings"),
         ]
     )

@@ -33,13 +33,13 @@ import Testing
         }
     }
 
-    @Test("A credential that is well, or is being asked for the first time, is not worth a word")
+    @Test("A usable credential, or one in its first fetch, causes no notice")
     mutating func well() {
         let told = events([.refreshing, .missing, .refreshing, .ok, .ok])
         #expect(told.joined() == "")
     }
 
-    @Test("One that never comes is told when its source has failed a few times")
+    @Test("A missing credential is reported after several failures of its source")
     mutating func neverThere() {
         let told = events(
             [.missing, .missing, .missing, .missing, .ok],
@@ -48,7 +48,7 @@ import Testing
         #expect(told == ["", "", "missing", "", "recovered"])
     }
 
-    @Test("Each thing that happens is told once")
+    @Test("Each event is reported once")
     mutating func once() {
         #expect(
             events([.ok, .expiring, .expiring, .expired, .expired, .ok, .ok])
@@ -56,12 +56,12 @@ import Testing
         )
     }
 
-    @Test("One that is not well at the start is told, and that it is well again after a renewal")
+    @Test("A credential unusable at the start is reported, and so is its recovery")
     mutating func start() {
         #expect(events([.refused, .refreshing, .ok]) == ["refused", "", "recovered"])
     }
 
-    @Test("A second one that is refused too is news, once the interval is over")
+    @Test("A second refused credential is reported after the interval")
     mutating func second() {
         #expect(events([.refused]) == ["refused"])
         #expect(events([.refused], fingerprint: "b") == [""])
@@ -69,7 +69,7 @@ import Testing
         #expect(events([.refused, .refused], fingerprint: "b") == ["refused", ""])
     }
 
-    @Test("What flaps makes no storm, and what it comes to is told in the end")
+    @Test("A flapping credential is reported at most once per interval, with its last state")
     mutating func flapping() {
         // Half an hour of it.
         let flapping = (0..<180).map { $0 % 2 == 0 ? State.refused : .ok }
@@ -82,7 +82,7 @@ import Testing
         #expect(isAlternating, "\(all)")
     }
 
-    @Test("Credentials do not keep each other quiet, and one that is gone is forgotten")
+    @Test("The interval is counted for each credential, and a removed one is forgotten")
     mutating func several() {
         func look(_ names: [String]) -> [String] {
             watch.look(

@@ -33,7 +33,7 @@ struct IfMatchTests {
         #expect(IfMatch(list: list) == nil)
     }
 
-    @Test("A star wants something to be there, and versions want theirs")
+    @Test("If-Match * needs an existing version; a list needs the present one")
     func check() throws {
         try IfMatch.anything.check(nil)
         try IfMatch.whateverThereIs.check("\"a\"")

@@ -77,7 +77,7 @@ import Testing
         gateway.keeper.credential(named: "caller")?.accessKeyID
     }
 
-    @Test("It is proved by asking for each role once, and then put in place")
+    @Test("A rotation requests each role once, then installs the credential")
     func proved() throws {
         defer { partner.stop() }
         let sts = try RecordingServer { _, _ in Self.given }
@@ -128,7 +128,7 @@ import Testing
         #expect(verdict.status == 422 && verdict.text.contains(code), "\(verdict.text)")
     }
 
-    @Test("When STS cannot tell, the old one stays", arguments: [nil, 503, 400])
+    @Test("Without a result from STS the old credential stays", arguments: [nil, 503, 400])
     func undecided(status: Int?) throws {
         defer { partner.stop() }
         let sts = try RecordingServer { request, _ in

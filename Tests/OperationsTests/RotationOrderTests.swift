@@ -90,7 +90,7 @@ import Testing
         #expect(inUse?.accessKeyID == (method == "PUT" ? "second" : "old"))
     }
 
-    @Test("A proof during which nothing else is decided puts its credential in place")
+    @Test("A proof without a concurrent change installs its credential")
     func undisturbed() throws {
         defer {
             receiver.stop()
@@ -107,7 +107,7 @@ import Testing
         #expect(gateway.keeper.credential(named: "sandbox")?.accessKeyID == "first")
     }
 
-    @Test("Of two that are proved one after the other both are taken, and the later one stays")
+    @Test("Two rotations proved one after the other both succeed, and the later one stays")
     func queued() throws {
         defer {
             receiver.stop()

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A notice says what, where and until when, and carries its id and the secret")
+    @Test("A webhook request has event, host, expiry, id and the authorization")
     func content() throws {
         let receiver = try RecordingServer { _, _ in Response(status: 204) }
         defer { receiver.stop() }
@@ -83,7 +83,7 @@ import Testing
         #expect(webhook.status.place == receiver.url)
     }
 
-    @Test("A receiver that fails for a while gets everything, in order, under the same id")
+    @Test("A receiver that recovers gets every event in order, with unchanged ids")
     func retries() throws {
         let receiver = try RecordingServer { _, number in
             Response(status: [500, 503, 429, 408].dropFirst(number).first ?? 200)
@@ -101,7 +101,7 @@ import Testing
         #expect(lines.withLock { $0 }.isEmpty)
     }
 
-    @Test("What is refused or leads elsewhere is given up at once", arguments: [301, 401])
+    @Test("A 4xx or a redirect is not retried", arguments: [301, 401])
     func refused(status: Int) throws {
         let receiver = try RecordingServer { _, number in
             var response = Response(status: number == 0 ? status : 200)
@@ -118,11 +118,14 @@ import Testing
         #expect(webhook.status.failed == 1)
         #expect(names(receiver) == ["a", "b"])
         let told = lines.withLock { $0 }.joined()
-        #expect(told.contains("webhook is given up") && told.contains("it answers \(status)"))
+        #expect(
+            told.contains("webhook event not delivered")
+                && told.contains("the receiver answered \(status)")
+        )
         #expect(told.contains(receiver.url) && !told.contains("canary"))
     }
 
-    @Test("Nobody there for long: given up, and told without the secrets")
+    @Test("An unreachable receiver is given up, and the journal shows no secret")
     func away() throws {
         let receiver = try RecordingServer { _, _ in nil }
         let settings = try settings(receiver)
@@ -135,11 +138,11 @@ import Testing
         webhook.tell(notice("a"))
         #expect(eventually { webhook.status.failed == 1 })
         #expect(webhook.status.problem?.contains("no answer") == true)
-        #expect(lines.withLock { $0.joined() }.contains("webhook is given up"))
+        #expect(lines.withLock { $0.joined() }.contains("webhook event not delivered"))
         #expect(!(lines.withLock { $0.joined() } + "\(webhook.status)").contains("canary"))
     }
 
-    @Test("A receiver that hangs keeps nobody waiting, and what is too much is counted")
+    @Test("A hanging receiver delays no caller, and events beyond the bound are counted")
     func hanging() throws {
         let receiver = try RecordingServer { _, _ in nil }
         defer { receiver.stop() }
@@ -155,7 +158,7 @@ import Testing
         #expect(Moment.now - start < .seconds(5))
     }
 
-    @Test("Another address gets what waits; none gets nothing")
+    @Test("A new address gets the waiting events; without one they are dropped")
     func replaced() throws {
         let silent = try RecordingServer { _, _ in nil }
         defer { silent.stop() }
@@ -176,7 +179,7 @@ import Testing
         #expect(webhook.status == WebhookStatus(sent: 2))
     }
 
-    @Test("An answer is taken by its status, whatever its body is")
+    @Test("The receiver's status decides, whatever its body is")
     func body() throws {
         let receiver = try RecordingServer { _, _ in
             Response(text: String(repeating: "x", count: 1 << 20))

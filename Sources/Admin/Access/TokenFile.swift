@@ -25,10 +25,10 @@ package struct TokenFile: Sendable {
         do throws(SystemError) {
             try keep(Array((secret + "\n").utf8))
         } catch {
-            let remedy = error.code == EIO ? "look at the disk" : "make the directory writable"
+            let remedy = error.code == EIO ? "check the disk" : "make the directory writable"
             throw StartProblem(
-                "the admin token cannot be kept in \(path) (\(error)): \(remedy), "
-                    + "or give a token of your own with SLUICE_ADMIN_TOKEN_FILE"
+                "the admin token cannot be written to \(path) (\(error)): \(remedy), "
+                    + "or set your own token with SLUICE_ADMIN_TOKEN_FILE"
             )
         }
         return Secret(secret)
@@ -73,7 +73,7 @@ package struct TokenFile: Sendable {
         }
         guard status.st_mode & 0o077 == 0 else {
             throw StartProblem(
-                "\(path) is open to others than its owner: chmod 600 it, or remove it to get a new token"
+                "\(path) is accessible to other users: chmod 600 it, or remove it to get a new token"
             )
         }
         let content: [UInt8]
@@ -88,7 +88,7 @@ package struct TokenFile: Sendable {
         let token = text?.split(whereSeparator: \.isWhitespace).first ?? ""
         guard token.utf8.count >= AdminToken.bytesMin else {
             journal.warning(
-                "the file of the admin token holds no whole token, so a new one takes its place",
+                "the admin token file is incomplete; writing a new token",
                 ["path": path, "characters_min": AdminToken.bytesMin]
             )
             return nil

@@ -50,7 +50,7 @@ struct AuditDesk {
                 }
                 limit = Int(number)
             default:
-                throw problem("\(clipped(name)) means nothing here; known here: before, limit")
+                throw problem("\(clipped(name)) is not a parameter here; known: before, limit")
             }
         }
         return (before, limit)

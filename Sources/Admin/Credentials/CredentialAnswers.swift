@@ -38,7 +38,7 @@ enum CredentialAnswers {
         guard !wantsText else {
             var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
             if outcome?.isProved == false {
-                note += "  not proved: nobody was asked who could tell\n"
+                note += "  not proved: no destination or role was asked\n"
             }
             return Response(text: status.line + note)
         }
@@ -83,7 +83,7 @@ enum CredentialAnswers {
         guard !wantsText else {
             guard !proofs.verdicts.isEmpty else {
                 return Response(
-                    text: "\(name): no destination or role uses it, so there is nobody to ask\n"
+                    text: "\(name): no destination or role uses it, so it cannot be proved\n"
                 )
             }
             return Response(
@@ -139,7 +139,7 @@ extension CredentialStatus.Kept {
         switch self {
         case .onDisk: ", kept on disk"
         case .inMemory(let reason): ", kept in memory only: \(reason)"
-        case .closed(let reason): "\n  the one on disk stays closed: \(reason)"
+        case .closed(let reason): "\n  the stored credential cannot be opened: \(reason)"
         }
     }
 }

@@ -20,7 +20,7 @@ extension DeadLetterChange {
             }
             return Response(json: json.text + "\n")
         }
-        let rest = unreadable > 0 ? ", \(unreadable) changed on the disk and stay" : ""
+        let rest = unreadable > 0 ? ", \(unreadable) are damaged on disk and stay" : ""
         return Response(text: "\(changed) \(done)\(rest)\n")
     }
 
@@ -56,7 +56,7 @@ extension DeadLetterEditOutcome {
             return HTTPProblem(
                 409,
                 "DeadLetterUnreadable",
-                "dead letter \(id) changed on the disk; send the whole log to replace it"
+                "dead letter \(id) is damaged on disk; send the whole log to replace it"
             ).response
         case .tooLarge(let bytesMax):
             return HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
@@ -65,7 +65,7 @@ extension DeadLetterEditOutcome {
             return HTTPProblem(
                 409,
                 "ParameterInvalid",
-                "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
+                "the destination delivers only to logstore \(logstore); others need logstore: \"*\" in its settings"
             ).response
         case .refused(let admission): return Refusal(admission).problem.response
         case .busy: return HTTPProblem.changesWait.response
@@ -77,6 +77,6 @@ extension HTTPProblem {
     fileprivate static let changesWait = HTTPProblem(
         503,
         "ServerBusy",
-        "too many changes of dead letters wait already; try again in a moment"
+        "too many changes of dead letters are waiting; try again in a moment"
     )
 }

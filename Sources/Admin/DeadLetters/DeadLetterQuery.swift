@@ -11,7 +11,7 @@ struct DeadLetterQuery {
     private var isAll = false
 
     private static let known =
-        "known here: destination, logstore, code, after, limit (1 to 1000), ids, all=true"
+        "known: destination, logstore, code, after, limit (1 to 1000), ids, all=true"
 
     init(_ head: RequestHead) throws(HTTPProblem) {
         guard let pairs = head.queryPairs else { throw .query("the query cannot be read") }
@@ -24,7 +24,7 @@ struct DeadLetterQuery {
             case "limit": limit = Int(try Self.number(name, value, in: 1...1000))
             case "ids": ids = try Self.numbers(name, value)
             case "all" where value == "true": isAll = true
-            default: throw .query("\(clipped(name)) means nothing here; \(Self.known)")
+            default: throw .query("\(clipped(name)) is not a parameter here; \(Self.known)")
             }
         }
     }
@@ -33,13 +33,13 @@ struct DeadLetterQuery {
     func selection() throws(HTTPProblem) -> DeadLetterSelection {
         if let ids {
             guard filter == DeadLetterFilter(), !isAll else {
-                throw .query("ids stand alone, without a filter")
+                throw .query("ids cannot be combined with a filter")
             }
             return .ids(ids)
         }
         guard isAll || filter != DeadLetterFilter() else {
             throw .query(
-                "say which: ids=1,2,3, a filter (destination, logstore, code), or all=true"
+                "choose letters with ids=1,2,3, a filter (destination, logstore, code), or all=true"
             )
         }
         return .matching(filter)

@@ -38,7 +38,7 @@ enum DeadLetterText {
         if let id = reason.requestID { lines.append("request id   \(id)") }
         if let code = ErrorCode.known(reason.code) { lines.append("remedy       \(code.remedy)") }
         lines.append(
-            "log          \(logDocument(letter) ?? "changed on the disk; it can only be purged or edited")"
+            "log          \(logDocument(letter) ?? "damaged on disk; purge it or replace it")"
         )
         return lines.joined(separator: "\n") + "\n"
     }

@@ -60,13 +60,13 @@ extension HTTPProblem {
     fileprivate static let tooManyViews = HTTPProblem(
         503,
         "ServerBusy",
-        "too many ask what waits in the queue; ask again, or with streams=0"
+        "too many stream listings are waiting; retry, or ask with streams=0"
     )
 }
 
 extension StreamWish {
     private static let known =
-        "known here: destination, streams (0 to 1000), order (oldest, largest)"
+        "known: destination, streams (0 to 1000), order (oldest, largest)"
 
     init(_ head: RequestHead) throws(HTTPProblem) {
         func problem(_ reason: String) -> HTTPProblem {
@@ -87,7 +87,7 @@ extension StreamWish {
                     throw problem("order cannot be \(clipped(value))")
                 }
                 self.order = order
-            default: throw problem("\(clipped(name)) means nothing here")
+            default: throw problem("\(clipped(name)) is not a parameter here")
             }
         }
     }

@@ -27,7 +27,7 @@ extension QueueView {
 
     private func table(_ streams: StreamListing.Destination?) -> [String] {
         guard let streams else {
-            return listing == nil ? ["  its streams were not looked at; see GET /admin/status"] : []
+            return listing == nil ? ["  its streams were not listed; see GET /admin/status"] : []
         }
         guard !streams.entries.isEmpty else { return [] }
         let rows = streams.entries.map { entry in

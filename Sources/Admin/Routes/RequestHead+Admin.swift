@@ -35,8 +35,8 @@ extension AdminRoute {
             guard known.contains(name) else {
                 let rest =
                     known.isEmpty
-                    ? "no parameter does" : "known here: \(known.joined(separator: ", "))"
-                return problem("\(clipped(name)) means nothing here; \(rest)")
+                    ? "this path has none" : "known: \(known.joined(separator: ", "))"
+                return problem("\(clipped(name)) is not a parameter here; \(rest)")
             }
             // A tail may filter by several fields and tags.
             let mayRepeat = self == .tail && (name == "field" || name == "tag")

@@ -98,10 +98,10 @@ extension GatewayReport {
                 }
             )
         }
-        let state = intake.isDraining ? "draining, no more logs are taken" : "logs are taken"
+        let state = intake.isDraining ? "draining, no more logs are accepted" : "accepting logs"
         let extra = [
             intake.arriving > 0 ? "\(counted(intake.arriving, "request")) being stored" : nil,
-            held > 0 ? "\(held) of them of paused destinations" : nil,
+            held > 0 ? "\(held) of them for paused destinations" : nil,
             dead > 0 ? counted(dead, "dead letter") : nil,
         ]
         let text = (["\(queued) queued"] + extra.compactMap(\.self)).joined(separator: ", ")

@@ -17,7 +17,7 @@ extension GatewayReport {
     private var accepting: [String] {
         if intake.isStopping { return ["no: the gateway is stopping"] }
         if intake.isDraining {
-            return ["no: it is being drained; sluice drain --end lets it take logs again"]
+            return ["no: the gateway is draining; accept logs again with: sluice drain --end"]
         }
         if let reason = queue.admission.reason {
             return ["no: " + (queue.problem.map { "\(reason): \($0)" } ?? reason)]
@@ -58,10 +58,10 @@ extension GatewayReport {
         let next = credentials.compactMap { each in each.secondsLeft.map { (each.name, $0) } }
             .filter { $0.1 > 0 }.min { $0.1 < $1.1 }
         var texts = troubled.prefix(Self.troublesMax).map {
-            "\($0.name) is \($0.state.rawValue); sluice rotate \($0.name) gives another"
+            "\($0.name) is \($0.state.rawValue); rotate it: sluice rotate \($0.name)"
         }
         texts += awaited.prefix(Self.troublesMax).map {
-            "\($0.name) is being fetched, there is none yet"
+            "\($0.name) has not been fetched yet"
         }
         if let (name, left) = next {
             texts.append("\(name) expires in \(spanText(.seconds(left)))")

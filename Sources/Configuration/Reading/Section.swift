@@ -146,7 +146,7 @@ package struct Section: ~Copyable {
             } else if known.isEmpty {
                 problem(key, "unknown key; nothing can be set here")
             } else {
-                problem(key, "unknown key; known here: \(known.joined(separator: ", "))")
+                problem(key, "unknown key; known: \(known.joined(separator: ", "))")
             }
         }
     }

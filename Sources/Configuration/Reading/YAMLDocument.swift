@@ -121,7 +121,7 @@ struct YAMLDocument: ~Copyable {
     /// YAML's own tags change nothing here; others would ask for what we do not do.
     private func refuseUnknown(_ tag: String?, line: Int) throws(YAMLError) {
         guard let tag, tag != "!", !tag.hasPrefix("tag:yaml.org,2002:") else { return }
-        throw YAMLError(line: line, reason: "the tag \(tag) means nothing here")
+        throw YAMLError(line: line, reason: "the YAML tag \(tag) is not supported")
     }
 }
 

@@ -163,7 +163,7 @@ package final class Gateway: Sendable {
     /// Reads the configuration again, on the thread of changes.
     package func reread() {
         if !workers.changes.post({ [configurationReload] in configurationReload.reread() }) {
-            journal.warning("the configuration is not read again, because too many changes wait")
+            journal.warning("SIGHUP ignored: too many changes are waiting")
         }
     }
 
@@ -176,7 +176,7 @@ package final class Gateway: Sendable {
     private func warnOfStrangers() {
         for (name, ledger) in report.strangers where ledger.queued > 0 {
             journal.warning(
-                "logs wait for a destination that is not in the configuration; describe it again to "
+                "logs wait for a destination that is not in the configuration; add it again to "
                     + "deliver them",
                 ["destination": name, "queued": ledger.queued]
             )

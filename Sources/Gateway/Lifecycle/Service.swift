@@ -32,7 +32,7 @@ package struct Service: Sendable {
         let journal = Journal(level: configuration.log.level, format: configuration.log.format)
         defer { journal.flush() }
         if !areDumpsForbidden {
-            journal.warning("core dumps cannot be forbidden; one would hold the keys")
+            journal.warning("cannot disable core dumps; a core dump would contain keys")
         }
         do throws(StartProblem) {
             try serve(configuration, reader, journal)
@@ -56,7 +56,7 @@ package struct Service: Sendable {
             inbox = Mailbox { wake.signal() }
             try Signals.listen { [inbox] signal in inbox.post(signal) }
         } catch {
-            throw StartProblem("cannot listen to signals: \(error)")
+            throw StartProblem("cannot handle signals: \(error)")
         }
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
         let gateway = try Gateway(
@@ -67,7 +67,7 @@ package struct Service: Sendable {
             return partner?.redirected(new) ?? new
         }
         if let address = gateway.secureDeviceAddress {
-            journal.info("devices find TLS, too", [DeviceTLS.listener: address.description])
+            journal.info("TLS listener is ready", [DeviceTLS.listener: address.description])
         }
         journal.info(
             "sluice is ready",
@@ -77,7 +77,7 @@ package struct Service: Sendable {
             ]
         )
         if let path = gateway.tokenFile {
-            journal.info("the admin token is kept in a file", ["path": path])
+            journal.info("the admin token is stored in a file", ["path": path])
         }
         if let partner { Terminal.say(partner.welcome(gateway)) }
         wait: while true {
@@ -91,7 +91,7 @@ package struct Service: Sendable {
         }
         let patience = gateway.configuration.withLock(\.drainTimeout)
         journal.info(
-            "stopping, a second signal ends it at once",
+            "stopping; a second signal stops at once",
             ["seconds": patience.components.seconds]
         )
         gateway.stop(within: patience)

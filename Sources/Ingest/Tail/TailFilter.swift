@@ -32,7 +32,7 @@ package struct TailFilter: Sendable, Equatable {
 
     static let fieldsMax = 8
     private static let known =
-        "known here: destination, logstore, topic, and tag or field as NAME or NAME:VALUE"
+        "known: destination, logstore, topic, and tag or field as NAME or NAME:VALUE"
 
     init() {}
 
@@ -53,7 +53,7 @@ package struct TailFilter: Sendable, Equatable {
                     )
                 }
                 if name == "tag" { tags.append(wanted) } else { fields.append(wanted) }
-            default: throw problem("\(clipped(name)) means nothing here; \(Self.known)")
+            default: throw problem("\(clipped(name)) is not a parameter here; \(Self.known)")
             }
         }
     }

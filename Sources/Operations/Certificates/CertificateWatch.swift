@@ -103,8 +103,7 @@ package final class CertificateWatch: Sendable {
             // A key and its certificate are not replaced at the same moment: files that fail once may fit at the next look.
             if after.failures == 2 || after.failures > 2 && error != before.problem {
                 journal.error(
-                    "the listener's certificates cannot be renewed; it goes on with those it has, and "
-                        + "tries again",
+                    "cannot reload certificates; the listener keeps the present ones and tries again",
                     ["listener": listener, "problem": error.description]
                 )
             }
@@ -123,7 +122,7 @@ package final class CertificateWatch: Sendable {
         }
         for list in expired where told.insert(RevocationSource(list)).inserted {
             journal.error(
-                "a revocation list has expired, and clients are refused; put a current one in its place",
+                "a revocation list has expired; clients are refused until its file is replaced",
                 [
                     "listener": listener, "file": list.file, "issuer": list.issuer,
                     "expired": list.expires?.rfc3339 ?? "",
@@ -135,7 +134,7 @@ package final class CertificateWatch: Sendable {
     private func told(areOthers: Bool) {
         if areOthers {
             journal.info(
-                "certificates are renewed; connections go on, new ones get the new",
+                "certificates reloaded; open connections continue, new ones use the new certificates",
                 [
                     "listener": listener,
                     "expires": context.certificates.map(\.expires.rfc3339).joined(separator: ", "),

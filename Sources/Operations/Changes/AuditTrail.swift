@@ -44,7 +44,7 @@ package struct AuditTrail: Sendable {
 
     func missing(_ entry: AuditEntry, _ reason: String) {
         journal.warning(
-            "a change is missing in the audit log",
+            "a change is missing from the audit log",
             ["action": entry.action, "subject": entry.subject, "reason": reason]
         )
     }

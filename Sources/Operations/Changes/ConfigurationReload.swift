@@ -73,7 +73,7 @@ package struct ConfigurationReload: Sendable {
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])
             }
-            journal.error("the gateway goes on with the configuration it has")
+            journal.error("the gateway keeps the present configuration")
         }
     }
 
@@ -120,7 +120,7 @@ package struct ConfigurationReload: Sendable {
         do throws(SystemError) {
             try parts.webhook.use(running.webhook)
         } catch {
-            journal.error("the webhook cannot be used", ["problem": "\(error)"])
+            journal.error("cannot start the webhook", ["problem": "\(error)"])
         }
         for each in certificates { each.adopt() }
         tell(before.changes(to: new))
@@ -128,7 +128,7 @@ package struct ConfigurationReload: Sendable {
 
     private func refuse(_ problem: String) {
         journal.error(
-            "the new configuration is refused, the gateway goes on with the one it has",
+            "the new configuration is refused; the gateway keeps the present one",
             ["problem": problem]
         )
     }
@@ -137,7 +137,7 @@ package struct ConfigurationReload: Sendable {
         do throws(KeeperProblem) {
             try parts.keeper.replace(sources)
         } catch {
-            journal.error("credentials stay as they were", ["problem": error.description])
+            journal.error("credentials not reloaded", ["problem": error.description])
         }
     }
 
@@ -149,7 +149,7 @@ package struct ConfigurationReload: Sendable {
         }
         if !waiting.isEmpty {
             journal.warning(
-                "these settings change with the next restart",
+                "changed settings need a restart",
                 ["keys": waiting.joined(separator: ", ")]
             )
         }

@@ -58,7 +58,7 @@ package struct CredentialInquiry: Sendable {
         do throws(SystemError) {
             inquiry = try RoleInquiry(credential, as: name, keeper)
         } catch {
-            throw HTTPProblem(503, "ServerBusy", "STS cannot be asked: \(error)")
+            throw HTTPProblem(503, "ServerBusy", "cannot send a request to STS: \(error)")
         }
         defer { inquiry.stop() }
         let prover = CredentialProver(
@@ -117,16 +117,16 @@ extension HTTPProblem {
         let id = proof.requestID.map { " (request id \($0))" } ?? ""
         self.init(
             unproved: proof.verdict == .refused,
-            "\(proof.verdict == .refused ? "SLS refuses it" : "it cannot be proved") for destination "
+            "\(proof.verdict == .refused ? "SLS refuses the credential" : "the credential cannot be proved") for destination "
                 + "\(proof.destination): \(said)\(id); \(proof.remedy)"
         )
     }
 
     fileprivate init(_ proof: RoleProof) {
-        let said = proof.problem?.description ?? "nobody was asked"
+        let said = proof.problem?.description ?? "no request was sent"
         self.init(
             unproved: proof.verdict == .refused,
-            "\(proof.verdict == .refused ? "STS refuses it" : "it cannot be proved") for the role "
+            "\(proof.verdict == .refused ? "STS refuses the credential" : "the credential cannot be proved") for the role "
                 + "\(proof.role): \(said)"
         )
     }
@@ -135,7 +135,7 @@ extension HTTPProblem {
         self.init(
             isRefused ? 422 : 502,
             isRefused ? "CredentialRefused" : "CredentialUnproved",
-            reason + "; the old one stays in use, ?force=true skips the proof"
+            reason + "; the old credential stays in use; ?force=true skips the proof"
         )
     }
 }

@@ -37,10 +37,10 @@ extension CredentialKeeper {
             return "credential '\(name)': \(problem.description)"
         }
         if case .closed(let reason) = status.kept {
-            return "the credential '\(name)' that was pushed stays closed: \(reason)"
+            return "the stored credential '\(name)' cannot be opened: \(reason)"
         }
         return status.source == "admin"
-            ? "the credential '\(name)' waits to be pushed; \(status.remedy)"
+            ? "the credential '\(name)' has not been pushed yet; \(status.remedy)"
             : "the credential '\(name)' is being fetched"
     }
 }

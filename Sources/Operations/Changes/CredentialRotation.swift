@@ -166,11 +166,11 @@ package struct CredentialRotation: Sendable {
         if let refusal = store.store(Decision(settings, resets: resets, entry)) {
             audit.missing(entry, refusal.reason)
             return (
-                false, "\(refusal.reason); an older one that is stored comes back with a restart"
+                false, "\(refusal.reason); a restart brings back the credential stored before"
             )
         }
         if pushed.isEmpty { return (false, nil) }
-        return box == nil ? (false, "there is no credentials.encryption_key") : (true, nil)
+        return box == nil ? (false, "credentials.encryption_key is not set") : (true, nil)
     }
 }
 
@@ -178,7 +178,7 @@ extension HTTPProblem {
     fileprivate static let changedMeanwhile = HTTPProblem(
         409,
         "CredentialChanged",
-        "the credential was changed while this one was proved, and the earlier change stays; read it again"
+        "another change replaced the credential during the proof and stays; read the credential and retry"
     )
 
     fileprivate static func noCredential(_ name: String, _ known: [String]) -> HTTPProblem {

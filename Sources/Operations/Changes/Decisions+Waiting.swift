@@ -42,11 +42,11 @@ extension DecisionRefusal {
     var reason: String {
         switch self {
         case .tooManySettings:
-            "\(Decision.settingsMax) settings are decided already and no more are kept; take some back "
-                + "(DELETE /admin/destinations/NAME, POST …/resume), or write this one into the configuration"
+            "the limit of \(Decision.settingsMax) decisions is reached; reset some (DELETE "
+                + "/admin/destinations/NAME, POST …/resume), or put the setting into the configuration file"
         case .tooLarge:
-            "what is decided at once may have \(Decision.valueBytesMax >> 10) KiB; write it into the configuration"
-        case .busy: "too many changes wait already; try again in a moment"
+            "the decision exceeds \(Decision.valueBytesMax >> 10) KiB; put the settings into the configuration file"
+        case .busy: "too many changes are waiting; try again in a moment"
         case .queue(let admission): admission.reason ?? "the queue cannot be written"
         }
     }

@@ -54,7 +54,7 @@ package struct DestinationChanges: Sendable {
             "DestinationNotExist",
             "destination \(clipped(name)) is not in the configuration, and "
                 + "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait") for it; "
-                + "describe it again and restart the gateway to deliver them"
+                + "add it to the configuration again and restart the gateway to deliver them"
         )
     }
 
@@ -117,7 +117,7 @@ package struct DestinationChanges: Sendable {
             throw HTTPProblem(
                 400,
                 "ParameterInvalid",
-                "proxy: what is decided here is stored in the open; a proxy's password belongs in the "
+                "proxy: decisions are stored unencrypted; put a proxy with a password into the "
                     + "configuration file"
             )
         }
@@ -128,7 +128,7 @@ package struct DestinationChanges: Sendable {
                 400,
                 "ParameterInvalid",
                 "destinations.\(name).credential: the gateway has no credential "
-                    + "\(clipped(candidate.credential)); describe it in the configuration and send SIGHUP"
+                    + "\(clipped(candidate.credential)); add it to the configuration and send SIGHUP"
             )
         }
         if let problem = forwarder.problem(with: [candidate.deliverySettings]) {
@@ -261,15 +261,15 @@ extension HTTPProblem {
         HTTPProblem(
             409,
             "DestinationRemoved",
-            "destination \(clipped(name)) was removed from the configuration and keeps the settings that it has until "
-                + "the restart; describe it again and send SIGHUP to change them. It can be paused, resumed and flushed"
+            "destination \(clipped(name)) was removed from the configuration, and its settings are fixed until the "
+                + "restart; add it again and send SIGHUP to change them. Pause, resume and flush still work"
         )
     }
 
     package static let tooManyChanges = HTTPProblem(
         503,
         "ServerBusy",
-        "too many changes wait already; try again in a moment"
+        "too many changes are waiting; try again in a moment"
     )
 }
 

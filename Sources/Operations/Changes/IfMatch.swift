@@ -20,7 +20,7 @@ package enum IfMatch: Equatable, Sendable {
             throw HTTPProblem(
                 400,
                 "ParameterInvalid",
-                "If-Match is * or versions in double quotes, as the ETag of an answer has them"
+                "If-Match must be * or versions in double quotes, as in the ETag of an answer"
             )
         }
         self = read
@@ -48,7 +48,7 @@ package enum IfMatch: Equatable, Sendable {
         throw HTTPProblem(
             412,
             "PreconditionFailed",
-            "the change is meant for another version; somebody may have changed it meanwhile, so read it again"
+            "the version in If-Match is not the present one; read the present version and retry"
         )
     }
 }

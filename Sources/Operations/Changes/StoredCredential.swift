@@ -43,7 +43,7 @@ extension CredentialKeeper {
             else { continue }
             if problem.isForGood { useless.insert(setting) }
             journal.warning(
-                "a stored credential is \(problem.isForGood ? "thrown away" : "left out")",
+                "stored credential \(problem.isForGood ? "deleted" : "ignored")",
                 ["credential": name, "reason": problem.reason]
             )
         }
@@ -60,7 +60,7 @@ extension CredentialKeeper {
             noteKept(name, .closed(reason: reason))
             return (reason, false)
         }
-        guard let box else { return closed("there is no credentials.encryption_key") }
+        guard let box else { return closed("credentials.encryption_key is not set") }
         let pushed: PushedCredential
         do throws(SecretBoxProblem) {
             pushed = try box.open(sealed, name: name)

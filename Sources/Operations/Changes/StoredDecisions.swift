@@ -51,13 +51,13 @@ extension GatewayConfiguration {
         var unreadable: [String] = []
         var decided = StoredDecisions(stored, unreadable: &unreadable)
         for name in unreadable {
-            journal.error("a decided setting cannot be read and is left out", ["setting": name])
+            journal.error("a stored decision is unreadable and ignored", ["setting": name])
         }
         guard !decided.settings.isEmpty else { return decided }
         for name in decided.settings.keys.sorted()
         where !destinations.contains(where: { $0.name == name }) {
             journal.warning(
-                "settings are decided for a destination that is not in the configuration",
+                "stored decisions name a destination that is not in the configuration",
                 ["destination": name]
             )
             decided.leftOut[name] = decided.settings.removeValue(forKey: name)
@@ -73,7 +73,7 @@ extension GatewayConfiguration {
                 decided.leftOut[name] = settings
                 for problem in error.problems {
                     journal.error(
-                        "decided settings do not fit the configuration and are left out; reset or change them",
+                        "stored decisions conflict with the configuration and are ignored; reset or change them",
                         ["destination": name, "problem": problem.description]
                     )
                 }
@@ -82,7 +82,7 @@ extension GatewayConfiguration {
         decided.settings = accepted
         if !accepted.isEmpty {
             journal.info(
-                "decided settings beat the configuration",
+                "stored decisions override the configuration",
                 ["destinations": accepted.keys.sorted().joined(separator: ", ")]
             )
         }

@@ -14,7 +14,7 @@ extension DestinationStatus {
     /// Why logs do not arrive at the destination; nil while all is well, and before the first attempt.
     package var trouble: String? {
         if case .waitingForCredential(let reason) = state { return reason }
-        if state == .held { return "paused by an operator; sluice resume \(name) lets it go on" }
+        if state == .held { return "paused by an operator; resume it with: sluice resume \(name)" }
         if let standstill { return standstill.reason }
         if let clockTrouble { return clockTrouble }
         guard failuresInARow >= Self.failuresMin, let lastFailure else { return nil }

@@ -8,7 +8,7 @@ extension GatewayReport {
         if intake.isStopping {
             reasons.append("the gateway is stopping")
         } else if intake.isDraining {
-            reasons.append("the gateway is being drained")
+            reasons.append("the gateway is draining")
         } else if let reason = queue.admission.reason {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
         }
@@ -32,8 +32,8 @@ extension GatewayReport.Destination {
     /// A fact that operators should know and that is not a problem.
     package var notice: String? {
         isRemoved
-            ? "removed from the configuration; until the restart it takes and delivers logs as before, and what is "
-                + "queued then waits until it is described again"
+            ? "removed from the configuration; it accepts and delivers logs until the restart, then its queued "
+                + "logs wait until the configuration has it again"
             : nil
     }
 }
@@ -44,7 +44,7 @@ extension QueueAdmission {
         switch self {
         case .open: nil
         case .full: "the queue is full"
-        case .destinationFull: "the destination's part of the queue is full"
+        case .destinationFull: "the destination's share of the queue is full"
         case .tooManyLogstores: "the destination has too many logstores"
         case .tooManyStreams: "the queue has too many streams"
         case .tooManyStreamsOfDestination: "the destination has too many streams"

@@ -39,7 +39,7 @@ package struct CredentialAlerts: Sendable {
     private func tell(_ notice: CredentialNotice) {
         let status = notice.status
         guard notice.event != .recovered else {
-            return journal.info("credential is well again", ["credential": status.name])
+            return journal.info("credential recovered", ["credential": status.name])
         }
         journal.warning(
             "credential is \(notice.event.rawValue)",

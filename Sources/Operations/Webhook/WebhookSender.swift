@@ -72,13 +72,13 @@ final class WebhookSender: Sendable {
             settle(.failed(problem, isFinal: isOver))
             guard !isOver else {
                 return journal.warning(
-                    "webhook is given up",
+                    "webhook event not delivered",
                     [
                         "event": "credential.\(notice.event.rawValue)",
                         "credential": notice.status.name, "url": route.address.description,
                         "attempts": failures, "problem": problem,
                         "remedy":
-                            "check webhook.url and webhook.authorization, and what answers there",
+                            "check webhook.url, webhook.authorization and the receiver",
                     ]
                 )
             }
@@ -110,11 +110,11 @@ final class WebhookSender: Sendable {
             )
             guard !(200..<300).contains(status) else { return nil }
             let isTemporary = status >= 500 || status == 408 || status == 429
-            return ("it answers \(status)", !isTemporary)
+            return ("the receiver answered \(status)", !isTemporary)
         } catch {
             return switch error {
-            case .interrupted: ("the gateway stops", false)
-            case .tooLarge: ("its answer has a head beyond 64 KiB", true)
+            case .interrupted: ("the gateway is stopping", false)
+            case .tooLarge: ("the head of the answer exceeds 64 KiB", true)
             case .noAnswer(let reason): ("no answer: \(reason)", false)
             }
         }

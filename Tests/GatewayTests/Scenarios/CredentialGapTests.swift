@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("A token that is pushed after one that was refused and ended is used")
+    @Test("A token pushed after a refused and expired one is used")
     func pushed() throws {
         defer { partner.stop() }
         let gateway = try gateway(.admin, ageMax: .seconds(6))
@@ -100,7 +100,9 @@ import Testing
         #expect(delivers(gateway))
     }
 
-    @Test("After an outage that outlasted both the logs and the token, the next token is used")
+    @Test(
+        "After an outage longer than the logs' age and the token's lifetime, the next token is used"
+    )
     func outage() throws {
         defer { partner.stop() }
         // So that the endpoint's gate closes with the first answer.

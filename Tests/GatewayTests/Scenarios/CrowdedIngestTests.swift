@@ -19,7 +19,7 @@ import Testing
     /// Machines that run tests are busy; who waits for a queue or a connection waits longer than this.
     private static let patience = Duration.seconds(5)
 
-    @Test("Admin answers while devices hold every connection that they may")
+    @Test("The admin listener answers while devices use all their connections")
     func crowded() throws {
         let trial = try SandboxedGateway { $0.limits.http.connectionsPerAddress = 8 }
         // Each that is taken waits for the end of its body, which does not come; every loop has its own.

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FleetTests {
     private let memoryMax = 150 << 20
 
-    @Test("Devices beyond the bound of streams are told to keep their logs, and the others go on")
+    @Test("Devices above the stream limit get 503; other devices are served")
     func bounded() throws {
         let trial = try SandboxedGateway { $0.queue.streamsMax = 50 }
         let sandbox = TestClient(address: trial.sandbox.address)
@@ -47,7 +47,7 @@ import Testing
         #expect(Set(numbers).count == 110 && numbers.count == 110)
     }
 
-    @Test("A fleet of 20,000 devices shares packets where its tags are folded")
+    @Test("With folded tags 20,000 devices share packets")
     func folded() throws {
         let trial = try SandboxedGateway {
             $0.destinations[0].intake.foldTags = .all

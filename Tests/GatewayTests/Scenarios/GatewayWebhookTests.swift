@@ -51,7 +51,7 @@ import Testing
             .get(path, ["authorization": "Bearer \(SandboxedGateway.token)"]).text
     }
 
-    @Test("It is told a fifth of the lifetime before the end, and when all is well again")
+    @Test("The webhook reports a credential before its expiry and again after its recovery")
     func events() throws {
         let partner = try SandboxPartner(.silent)
         defer { partner.stop() }
@@ -83,7 +83,7 @@ import Testing
         for text in [status, metrics] { #expect(!text.contains("canary")) }
     }
 
-    @Test("A receiver that hangs holds up neither a rotation, nor logs, nor the end")
+    @Test("A hanging receiver delays no rotation, no delivery and no stop")
     func hanging() throws {
         let partner = try SandboxPartner(.silent)
         defer { partner.stop() }
@@ -113,7 +113,7 @@ import Testing
         #expect(Moment.now - start < .seconds(9), "an attempt would take ten")
     }
 
-    @Test("A reload gives it another address, or none")
+    @Test("A reload changes or removes the webhook's address")
     func reload() throws {
         let partner = try SandboxPartner(.silent)
         defer { partner.stop() }

@@ -10,7 +10,7 @@ import Testing
 
 /// A gateway whose host has a wrong clock, so that SLS takes none of the times that it gives.
 @Suite(.timeLimit(.minutes(1))) struct HostClockTests {
-    @Test("Logs without a time of their own wait until the clock is set, and everything says so")
+    @Test("Logs without a time wait until the clock is set, and status and metrics show it")
     func waiting() throws {
         let trial = try SandboxedGateway()
         let sandbox = TestClient(address: trial.sandbox.address)

@@ -44,7 +44,7 @@ import Testing
         eventually { trial.gateway.report.queue.ledger.accepted == count }
     }
 
-    @Test("A bulk that names more of them than have a place is stored as far as they have one")
+    @Test("A bulk with more new logstores than places is stored up to the limit")
     func several() throws {
         let three = documents("a", "b", "c", "a", "c")
         for round in 1...2 {
@@ -55,7 +55,7 @@ import Testing
         #expect(try statuses(documents("d", "e", "b")) == [429, 429, 201])
     }
 
-    @Test("Bulks fill the places one after the other")
+    @Test("Successive bulks use up the places for logstores")
     func later() throws {
         #expect(try statuses(documents("a")) == [201])
         #expect(haveThem("log-a"))
@@ -64,7 +64,7 @@ import Testing
         #expect(try statuses(documents("c")) == [429])
     }
 
-    @Test("Who brings no log takes no place")
+    @Test("A request without logs uses no place for a logstore")
     func empty() throws {
         let lines =
             [

@@ -78,7 +78,7 @@ import Testing
         ).status
     }
 
-    @Test("It is shown as removed, and can be paused, resumed and flushed as before")
+    @Test("A removed destination is shown as removed, and can be paused, resumed and flushed")
     func shown() throws {
         defer { partner.stop() }
         let gateway = try gateway()
@@ -120,7 +120,7 @@ import Testing
         remove(from: gateway)
         let patched = try ask(gateway, "PATCH", Self.path, #"{"topic":"other"}"#)
         #expect(patched.status == 409, "\(patched.text)")
-        #expect(patched.text.contains("describe it again and send SIGHUP"), "\(patched.text)")
+        #expect(patched.text.contains("add it again and send SIGHUP"), "\(patched.text)")
         // The others are changed as before.
         let other = "/admin/destinations/default"
         #expect(try ask(gateway, "PATCH", other, #"{"topic":"new"}"#).status == 200)

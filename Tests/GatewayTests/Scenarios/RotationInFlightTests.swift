@@ -24,7 +24,7 @@ import Testing
     /// A log group without logs, with which a credential is proved.
     private static let proof: [UInt8] = [0x22, 0x00]
 
-    @Test("It ends with the old credential, counts as delivered and is not sent again")
+    @Test("A request in flight during a rotation ends with the old credential and is not repeated")
     func inFlight() throws {
         let directory = TemporaryDirectory()
         let partner = try SandboxPartner(.silent)

@@ -22,7 +22,7 @@ import Testing
     }
     private static let posters = 4
 
-    @Test("A hundred rotations under full load fail no packet, and lose and repeat no log")
+    @Test("A hundred rotations under load fail no packet, lose no log and repeat none")
     func hundredRotations() throws {
         let directory = TemporaryDirectory()
         let partner = try SandboxPartner(.silent)

@@ -43,7 +43,7 @@ import Tokens
         return "\(text).\(encoded(Digest.hmacSHA256(key: Array(secret.utf8), text)))"
     }
 
-    @Test("Metrics, admin pages, answers, the journal and values show none")
+    @Test("Metrics, admin pages, answers, the journal and descriptions show no sender secret")
     func hidden() throws {
         let said = Locked<[String]>([])
         let journal = Journal(level: .debug, format: .json) { line in

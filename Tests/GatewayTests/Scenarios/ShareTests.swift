@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test("A public key with invented labels is told so, and the other key goes on")
+    @Test("A public key that invents labels is refused; another key is served")
     func streams() throws {
         let trial = try trial { $0.queue.streamsMax = 1000 }
         _ = try TestClient(address: trial.sandbox.address)
@@ -64,7 +64,7 @@ import Testing
         #expect(metrics.contains(#"sluice_queue_streams_refused_total{share="key"} 1"#))
     }
 
-    @Test("A public key with names of its own for each request does not displace another's")
+    @Test("A public key with a new stream for each request displaces no other key's logs")
     func repeats() throws {
         let trial = try trial { $0.devices.duplicates.max = 50 }
         func send(_ name: String, _ key: String) throws -> String {

@@ -29,7 +29,7 @@ import Testing
         #expect(try arrived(trial, "late").split(separator: "\n").count == 1)
     }
 
-    @Test("A batch of nothing but late logs is answered and accounted for")
+    @Test("A batch of only late logs is answered and counted")
     func onlyLate() throws {
         let trial = try SandboxedGateway { $0.destinations[0].intake.lateLogs = .drop }
         let answer = try trial.devices.post("/logs/late", #"{"__time__":5}"#.utf8)
@@ -38,7 +38,7 @@ import Testing
         #expect(trial.gateway.report.queue.ledger.isClosed)
     }
 
-    @Test("A late log that is kept aside is dead, and the others arrive")
+    @Test("A late log becomes a dead letter, and the others arrive")
     func dead() throws {
         let trial = try SandboxedGateway { $0.destinations[0].intake.lateLogs = .deadLetter }
         #expect(try trial.devices.post("/logs/late", body.utf8).status == 200)
@@ -49,7 +49,7 @@ import Testing
         #expect(ledger.isClosed)
     }
 
-    @Test("SLS takes a batch with values and names that were too long")
+    @Test("SLS accepts a batch after too long values and names were cut")
     func cut() throws {
         let trial = try SandboxedGateway()
         let value = String(repeating: "世", count: 400_000)
@@ -62,7 +62,7 @@ import Testing
         #expect(logs.contains(#""__empty__":"2""#))
     }
 
-    @Test("A request that comes again is stored once, and answered with the first receipt")
+    @Test("A repeated request is stored once and gets the first receipt")
     func repeated() throws {
         let trial = try SandboxedGateway()
         let key = ["idempotency-key": "0b7a"] as KeyValuePairs

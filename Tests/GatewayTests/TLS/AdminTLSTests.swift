@@ -15,7 +15,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {
     private static let authority = TestCertificates.shared.certificate("authority")
 
-    @Test("Operators are answered over TLS, and with the token only")
+    @Test("The admin listener answers over TLS, and only with the token")
     func answers() throws {
         let trial = try SecureGateway()
         #expect(try trial.get("/admin/status").status == 200)
@@ -39,7 +39,7 @@ import Testing
         #expect(trial.gateway.report.listeners.last?.counters.tls.failures == 2)
     }
 
-    @Test("A sandbox tells how to ask over TLS")
+    @Test("The sandbox greeting shows how to use the API over TLS")
     func welcome() throws {
         let trial = try SecureGateway()
         let (file, address) = (
@@ -49,7 +49,7 @@ import Testing
         #expect(told.contains(" --cacert \(file) https://\(address)/admin/status\n"), "\(told)")
     }
 
-    @Test("The audit log has the certificate's name beside the token's")
+    @Test("The audit log shows the certificate's and the token's name")
     func audited() throws {
         let trial = try SecureGateway(clients: .optional(authorities: Self.authority))
         for (certificate, action) in [("client", "pause"), (nil, "resume")] {
@@ -67,7 +67,7 @@ import Testing
         #expect(!trial.saying(actor).isEmpty)
     }
 
-    @Test("Metrics and status tell of handshakes and of the certificate's end")
+    @Test("Metrics and status show handshakes and the certificate's expiry")
     func metrics() throws {
         let trial = try SecureGateway()
         for _ in 0..<3 { #expect(try trial.get("/healthz").status == 200) }
@@ -88,7 +88,7 @@ import Testing
         #expect(status.contains(#""names":["localhost","127.0.0.1"]"#), "\(status)")
     }
 
-    @Test("A start beyond loopback without TLS is warned of, with TLS it is not")
+    @Test("An admin listener beyond loopback logs a warning without TLS, none with TLS")
     func exposed() throws {
         let warning = "tokens travel there in the open"
         let secure = try SecureGateway { $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0) }
@@ -102,7 +102,7 @@ import Testing
         #expect(local.saying(warning).isEmpty)
     }
 
-    @Test("A gateway does not start with files that it cannot serve")
+    @Test("Unusable certificate files prevent the start")
     func unusable() throws {
         let error = #expect(throws: StartProblem.self) {
             _ = try SecureGateway { $0.admin.tls?.certificates[0].keyFile = "/nowhere" }

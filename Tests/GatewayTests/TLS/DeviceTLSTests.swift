@@ -18,7 +18,7 @@ import Testing
     private static let made = TestCertificates.shared
     private static let log = Array(#"{"a":1}"#.utf8)
 
-    @Test("Logs come in over TLS as they do in the open, and a repetition is known on either way")
+    @Test("The TLS listener accepts logs, and both listeners recognise a repeated request")
     func logs() throws {
         let trial = try SandboxedGateway { $0.tls = .tried() }
         let secure = try trial.secure()
@@ -32,7 +32,7 @@ import Testing
         #expect(trial.gateway.report.queue.ledger.accepted == 2)
     }
 
-    @Test("Each listener speaks its own language only")
+    @Test("The TLS listener refuses plain HTTP, and the plain listener refuses TLS")
     func languages() throws {
         let trial = try SandboxedGateway { $0.tls = .tried() }
         var plain = try trial.secure()
@@ -46,7 +46,7 @@ import Testing
         #expect(try trial.devices.get("/healthz").status == 200)
     }
 
-    @Test("Where certificates are required, only devices that have one are let in")
+    @Test("With required client certificates only devices with a certificate are accepted")
     func mutual() throws {
         let authority = Self.made.certificate("authority")
         let trial = try SandboxedGateway { $0.tls = .tried(.required(authorities: authority)) }
@@ -60,7 +60,7 @@ import Testing
         #expect(try trial.devices.post("/logs/mutual", Self.log).status == 200)
     }
 
-    @Test("A certificate with the right name needs no key, and another one does")
+    @Test("A listed certificate name needs no key; another certificate does")
     func names() throws {
         let authority = Self.made.certificate("authority")
         var fleet = DeviceKey(name: "fleet", secret: nil)
@@ -83,7 +83,7 @@ import Testing
         #expect(try trial.secure("client").post("/logs/names", Self.log).status == 401)
     }
 
-    @Test("Metrics and status tell of it under its own name")
+    @Test("Metrics and status show the TLS listener under its own name")
     func told() throws {
         let trial = try SandboxedGateway { $0.tls = .tried() }
         #expect(try trial.secure().post("/logs/told", Self.log).status == 200)
@@ -101,7 +101,7 @@ import Testing
         #expect(status.contains(#""names":["localhost","127.0.0.1"]"#), "\(status)")
     }
 
-    @Test("Connections count together, each where it came in")
+    @Test("Both listeners share the connection limit, and each counts its own connections")
     func together() throws {
         let trial = try SandboxedGateway {
             $0.tls = .tried()
@@ -121,7 +121,7 @@ import Testing
         withExtendedLifetime(secure) {}
     }
 
-    @Test("What a request over TLS brings while the gateway stops is delivered too")
+    @Test("Logs of a TLS request that ends during a stop are delivered")
     func stop() throws {
         let trial = try SandboxedGateway {
             $0.tls = .tried()
@@ -147,7 +147,7 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
-    @Test("A reload takes other files and rules, a watch sees files that were replaced")
+    @Test("A reload applies new certificate files and rules; the watch notices replaced files")
     func renewal() throws {
         let trial = try SecureGateway("exact") { [listens = ListenAddress.anyPort] in
             guard let files = $0.admin.tls else { return }

@@ -14,7 +14,7 @@ import Testing
     private static let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
     private static let made = TestCertificates.shared
 
-    @Test("Files that are swapped by a link are noticed, and connections that are open go on")
+    @Test("Files swapped by a symbolic link are noticed, and open connections continue")
     func renewal() throws {
         let trial = try SecureGateway("exact")
         let old = try trial.admin().opened(sending: Self.get)
@@ -33,7 +33,7 @@ import Testing
         #expect(try !#require(old.tls).shows("web.example.com"))
     }
 
-    @Test("Files that cannot be served leave those that are, and are told of until they can")
+    @Test("Unusable new files keep the served certificates and are reported until fixed")
     func failure() throws {
         let trial = try SecureGateway("exact")
         trial.install("wildcard", key: "exact")
@@ -59,7 +59,7 @@ import Testing
         #expect(trial.watch.status.certificates.map(\.names) == [["*.example.com"]])
     }
 
-    @Test("Once a day tickets get other keys, though no file has changed")
+    @Test("Session ticket keys rotate daily without a changed file")
     func tickets() throws {
         let trial = try SecureGateway()
         func visit(_ session: TLSSession?) throws -> ClientTLS {
@@ -77,7 +77,7 @@ import Testing
         #expect(trial.saying("certificates are renewed").isEmpty)
     }
 
-    @Test("A reload takes other files, and refuses those that it cannot serve with all the rest")
+    @Test("A reload applies new certificate files; unusable files reject the whole reload")
     func reload() throws {
         let trial = try SecureGateway("exact")
         let before = trial.gateway.configuration.withLock { $0 }
@@ -105,7 +105,7 @@ import Testing
         #expect(trial.watch.status.certificates.map(\.names) == [["localhost", "127.0.0.1"]])
     }
 
-    @Test("TLS that comes or goes waits for a restart, and the listener stays as it is")
+    @Test("Adding or removing TLS waits for a restart, and the listener is unchanged")
     func onAndOff() throws {
         let trial = try SecureGateway()
         var changed = trial.gateway.configuration.withLock { $0 }

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("Who is on the list is refused, and connections that are open are looked at again")
+    @Test("A revoked certificate is refused, and open connections are checked again")
     func revoked() throws {
         issue(revoking: ["plain-client"])
         let list = list
@@ -99,7 +99,7 @@ import Testing
         #expect(status.contains(#""revoked":2,"#), "\(status)")
     }
 
-    @Test("A list whose time is over, or of another authority, lets nobody in, and that is told")
+    @Test("An expired or foreign revocation list refuses all clients and is reported")
     func closed() throws {
         let past = ["-crl_lastupdate", "20250101000000Z", "-crl_nextupdate", "20250102000000Z"]
         issue(revoking: [], ending: past)
@@ -122,7 +122,7 @@ import Testing
         #expect(try isLetIn("client", trial))
     }
 
-    @Test("The end of each revocation list is told once")
+    @Test("The expiry of each revocation list is reported once")
     func expiries() throws {
         issue(revoking: [])
         let first = directory.path + "/first.crl"
@@ -153,7 +153,7 @@ import Testing
         #expect(told(first) == 1 && told(list) == 1)
     }
 
-    @Test("The end of each revocation list of one file is told once, with its issuer")
+    @Test("The expiry of each revocation list in a file is reported once, with its issuer")
     func expiriesOfOneFile() throws {
         issue(revoking: [])
         let ofAuthority = try fileContent(list)
@@ -184,7 +184,7 @@ import Testing
         #expect(warnings.contains { $0.contains("of CN=stranger in \(both) expired") })
     }
 
-    @Test("A denied name is refused though its certificate is good, from the reload on")
+    @Test("A denied name is refused after the reload, although its certificate is valid")
     func denied() throws {
         let trial = try trial { _ in }
         #expect(try isLetIn("client", trial))
@@ -204,7 +204,7 @@ import Testing
         #expect(try !isLetIn("plain-client", trial))
     }
 
-    @Test("A session that is resumed is asked, too")
+    @Test("A resumed session is checked for revocation")
     func resumed() throws {
         let trial = try trial { _ in }
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
@@ -244,7 +244,7 @@ import Testing
         #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
     }
 
-    @Test("Without an authority there is nobody to revoke or deny")
+    @Test("A revocation or deny list without client_ca is a configuration error")
     func noAuthority() {
         let made = Self.made
         let error = #expect(throws: ConfigurationProblems.self) {
