@@ -100,7 +100,11 @@ package final class AdminHandler: RequestHandler {
         guard head.method.isReading || holder?.role == .full else { return .refuse(forbidden) }
         guard !head.announcesBody || head.announcesJSON else {
             return .refuse(
-                refused(415, "ContentTypeInvalid", "send the body with Content-Type: application/json")
+                refused(
+                    415,
+                    "ContentTypeInvalid",
+                    "send the body with Content-Type: application/json"
+                )
             )
         }
         if let problem = route.problem(withQueryOf: head) {
@@ -229,7 +233,11 @@ package final class AdminHandler: RequestHandler {
                     retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
                 ).response
         } else {
-            response = refused(401, "Unauthorized", "send Authorization: Bearer with an admin token (admin.token)")
+            response = refused(
+                401,
+                "Unauthorized",
+                "send Authorization: Bearer with an admin token (admin.token)"
+            )
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
         response.closes = true

@@ -44,7 +44,11 @@ enum QueueFigures {
                 member: "packets"
             ),
             Figure("sluice_queue_waiting_bytes", \.waitingBytes, "Bytes that wait for a commit."),
-            Figure("sluice_queue_recent_bytes", \.recentBytes, "Bytes of recent payloads kept in memory."),
+            Figure(
+                "sluice_queue_recent_bytes",
+                \.recentBytes,
+                "Bytes of recent payloads kept in memory."
+            ),
             Figure(
                 "sluice_queue_isolations_waiting",
                 \.isolationsWaiting,

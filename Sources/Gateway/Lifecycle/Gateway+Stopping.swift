@@ -34,7 +34,8 @@ extension Gateway {
         keeper.stop()
         let left = store.status.ledger.queued
         journal.info(
-            left == 0 ? "stopped; all logs are delivered" : "stopped; undelivered logs stay in the queue",
+            left == 0
+                ? "stopped; all logs are delivered" : "stopped; undelivered logs stay in the queue",
             ["queued": left]
         )
         // The last to stop, so that it shows how the stop proceeds.
