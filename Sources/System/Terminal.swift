@@ -41,3 +41,12 @@ package enum ExitCode {
     /// Wrong usage or configuration.
     package static let wrong: CInt = 2
 }
+
+/// Why the gateway cannot start, in one line with the remedy.
+package struct StartProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

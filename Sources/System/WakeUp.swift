@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import Synchronization
 
 /// Wakes one thread that sleeps in `wait`, or in `poll` or `epoll_wait` on its descriptor.
 package final class WakeUp: Sendable {
@@ -37,5 +38,56 @@ extension Duration {
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}
+
+/// Ends another thread's wait at once, from any thread. It cannot be reset.
+package final class Interruption: Sendable {
+    private let isGiven = Atomic(false)
+    private let wake: WakeUp
+
+    package init() throws(SystemError) {
+        wake = try WakeUp()
+    }
+
+    package var isSet: Bool { isGiven.load(ordering: .acquiring) }
+    /// Readable once `set` was called.
+    package var descriptor: CInt { wake.descriptor }
+
+    package func set() {
+        isGiven.store(true, ordering: .releasing)
+        wake.signal()
+    }
+}
+
+/// A value that one thread sets and another waits for.
+package final class Promise<Value: Sendable>: Sendable {
+    private let value = Locked<Value?>(nil)
+    private let wake: WakeUp
+
+    package init() throws(SystemError) {
+        wake = try WakeUp()
+    }
+
+    package func bring(_ value: Value) {
+        self.value.withLock { $0 = value }
+        wake.signal()
+    }
+
+    package func wait() -> Value {
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            wake.wait()
+        }
+    }
+
+    /// nil when the value does not come in time.
+    package func wait(atMost time: Duration) -> Value? {
+        let deadline = Moment.now + time
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            guard Moment.now < deadline else { return nil }
+            wake.wait(timeout: deadline - .now)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// A failed system call with the kernel's reason.
@@ -47,5 +48,27 @@ package func attempt(_ call: StaticString, _ body: () -> Int) throws(SystemError
         case EAGAIN: return .wouldBlock
         default: throw SystemError(call: "\(call)", code: code)
         }
+    }
+}
+
+/// Owns a kernel descriptor; the end of the value closes it.
+package struct OwnedDescriptor: ~Copyable, Sendable {
+    package let number: CInt
+
+    package init(taking number: CInt) {
+        precondition(number >= 0, "a failed call must become a SystemError first")
+        self.number = number
+    }
+
+    // On Linux the descriptor is closed even when close reports EINTR, so close is never retried.
+    deinit { _ = Glibc.close(number) }
+}
+
+/// Cryptographically secure random bytes from the kernel.
+package func randomBytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        // getrandom fails only for a bad pointer or a kernel without the call.
+        precondition(sluice_random(buffer.baseAddress, count) == 0, "the kernel has no randomness")
+        filled = count
     }
 }

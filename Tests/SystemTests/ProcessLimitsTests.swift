@@ -2,7 +2,7 @@ import Glibc
 import System
 import Testing
 
-@Suite struct CoreDumpsTests {
+@Suite struct ProcessLimitsTests {
     @Test("A process that forbids core dumps has none, whatever the limit was")
     func forbidden() async {
         await #expect(processExitsWith: .exitCode(7)) {

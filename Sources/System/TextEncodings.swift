@@ -1,0 +1,113 @@
+private let upperDigits = Array("0123456789ABCDEF".utf8)
+private let lowerDigits = Array("0123456789abcdef".utf8)
+
+/// Encodes each byte as two hexadecimal digits.
+package func hex(_ bytes: some Sequence<UInt8>, upper: Bool = false) -> String {
+    let digits = upper ? upperDigits : lowerDigits
+    var text: [UInt8] = []
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}
+
+/// The value of a hexadecimal digit of either case; nil for any other character.
+package func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+/// A base64 alphabet and how strictly it is decoded.
+package enum Base64Alphabet: Sendable {
+    /// RFC 4648 section 4, with or without padding. Unused bits at the end are ignored.
+    case standard
+    /// RFC 4648 section 5, without padding. Unused bits at the end must be zero, so that each value has exactly one
+    /// text.
+    case url
+
+    fileprivate func value(of digit: UInt8) -> UInt8? {
+        switch (digit, self) {
+        case (UInt8(ascii: "A")...UInt8(ascii: "Z"), _): digit - UInt8(ascii: "A")
+        case (UInt8(ascii: "a")...UInt8(ascii: "z"), _): digit - UInt8(ascii: "a") + 26
+        case (UInt8(ascii: "0")...UInt8(ascii: "9"), _): digit - UInt8(ascii: "0") + 52
+        case (UInt8(ascii: "+"), .standard), (UInt8(ascii: "-"), .url): 62
+        case (UInt8(ascii: "/"), .standard), (UInt8(ascii: "_"), .url): 63
+        default: nil
+        }
+    }
+}
+
+/// Decodes base64; nil when the text is malformed.
+package func base64Decoded(_ text: ArraySlice<UInt8>, _ alphabet: Base64Alphabet) -> [UInt8]? {
+    var digits = text
+    if alphabet == .standard {
+        while digits.last == UInt8(ascii: "="), text.count - digits.count < 2 {
+            digits.removeLast()
+        }
+    }
+    guard digits.count % 4 != 1 else { return nil }
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(digits.count * 3 / 4)
+    var (bits, count): (UInt32, UInt32) = (0, 0)
+    for digit in digits {
+        guard let value = alphabet.value(of: digit) else { return nil }
+        bits = bits << 6 | UInt32(value)
+        count += 6
+        guard count >= 8 else { continue }
+        count -= 8
+        decoded.append(UInt8(truncatingIfNeeded: bits >> count))
+    }
+    return alphabet == .standard || bits & (1 << count - 1) == 0 ? decoded : nil
+}
+
+/// RFC 3986 section 2.3: encodes every byte of the UTF-8 text as `%XX`, except unreserved characters.
+package func percentEncoded(_ text: String) -> String {
+    String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)
+}
+
+package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(bytes.count)
+    for byte in bytes {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."), UInt8(ascii: "~"):
+            encoded.append(byte)
+        default:
+            encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+    }
+    return encoded
+}
+
+/// Decodes percent encoding (RFC 3986 section 2.1); the result need not be UTF-8. nil for a percent sign without two
+/// hexadecimal digits. In a form, a plus is a space.
+package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.count)
+    var rest = text
+    while let byte = rest.popFirst() {
+        switch byte {
+        case UInt8(ascii: "%"):
+            guard let high = rest.popFirst().flatMap(hexValue),
+                let low = rest.popFirst().flatMap(hexValue)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        case UInt8(ascii: "+") where isForm: decoded.append(UInt8(ascii: " "))
+        default: decoded.append(byte)
+        }
+    }
+    return decoded
+}
+
+/// Decodes a part of a path; nil when it is malformed or not UTF-8.
+package func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {
+    percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+}
