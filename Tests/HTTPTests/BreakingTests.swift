@@ -5,7 +5,7 @@ import Testing
 /// Answers that break off on request, for those who test clients.
 @Suite(.timeLimit(.minutes(1)))
 struct BreakingTests {
-    @Test("A broken answer shows nothing, or half of its body, and ends the connection")
+    @Test("A broken answer sends nothing, or half of its body, and ends the connection")
     func broken() throws {
         let server = try TestServer()
         for path in ["/reset", "/half"] {
@@ -18,7 +18,7 @@ struct BreakingTests {
         #expect(client.answer()?.status == 200)
     }
 
-    @Test("An answer given later breaks off too")
+    @Test("An answer that is sent later breaks off too")
     func late() throws {
         let server = try TestServer()
         for how in [Response.Break.beforeAnswer, .afterBody(bytes: 1)] {

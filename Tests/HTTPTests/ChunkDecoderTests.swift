@@ -54,7 +54,7 @@ import Testing
             .utf8
     )
 
-    @Test("Chunks become one body, and what follows is left alone", arguments: 0...coded.count)
+    @Test("Chunks become one body, and the bytes after it stay unread", arguments: 0...coded.count)
     func decodes(cut: Int) {
         let decoding = Decoding.of(Self.coded, cuts: [cut])
         #expect(decoding.isComplete)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "Coding that two readers could read differently is refused",
+        "Ambiguous chunked coding is refused",
         arguments: [
             "\r\n", "x\r\n", " 5\r\nhello\r\n", "5 \r\nhello\r\n", "5\nhello\r\n", "5\rhello",
             "+5\r\nhello\r\n", "-5\r\n", "0x5\r\nhello\r\n", "5\r\nhelloo\r\n", "5\r\nhello\n",
@@ -106,7 +106,7 @@ import Testing
         #expect(trailed.problem?.status == (excess == 0 ? nil : 400))
     }
 
-    @Test("Mutated bodies never trap, and mean the same however they are cut", arguments: 0..<40)
+    @Test("Mutated bodies never trap, and decode equally in any pieces", arguments: 0..<40)
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var limits = HTTPServer.Limits()

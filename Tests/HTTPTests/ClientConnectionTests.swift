@@ -7,7 +7,7 @@ import Testing
 /// What RFC 9112 says about the life of a connection.
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionTests {
-    @Test("Pipelined requests are answered in their order, also when answers come late")
+    @Test("Pipelined requests are answered in order, also when answers are late")
     func pipelining() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -31,7 +31,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A thousand requests in one go get a thousand answers")
+    @Test("A thousand pipelined requests get a thousand answers")
     func manyPipelined() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -70,7 +70,7 @@ struct ConnectionTests {
         #expect(client.isEnded())
     }
 
-    @Test("100 Continue is left out when the body is there already")
+    @Test("100 Continue is omitted when the body has arrived")
     func continueNotNeeded() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -114,7 +114,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "The connection ends when the client or the handler says so",
+        "The connection ends when the client or the handler asks for it",
         arguments: ["GET / HTTP/1.1\r\nConnection: close\r\n", "GET /last HTTP/1.1\r\n"]
     )
     func closes(start: String) throws {
@@ -125,7 +125,7 @@ struct ConnectionTests {
         #expect(client.isEnded())
     }
 
-    @Test("A client that has finished sending still gets its answers")
+    @Test("A client that half-closes its connection still gets all answers")
     func halfClosed() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -139,7 +139,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "A client that goes in the middle of a body leaves nothing behind",
+        "A client that disconnects in the middle of a body leaves nothing behind",
         arguments: [true, false]
     )
     func goesInBody(byReset: Bool) throws {
@@ -152,7 +152,9 @@ struct ConnectionTests {
         #expect(server.server.counters.connections.broken == 1)
     }
 
-    @Test("The answer for a client that has gone is dropped, and its slot's next user is unharmed")
+    @Test(
+        "An answer for a closed connection is dropped, and does not reach the next user of its slot"
+    )
     func goesBeforeAnswer() throws {
         let server = try TestServer(loops: 1)
         let client = try server.client()
@@ -199,7 +201,7 @@ struct ConnectionTests {
         #expect(answer.fields.map { $0.name }.sorted() == ["content-length", "x-name", "x-stamp"])
     }
 
-    @Test("What cannot be read is answered and ends the connection")
+    @Test("A malformed request is answered and ends the connection")
     func malformed() throws {
         let server = try TestServer()
         let client = try server.client()

@@ -9,7 +9,7 @@ import Testing
         try #require(SocketAddress(host: host, port: 1)).neighbourhood
     }
 
-    @Test("Connections of all count, each tells of its own, and who leaves makes room for all")
+    @Test("Servers share one connection limit, and each counts its own connections")
     func connections() throws {
         let common = ConnectionCount(limit: 3, perNeighbourhood: 2)
         let one = ConnectionCount(limit: 3, perNeighbourhood: 2, within: common)
@@ -27,7 +27,7 @@ import Testing
         #expect([one.count, two.count, common.count] == [2, 1, 3])
     }
 
-    @Test("Bytes that fit into one of two bounds alone are charged to neither")
+    @Test("Bytes that fit only one of two budgets are charged to neither")
     func oneBoundAlone() throws {
         let common = ByteBudget(limit: 1000)
         let own = ByteBudget(limit: 100, within: common)
@@ -43,7 +43,7 @@ import Testing
         #expect(own.inUse == 0 && common.inUse == 950)
     }
 
-    @Test("Bodies of all count, and what one gives back is there for the other")
+    @Test("Servers share one body budget, and a body given back makes room for all")
     func bodies() throws {
         let common = ByteBudget(limit: 100)
         let one = ByteBudget(limit: 100, within: common)

@@ -46,7 +46,7 @@ import Testing
         #expect(next.contains("late"))
     }
 
-    @Test("What is removed is gone, and the rest keeps its order")
+    @Test("Removed requests are gone, and the rest keeps its order")
     func removal() throws {
         var order = FairOrder<String>()
         for number in 0..<50 {
@@ -60,7 +60,7 @@ import Testing
         #expect(drain(&order) == expected)
     }
 
-    @Test("Many neighbourhoods are forgotten, not remembered without bound")
+    @Test("The number of remembered neighbourhoods is bounded")
     func bound() throws {
         var order = FairOrder<Int>()
         order.add(-1, of: nil, cost: 1)

@@ -50,7 +50,7 @@ struct FairnessTests {
 
     private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost:a\r\n\r\n" }
 
-    @Test("A client that sends many requests in one go lets others in between")
+    @Test("Other clients are served between the pipelined requests of one client")
     func pipeliner() throws {
         let order = try Order()
         let server = try HTTPServer(
@@ -78,7 +78,7 @@ struct FairnessTests {
         #expect(paths.count == 1005)
     }
 
-    @Test("A client collects no turns, however it sends")
+    @Test("A client is scheduled once a round, however it sends")
     func turns() throws {
         let order = try Order()
         let address = ListenAddress(host: "127.0.0.1", port: 0)

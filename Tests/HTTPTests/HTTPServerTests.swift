@@ -22,7 +22,7 @@ struct HTTPServerTests {
     }
 
     @Test(
-        "A body comes through whole, whatever its size",
+        "A body of any size arrives whole",
         arguments: [1, 100, 16 << 10, 65_000, 70_000, 1 << 20, 10 << 20]
     )
     func contentLength(size: Int) throws {
@@ -37,7 +37,7 @@ struct HTTPServerTests {
         #expect(server.server.counters.held.bodies == 0)
     }
 
-    @Test("A chunked body comes through without its coding", arguments: [1, 7, 1000, 100_000])
+    @Test("A chunked body arrives decoded", arguments: [1, 7, 1000, 100_000])
     func chunked(chunkSize: Int) throws {
         let server = try TestServer()
         let client = try server.client()

@@ -8,7 +8,7 @@ import Testing
         HeadReading.of(Array(text.utf8), limits)
     }
 
-    @Test("A head is taken apart into method, path, query and fields")
+    @Test("A head is parsed into method, path, query and fields")
     func wholeHead() {
         let reading = read(
             "POST /logs/app%20a?x=1&y=?2 HTTP/1.1\r\nHost: gw.example:8080\r\nX-Empty:\r\n"
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "Methods are told apart by their exact name",
+        "Methods are case-sensitive",
         arguments: [
             ("GET", .get), ("HEAD", .head), ("POST", .post), ("PUT", .put), ("PATCH", .patch),
             ("DELETE", .delete), ("OPTIONS", .options), ("get", .other), ("POSTS", .other),
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "What a connection does after the answer follows from version and Connection",
+        "The version and Connection decide if the connection persists",
         arguments: [
             ("1.1", "", true), ("1.1", "Connection: close\r\n", false),
             ("1.1", "Connection: Upgrade, CLOSE\r\n", false),
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "A body is framed by its length or by chunks",
+        "A body is framed by Content-Length or by chunks",
         arguments: [
             ("", .none), ("Content-Length: 0\r\n", .none), ("Content-Length: 007\r\n", .length(7)),
             ("Content-Length: 9223372036854775807\r\n", .length(.max)),

@@ -49,7 +49,7 @@ import Testing
         (417, "Expect: 100-continue, other"),
     ]
 
-    @Test("A field that framing cannot rest on is refused", arguments: badFields)
+    @Test("A malformed or repeated framing field is refused", arguments: badFields)
     func fields(status: Int, fields: String) {
         let head = "POST / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"
         let reading = HeadReading.of(Array(head.utf8))
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "A request line that is not exactly one is refused",
+        "A malformed request line is refused",
         arguments: [
             (400, "GET  / HTTP/1.1"), (400, "GET /  HTTP/1.1"), (400, "GET / HTTP/1.1 "),
             (400, " GET / HTTP/1.1"), (400, "GET /"), (400, "GET"), (400, "GET\t/ HTTP/1.1"),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "A missing or unlikely Host is refused",
+        "A missing or malformed Host is refused",
         arguments: [
             "", "Host:\r\n", "Host: a b\r\n", "Host: a,b\r\n", "Host: a/b\r\n", "Host: a@b\r\n",
             "Host: a:b\r\n", "Host: a:65536\r\n", "Host: a:1:2\r\n", "Host: [::1\r\n",
@@ -95,7 +95,7 @@ import Testing
         #expect(reading.problem?.status == (fields.contains("a.b.c") ? nil : 400), "\(reading)")
     }
 
-    @Test("HTTP/1.0 has no chunks")
+    @Test("Transfer-Encoding in HTTP/1.0 is refused")
     func oldChunked() {
         let head = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(HeadReading.of(Array(head.utf8)).problem?.status == 400)

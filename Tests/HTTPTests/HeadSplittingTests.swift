@@ -20,7 +20,7 @@ import Testing
         #expect(HeadReading.of(Self.head, cuts: Array(1..<Self.head.count)) == .of(Self.head))
     }
 
-    @Test("A refusal is the same wherever the head is cut")
+    @Test("A head is refused equally in any two pieces")
     func refusals() {
         var limits = HTTPServer.Limits()
         limits.requestLineBytes = 30
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Mutated heads never trap, and mean the same however they are cut", arguments: 0..<40)
+    @Test("Mutated heads never trap, and parse equally in any pieces", arguments: 0..<40)
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var limits = HTTPServer.Limits()

@@ -24,7 +24,7 @@ struct HeldBytesTests {
     private static let halfHead =
         "POST /echo HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 5000))"
 
-    @Test("Heads that are not complete are charged, and one without room is told to come again")
+    @Test("Incomplete heads are charged, and one without room gets 503")
     func heads() throws {
         let server = try TestServer { $0.heldHeadBytes = 64 << 10 }
         var clients: [TestConnection] = []
@@ -48,7 +48,7 @@ struct HeldBytesTests {
         #expect(server.eventually { $0.held.heads == 0 })
     }
 
-    @Test("A head is charged while its body comes, and not while its handler works")
+    @Test("A head is charged while its body arrives, and not while its handler works")
     func headOfBody() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -85,7 +85,7 @@ struct HeldBytesTests {
 
     // MARK: - Answers
 
-    @Test("What a client has not taken is charged, and the next large answer without room is 503")
+    @Test("Unsent answers are charged, and a large answer without room becomes 503")
     func answers() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 9 << 19 }
         let slow = try reluctant(server)
@@ -104,7 +104,7 @@ struct HeldBytesTests {
         #expect(other.answer()?.body.count == 4 << 20)
     }
 
-    @Test("Small answers that pile up without room end their connection")
+    @Test("Small unsent answers without room end their connection")
     func smallAnswers() throws {
         // Of the last answer the kernel may leave any number of bytes.
         let server = try TestServer { $0.unsentAnswerBytes = 0 }
@@ -128,7 +128,7 @@ struct HeldBytesTests {
         #expect(server.server.counters.held.answers == 0)
     }
 
-    @Test("An answer larger than the limit is not given")
+    @Test("An answer above the limit becomes 500")
     func tooLarge() throws {
         let server = try TestServer { $0.answerBytes = 4 << 20 - 1 }
         let client = try server.client()
@@ -140,7 +140,7 @@ struct HeldBytesTests {
         #expect(client.answer()?.text == "/a 0")
     }
 
-    @Test("An answer as large as allowed has room when it is alone, and nothing less is enough")
+    @Test("The largest answer fits into an empty budget of its size, and into no smaller one")
     func largestAnswer() throws {
         let server = try TestServer {
             $0.answerBytes = 4 << 20
@@ -160,7 +160,7 @@ struct HeldBytesTests {
         #expect(server.server.counters.refusals.answers == 0)
     }
 
-    @Test("Room that was reserved is the answer's, whatever others took since")
+    @Test("A reserved answer is sent even when others have filled the budget")
     func reserved() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 9 << 20 }
         let client = try reluctant(server)
@@ -177,7 +177,7 @@ struct HeldBytesTests {
         #expect(server.eventually { $0.held.answers == 0 })
     }
 
-    @Test("Reserved room of a client that has gone is free again")
+    @Test("Reserved room is freed when the client has gone")
     func reservedByGone() throws {
         let server = try TestServer()
         do {
@@ -194,7 +194,7 @@ struct HeldBytesTests {
         #expect(server.eventually { $0.held.answers == 0 && $0.held.bodies == 0 })
     }
 
-    @Test("What is made of a body counts until the answer, and a request that is alone has room")
+    @Test("Data made from a body is charged until the answer, and a single request always has room")
     func held() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 1 << 20 }
         let first = try server.client()
@@ -219,7 +219,7 @@ struct HeldBytesTests {
         #expect(server.server.counters.held.bodies == 0)
     }
 
-    @Test("What a stream's reader has not taken is charged, and without room it is not written")
+    @Test("Unsent stream bytes are charged, and a write without room fails")
     func streams() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 128 << 10 }
         let slow = try reluctant(server)
@@ -244,7 +244,7 @@ struct HeldBytesTests {
 
     // MARK: - The pace of readers
 
-    @Test("A client that takes a little of its answer again and again is ended")
+    @Test("A client that takes its answer below the required rate is closed")
     func dripping() throws {
         let server = try TestServer {
             $0.writeTime = .milliseconds(300)
@@ -264,7 +264,7 @@ struct HeldBytesTests {
         #expect(server.server.counters.held.answers == 0)
     }
 
-    @Test("A client that keeps the pace gets its answer, however long that takes")
+    @Test("A client that takes its answer at the required rate gets all of it")
     func steady() throws {
         let server = try TestServer {
             $0.writeTime = .milliseconds(300)

@@ -13,7 +13,10 @@ struct HeldMemoryTests {
     private static let isSanitized =
         dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
-    @Test("Whatever clients hold, memory stays within the bounds", .enabled(if: !isSanitized))
+    @Test(
+        "Memory stays within the bounds when clients hold all they can",
+        .enabled(if: !isSanitized)
+    )
     func all() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer(loops: 1) {

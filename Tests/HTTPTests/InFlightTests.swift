@@ -12,7 +12,7 @@ struct InFlightTests {
         "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n"
     }
 
-    @Test("What a body declares costs others nothing; what came of it does")
+    @Test("Only the received bytes of a body are charged, not its declared length")
     func declaredIsNotTaken() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 64 << 20 }
         var clients: [TestConnection] = []
@@ -27,7 +27,7 @@ struct InFlightTests {
         #expect(other.answer()?.text == "abc")
     }
 
-    @Test("A body for which there is no room is refused before it is read")
+    @Test("A declared body without room is refused before it is read")
     func noRoom() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 1000 }
         let first = try server.client()
@@ -53,7 +53,7 @@ struct InFlightTests {
         #expect(server.server.counters.held.bodies == 0)
     }
 
-    @Test("A body that finds no more room in its middle is refused and gives back what it held")
+    @Test("A body that runs out of room is refused and gives back its share")
     func noRoomInTheMiddle() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 4 << 20 }
         let part = String(repeating: "x", count: 2 << 20)
@@ -75,7 +75,7 @@ struct InFlightTests {
         #expect(first.answer()?.body.count == 3 << 20)
     }
 
-    @Test("One neighbourhood takes half of the room, or one whole body", arguments: [64, 16])
+    @Test("One neighbourhood gets half of the budget, or one whole body", arguments: [64, 16])
     func share(mebibytes: Int) throws {
         let budget = ByteBudget(limit: mebibytes << 20)
         let expected = max(mebibytes / 2, 16) << 20
@@ -92,7 +92,7 @@ struct InFlightTests {
         try #require(SocketAddress(host: host, port: 1)).neighbourhood
     }
 
-    @Test("Pipelined requests that wait count as in flight")
+    @Test("Waiting pipelined requests count as bodies in flight")
     func waitingInput() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 80 << 10 }
         let client = try server.client()

@@ -9,7 +9,7 @@ import Testing
         window.end += text.utf8.count
     }
 
-    @Test("What is left in the lent block moves to a block of its own that fits it")
+    @Test("At the end of a turn, bytes in the lent block move to a block that fits them")
     func movesOut() {
         var pool = BufferPool()
         let scratch = BufferPool.allocate(4096)
@@ -26,7 +26,7 @@ import Testing
         #expect(window.block == nil)
     }
 
-    @Test("Nothing is left of a window that is used up")
+    @Test("A consumed window gives back its block")
     func settlesToNothing() {
         var pool = BufferPool()
         let scratch = BufferPool.allocate(4096)
@@ -40,7 +40,7 @@ import Testing
         #expect(window.room.isEmpty)
     }
 
-    @Test("A body grows without losing a byte, and room is made by moving where that is enough")
+    @Test("A growing body keeps its bytes, and moves to the front before it gets a larger block")
     func grows() {
         var pool = BufferPool()
         let scratch = BufferPool.allocate(16)
@@ -66,7 +66,7 @@ import Testing
         window.discard(to: &pool)
     }
 
-    @Test("Blocks are used again, and bytes behind their end may be read")
+    @Test("Blocks are reused, and the spare bytes behind their end are readable")
     func pool() {
         var pool = BufferPool(keptBytesMax: 4096)
         let block = pool.take(atLeast: 1500)
@@ -108,7 +108,10 @@ import Testing
         return both
     }
 
-    @Test("It is gone when it was handled, and the next request is not", arguments: [true, false])
+    @Test(
+        "A secret body is wiped after its request, and the next request is kept",
+        arguments: [true, false]
+    )
     func handled(isSecret: Bool) {
         let (block, other) = blocks()
         defer { [block, other].forEach(BufferPool.free) }
@@ -125,7 +128,7 @@ import Testing
         #expect(window.unread.elementsEqual("next".utf8))
     }
 
-    @Test("Moving on leaves nothing behind, to another block or within one")
+    @Test("Moving a secret body wipes its old place")
     func moved() {
         let (block, other) = blocks()
         defer { [block, other].forEach(BufferPool.free) }

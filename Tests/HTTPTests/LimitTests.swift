@@ -7,7 +7,7 @@ import Testing
 /// Each limit has an answer and a counter.
 @Suite(.timeLimit(.minutes(1)))
 struct LimitTests {
-    @Test("The small body of a refused request is dropped, and the connection lives on")
+    @Test("The small body of a refused request is dropped, and the connection persists")
     func dropsSmallBody() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -60,7 +60,7 @@ struct LimitTests {
         #expect(client.isEnded())
     }
 
-    @Test("Connections over the total are told so", arguments: [true, false])
+    @Test("A connection above the limit gets 503", arguments: [true, false])
     func connections(perAddress: Bool) throws {
         let server = try TestServer { limits in
             if perAddress { limits.connectionsPerAddress = 3 } else { limits.connections = 3 }
@@ -93,7 +93,7 @@ struct LimitTests {
     }
 
     @Test(
-        "The limits of a head have their own status",
+        "Each limit of a head has its own status",
         arguments: [
             (414, "GET /\(String(repeating: "x", count: 9000)) HTTP/1.1\r\n"),
             (431, "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 17000))\r\n"),

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct NoticeTests {
     @Test(
-        "Refused connections are one line in ten seconds that names the setting",
+        "Refused connections give one journal line in ten seconds that names the setting",
         arguments: [(true, "limits.connections_per_address"), (false, "limits.connections")]
     )
     func refusals(perAddress: Bool, setting: String) throws {
@@ -27,7 +27,7 @@ struct NoticeTests {
         #expect(written.first?.contains(#""refused":1,"limit":1,"setting":"\#(setting)""#) == true)
     }
 
-    @Test("A later line about refused connections counts those that had none")
+    @Test("The next line about refused connections counts all since the last line")
     func counts() {
         let recorder = JournalRecorder()
         let notices = RefusalNotices(
@@ -42,7 +42,7 @@ struct NoticeTests {
     }
 
     @Test(
-        "Too few descriptors are a warning, but not for the default that nobody asked for",
+        "Too few descriptors are a warning only if the limit of connections is configured",
         arguments: [(20_000, "debug"), (30_000, "warning")]
     )
     func descriptors(wanted: Int, level: String) {
@@ -55,7 +55,7 @@ struct NoticeTests {
         #expect(recorder.lines.now.first?.contains("LimitNOFILE") == true)
     }
 
-    @Test("Very few descriptors leave enough to be there for operators and for SLS")
+    @Test("With very few descriptors, some stay reserved for operators and SLS")
     func veryFewDescriptors() {
         let journal = JournalRecorder().journal
         #expect(HTTPServer.connections(within: 20_000, descriptors: 64, journal) == 16)
@@ -63,7 +63,7 @@ struct NoticeTests {
         #expect(HTTPServer.connections(within: 20_000, descriptors: 16, journal) == 1)
     }
 
-    @Test("Enough descriptors are nothing to speak of")
+    @Test("Enough descriptors give no journal line")
     func enoughDescriptors() {
         let recorder = JournalRecorder()
         #expect(

@@ -67,7 +67,7 @@ import Testing
         return try result.get()
     }
 
-    @Test("A header is read once it is whole, and what follows is left alone", arguments: good)
+    @Test("A complete header is parsed, and the bytes after it stay unread", arguments: good)
     func whole(header: Good) throws {
         for length in 0..<header.bytes.count {
             #expect(try parse(Array(header.bytes[..<length])) == nil, "\(length)")
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "What is something else is so at its first wrong byte",
+        "Bytes that are not a PROXY header are refused at the first wrong byte",
         arguments: [
             "G", "PRI * HTTP/2.0\r\n", "PROXZ", "proxy ", "\u{16}\u{3}\u{1}", "\r\nX", "\0",
             "POST /logs/x HTTP/1.1\r\n",
@@ -127,7 +127,7 @@ import Testing
         #expect(error != .missing)
     }
 
-    @Test("Whatever comes, nothing beyond it is read, and no header is longer than it may be")
+    @Test("For any input, a header is at most as long as the input and the limit")
     func mutations() {
         var random = SeededRandom(seed: 11)
         for _ in 0..<20_000 {

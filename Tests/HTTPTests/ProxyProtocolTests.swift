@@ -15,7 +15,7 @@ import Testing
         )
     }
 
-    @Test("The client is whom the proxy speaks for, for all requests of the connection")
+    @Test("The client's address comes from the PROXY header, for all requests of the connection")
     func introduced() throws {
         let server = try TestServer(proxies: try trust("127.0.0.0/8"))
         for (header, peer) in [
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "A proxy that speaks for itself is the client",
+        "A PROXY header without an address makes the proxy the client",
         arguments: [Array("PROXY UNKNOWN\r\n".utf8), ProxyHeaderTests.binary(0x20, 0, [])]
     )
     func local(header: [UInt8]) throws {
@@ -46,7 +46,7 @@ import Testing
         #expect(other.answer()?.text == "believed")
     }
 
-    @Test("A client has its share of the connections, whatever proxy it comes through")
+    @Test("The connection limit of an address counts clients behind any proxy")
     func share() throws {
         let server = try TestServer(proxies: try trust("127.0.0.1", "192.0.2.9")) {
             $0.connectionsPerAddress = 1
@@ -82,7 +82,7 @@ import Testing
         #expect(server.server.counters.connections.open == others.count + 1)
     }
 
-    @Test("A header may come in any parts, and TLS begins behind it", arguments: [false, true])
+    @Test("A PROXY header may arrive in any pieces, with TLS behind it", arguments: [false, true])
     func inParts(isSecure: Bool) throws {
         let proxies = try trust("127.0.0.1")
         let server =
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(
-        "A proxy that does not say it, or says it wrongly, is told so",
+        "A missing or malformed PROXY header is refused with the reason",
         arguments: [get, "PROXY TCP4 1.2.3.4 1.2.3.4 x 1\r\n" + get]
     )
     func wrong(text: String) throws {
@@ -114,7 +114,7 @@ import Testing
         #expect(server.server.counters.connections.refusedProxyHeader == 1)
     }
 
-    @Test("Over TLS a wrong beginning ends the connection")
+    @Test("A TLS listener closes a connection with a malformed PROXY header")
     func wrongSecurely() throws {
         let server = try TestServer.securely(proxies: try trust("127.0.0.1"))
         let client = try server.client()
@@ -124,7 +124,7 @@ import Testing
         )
     }
 
-    @Test("Who is no proxy is turned away, whatever it says")
+    @Test("A connection from another address than a proxy's is refused")
     func untrusted() throws {
         let server = try TestServer(proxies: try trust("10.0.0.0/8"))
         for text in [Self.get, Self.line + Self.get] {
@@ -138,7 +138,9 @@ import Testing
         #expect(server.server.counters.connections.accepted == 0)
     }
 
-    @Test("A proxy that says nothing has the time of a head; one that only looks is no trouble")
+    @Test(
+        "A silent proxy is closed after the head timeout; one that connects and closes is not counted as broken"
+    )
     func silent() throws {
         let server = try TestServer(proxies: try trust("127.0.0.1")) {
             $0.headTime = .milliseconds(50)
@@ -155,7 +157,7 @@ import Testing
         #expect(server.eventually { $0.connections.open == 0 && $0.connections.broken == 0 })
     }
 
-    @Test("Without the protocol a PROXY line is no request, and a proxy no client")
+    @Test("Without the PROXY protocol, a PROXY line is a malformed request")
     func notSpoken() throws {
         let server = try TestServer(proxies: try trust("127.0.0.1", speaksProxy: false))
         let client = try server.client()
@@ -163,7 +165,10 @@ import Testing
         #expect(client.answer()?.status == 400)
     }
 
-    @Test("A proxy may have more connections than one address may", arguments: [false, true])
+    @Test(
+        "A proxy may have more connections than the limit of one address",
+        arguments: [false, true]
+    )
     func exempt(isTrusted: Bool) throws {
         let proxies = try trust(isTrusted ? "127.0.0.1" : "10.0.0.1", speaksProxy: false)
         let server = try TestServer(proxies: proxies) { $0.connectionsPerAddress = 1 }
@@ -176,7 +181,7 @@ import Testing
         #expect(server.server.counters.connections.refusedPerAddress == (isTrusted ? 0 : 1))
     }
 
-    @Test("A reload counts for the next connection")
+    @Test("A reload of the proxies applies to the next connection")
     func replaced() throws {
         let proxies = try trust("127.0.0.1")
         let server = try TestServer(proxies: proxies)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StoppingTests {
-    @Test("Requests in flight are finished, idle connections closed, new ones not accepted")
+    @Test("A stop finishes requests in flight, closes idle connections and accepts no new ones")
     func graceful() throws {
         let server = try TestServer()
         let idle = try server.client()
@@ -37,7 +37,7 @@ struct StoppingTests {
         #expect(server.server.counters.connections.open == 0)
     }
 
-    @Test("What is not finished at the deadline is cut off")
+    @Test("A stop cuts unfinished requests at its deadline")
     func deadline() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -52,7 +52,7 @@ struct StoppingTests {
         server.server.stop(within: .zero)
     }
 
-    @Test("A port is free again after the stop, and taken before it")
+    @Test("A port is taken until the stop, and free after it")
     func port() throws {
         let server = try TestServer()
         let address = server.server.address

@@ -11,7 +11,7 @@ import Testing
 struct StreamEndTests {
     let streams = StreamTests()
 
-    @Test("A writer learns that its client has gone, without writing")
+    @Test("A writer is told of a client's reset without writing")
     func goneClient() throws {
         let server = try TestServer()
         let (client, stream) = try streams.begin(server)
@@ -33,7 +33,7 @@ struct StreamEndTests {
         stream.finish()
     }
 
-    @Test("A client that closes in peace is noticed by what is written to it")
+    @Test("A client that closes without a reset is noticed at the next writes")
     func closedClient() throws {
         let server = try TestServer()
         var (client, stream): (TestConnection?, ResponseStream) = try streams.begin(server)
@@ -48,7 +48,7 @@ struct StreamEndTests {
         #expect(server.eventually { $0.connections.open == 0 })
     }
 
-    @Test("A slow reader costs its bound, holds up nobody, and gets all that was taken")
+    @Test("A slow reader holds only its bound, delays no other client, and gets all written bytes")
     func slowReader() throws {
         let server = try TestServer(loops: 1)
         let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
@@ -79,7 +79,9 @@ struct StreamEndTests {
         #expect(read == taken)
     }
 
-    @Test("A reader that takes nothing is cut off in time, and its writer learns it")
+    @Test(
+        "A stream whose client does not read is closed after the write timeout, and its writer is told"
+    )
     func stuckReader() throws {
         let server = try TestServer { $0.writeTime = .milliseconds(200) }
         let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
@@ -95,7 +97,7 @@ struct StreamEndTests {
         #expect(server.eventually { $0.connections.open == 0 })
     }
 
-    @Test("A stop of the server ends streams at once, and the client sees that they are not whole")
+    @Test("A stop cuts streams at once, and the client sees a truncated answer")
     func stop() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(50) }
         let (client, stream) = try streams.begin(server)
@@ -117,7 +119,7 @@ struct StreamEndTests {
         #expect(Moment.now - begun < .seconds(10))
     }
 
-    @Test("A stream that begins when the server has stopped is closed")
+    @Test("A stream that begins after the stop is closed")
     func afterStop() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -131,7 +133,7 @@ struct StreamEndTests {
         #expect(wasCalled.withLock { $0 })
     }
 
-    @Test("A stream that its writer forgets is cut, and nothing of it stays")
+    @Test("A stream that its writer drops is cut, and its memory is given back")
     func forgotten() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(50) }
         weak var body: StreamedBody?

@@ -40,7 +40,7 @@ struct StressTests {
     }
 
     @Test(
-        "Many clients that send in odd pieces, and some that go away, all get what is theirs",
+        "Many clients that send in odd pieces, and some that disconnect, all get their own answers",
         arguments: [false, true]
     )
     func manyClients(securely: Bool) throws {
@@ -97,7 +97,7 @@ struct StressTests {
         server.server.stop(within: .seconds(5))
     }
 
-    @Test("Mutated requests leave the server whole", arguments: 0..<4 as Range<UInt64>)
+    @Test("The server survives mutated requests", arguments: 0..<4 as Range<UInt64>)
     func mutations(seed: UInt64) throws {
         let server = try TestServer {
             $0.headTime = .milliseconds(100)

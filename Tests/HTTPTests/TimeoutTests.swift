@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TimeoutTests {
-    @Test("A head that drips in is answered with 408 when its time is over")
+    @Test("A head that arrives too slowly gets 408")
     func slowHead() throws {
         let server = try TestServer { $0.headTime = .milliseconds(150) }
         let client = try server.client()
@@ -26,7 +26,7 @@ struct TimeoutTests {
         #expect(server.server.counters.timeouts.head == 1)
     }
 
-    @Test("A body that stops is answered with 408")
+    @Test("A body that stops gets 408")
     func stalledBody() throws {
         let server = try TestServer { $0.bodyTime = .milliseconds(100) }
         let client = try server.client()
@@ -37,7 +37,7 @@ struct TimeoutTests {
         #expect(server.server.counters.held.bodies == 0)
     }
 
-    @Test("A body that drips in more slowly than it must is answered with 408")
+    @Test("A body without enough progress in an interval gets 408")
     func drippingBody() throws {
         let server = try TestServer {
             $0.bodyTime = .milliseconds(150)
@@ -56,7 +56,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "A body that makes progress but falls behind its average is answered with 408",
+        "A body below the average rate gets 408",
         arguments: [
             "Content-Length: 16000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nf42400\r\n",
         ]
@@ -100,7 +100,7 @@ struct TimeoutTests {
         #expect(client.answer()?.body.count == 10000)
     }
 
-    @Test("An idle connection is closed without a word", arguments: [true, false])
+    @Test("An idle connection is closed without an answer", arguments: [true, false])
     func idle(afterRequest: Bool) throws {
         let server = try TestServer { $0.idleTime = .milliseconds(300) }
         let client = try server.client()
@@ -127,7 +127,9 @@ struct TimeoutTests {
         #expect(client.answer()?.status == 200)
     }
 
-    @Test("A client that does not read is not read from either, and is dropped in time")
+    @Test(
+        "A client that does not read its answer is not read from, and is closed after the write timeout"
+    )
     func backPressure() throws {
         let server = try TestServer(loops: 1) { $0.writeTime = .milliseconds(300) }
         let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
@@ -147,7 +149,7 @@ struct TimeoutTests {
         #expect(client.answer()?.text == "/after 0")
     }
 
-    @Test("A slow client reads why it was refused, though it has much more to send")
+    @Test("A slow client can read its refusal while it still sends")
     func slowRefusedClient() throws {
         let server = try TestServer {
             $0.lingerTime = .milliseconds(800)
@@ -165,7 +167,7 @@ struct TimeoutTests {
         #expect(client.isEnded())
     }
 
-    @Test("A refused client that sends without end is cut off")
+    @Test("A refused client that keeps sending is closed")
     func lingeringInAll() throws {
         let server = try TestServer {
             $0.lingerTime = .seconds(10)
@@ -184,7 +186,7 @@ struct TimeoutTests {
         #expect(server.server.counters.connections.open == 0)
     }
 
-    @Test("An empty line after a body opens no request", arguments: [["\r\n"], ["\r", "\n"]])
+    @Test("An empty line after a body begins no request", arguments: [["\r\n"], ["\r", "\n"]])
     func emptyLine(pieces: [String]) throws {
         let server = try TestServer { $0.headTime = .milliseconds(100) }
         let client = try server.client()
@@ -200,7 +202,7 @@ struct TimeoutTests {
         #expect(client.answer()?.text == "/b 0")
     }
 
-    @Test("A second empty line in a row is no request")
+    @Test("A second empty line in a row is malformed")
     func emptyLines() throws {
         let server = try TestServer()
         let client = try server.client()
@@ -210,7 +212,7 @@ struct TimeoutTests {
         #expect(client.answer()?.status == 400)
     }
 
-    @Test("A refused client that goes silent is cut off")
+    @Test("A refused client that stops sending is closed")
     func lingering() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(100) }
         let client = try server.client()

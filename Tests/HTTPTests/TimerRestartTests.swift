@@ -9,7 +9,7 @@ import Testing
 /// Each phase has its whole time, also when it follows another of the same kind at once.
 @Suite(.timeLimit(.minutes(1)))
 struct TimerRestartTests {
-    @Test("A head that begins with the end of the handshake has the time of a head")
+    @Test("A head that arrives with the end of the handshake gets a whole head timeout")
     func headAfterHandshake() throws {
         let server = try TestServer.securely { $0.headTime = .seconds(3) }
         let client = try server.client()
@@ -24,7 +24,7 @@ struct TimerRestartTests {
         #expect(client.answer()?.status == 200)
     }
 
-    @Test("A body that begins with the end of one that is dropped has the time of a body")
+    @Test("A body that arrives with the end of a dropped one gets a whole body timeout")
     func bodyAfterDroppedBody() throws {
         let server = try TestServer { $0.bodyTime = .seconds(3) }
         let client = try server.client()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AddressRangeTests {
     @Test(
-        "An address is read as it is written, and nothing beside it",
+        "An IP address is parsed exactly",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
             ("2001:DB8:0::1", "2001:db8::1"), ("::1", "::1"), ("0.0.0.0", "0.0.0.0"),
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "A range has the addresses that begin like it",
+        "A range contains the addresses with its prefix",
         arguments: [
             ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false),
             ("10.0.0.0/8", "::ffff:10.1.2.3", true), ("10.0.0.0/8", "a00::", false),
@@ -41,7 +41,7 @@ import Testing
         #expect(range.contains(try #require(IPAddress(address))) == isWithin)
     }
 
-    @Test("A range is written as it was read")
+    @Test("A range is printed as it was parsed")
     func written() throws {
         for text in ["10.0.0.0/8", "0.0.0.0/0", "2001:db8::/33", "::/0", "::/96"] {
             #expect(try AddressRange(parsing: text).description == text)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "What is no range says what would be one",
+        "A malformed range is refused with the correct form",
         arguments: [
             ("10.0.0.1/8", "write 10.0.0.0/8"), ("2001:db8::1/32", "write 2001:db8::/32"),
             ("10.0.0.0/33", "0 to 32 bits"), ("::/129", "0 to 128 bits"), ("10.0.0.0/", "bits"),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ListenAddressTests {
     @Test(
-        "An address is read as people write it",
+        "A listen address is parsed in each common form",
         arguments: [
             ("0.0.0.0:8080", "0.0.0.0", 8080, "0.0.0.0:8080"),
             ("127.0.0.1:0", "127.0.0.1", 0, "127.0.0.1:0"),
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "What is no address is refused with what to write instead",
+        "A malformed listen address is refused with the correct form",
         arguments: [
             "", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "1.2.3:80",
             "::1:80", "[::1]", "[127.0.0.1]:80", "[]:80", "example.com:80", "127.0.0.1:8o",

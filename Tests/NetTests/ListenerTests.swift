@@ -13,7 +13,7 @@ import Testing
         #expect(second.address == first.address)
     }
 
-    @Test("A port that another server has is an error that names it")
+    @Test("A taken port is an error that names it")
     func takenPort() throws {
         let first = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
         let error = #expect(throws: ListenError.self) { _ = try Listener(first.address) }
@@ -22,13 +22,13 @@ import Testing
         #expect(error?.description.contains("ss -ltnp") == true)
     }
 
-    @Test("An address of another machine is an error that says so")
+    @Test("An address of another machine is refused with the reason")
     func foreignAddress() {
         let address = ListenAddress(host: "192.0.2.77", port: 0)
         #expect(throws: ListenError.noSuchAddress(address)) { _ = try Listener(address) }
     }
 
-    @Test("A closed port can be taken again at once")
+    @Test("A port can be bound again at once after its server closed")
     func portIsFreeAgain() throws {
         let address: ListenAddress
         do {
@@ -38,7 +38,7 @@ import Testing
         #expect(try Listener(address).address == address)
     }
 
-    @Test("Every address takes clients of both families, v4 ones under their v4 address")
+    @Test("The unspecified address accepts both families, IPv4 clients with their IPv4 address")
     func everywhere() throws {
         let listener = try Listener(.everywhere(port: 0))
         #expect(listener.address.host == "::")
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "Without IPv6 every address is every v4 address, for all loops",
+        "Without IPv6, the unspecified address means all IPv4 addresses, for all loops",
         arguments: [
             ("socket", EAFNOSUPPORT), ("socket", EPROTONOSUPPORT), ("bind", EADDRNOTAVAIL),
         ]
@@ -86,7 +86,7 @@ import Testing
         #expect(error?.saysNoIPv6 == true)
     }
 
-    @Test("A taken port is no lack of IPv6")
+    @Test("A taken port is not mistaken for missing IPv6")
     func takenEverywhere() throws {
         let first = try Listener(ListenAddress(host: "0.0.0.0", port: 0))
         let address = ListenAddress.everywhere(port: first.address.port)

@@ -19,7 +19,7 @@ import Testing
         #expect(events[0].token != PollToken(slot: 7, generation: 2))
     }
 
-    @Test("A change is told once")
+    @Test("An event is reported once")
     func edges() throws {
         let poller = try Poller()
         let (near, far) = try socketPair()
@@ -34,7 +34,7 @@ import Testing
         #expect(events.first?.readiness.isSuperset(of: [.readable, .finished]) == true)
     }
 
-    @Test("A wake-up needs no clearing")
+    @Test("A signal is reported again without a clear")
     func signals() throws {
         let poller = try Poller()
         let wakeUp = try WakeUp()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SocketAddressTests {
     @Test(
-        "A numeric address keeps its text, and a mapped one is written as v4",
+        "A numeric address keeps its text, and a mapped one is printed as IPv4",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
             ("::ffff:192.0.2.1", "192.0.2.1"), ("::1", "::1"),

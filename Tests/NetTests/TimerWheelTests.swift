@@ -18,7 +18,7 @@ import Testing
         return Set(due)
     }
 
-    @Test("A timer fires once, not before its time and at most a tick after it")
+    @Test("A timer fires once, at most a tick after its deadline and not before it")
     func fires() {
         var wheel = TimerWheel(now: Self.start, tick: .milliseconds(8), buckets: 16)
         wheel.arm(3, at: after(100))
@@ -29,7 +29,7 @@ import Testing
         #expect(wheel.nearest == nil)
     }
 
-    @Test("A disarmed timer never fires, and arming again replaces the deadline")
+    @Test("A disarmed timer never fires, and a second arm replaces the deadline")
     func disarm() {
         var wheel = TimerWheel(now: Self.start, tick: .milliseconds(8), buckets: 16)
         wheel.arm(1, at: after(50))
@@ -42,7 +42,7 @@ import Testing
         #expect(due(&wheel, at: 510) == [3])
     }
 
-    @Test("A deadline beyond one turn of the wheel waits for its own turn")
+    @Test("A deadline beyond one turn of the wheel fires in its own turn")
     func manyTurns() {
         var wheel = TimerWheel(now: Self.start, tick: .milliseconds(1), buckets: 8)
         wheel.arm(1, at: after(100))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(
-        "It agrees with a sorted list over a long random life",
+        "The wheel agrees with a sorted list over many random steps",
         arguments: 0..<20 as Range<UInt64>
     )
     func agreesWithModel(seed: UInt64) {

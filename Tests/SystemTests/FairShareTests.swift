@@ -3,7 +3,7 @@ import Testing
 @testable import System
 
 @Suite struct FairShareTests {
-    @Test("A holder that is alone may have all places")
+    @Test("A single holder may take all places")
     func alone() {
         var shares = FairShares<Int>(FairShare(max: 7, holders: 1))
         #expect(Self.fill(&shares, 1) == 7)
@@ -12,7 +12,7 @@ import Testing
         #expect(shares.hasPlace(1) && shares.own(1) == 6)
     }
 
-    @Test("Greedy holders leave half of what is open to the others, and their reserves")
+    @Test("A greedy holder leaves the others half of the open places, and their reserves")
     func greedy() {
         var shares = FairShares<Int>(FairShare(max: 100, holders: 3))
         #expect((1...3).map { Self.fill(&shares, $0) } == [42, 29, 23])
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "Whoever takes what it can, another one finds its reserve, and all together have no more than there is",
+        "With greedy holders, each reserve stays free and the total is never exceeded",
         arguments: 1...6
     )
     func reserves(holders: Int) {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("The room of a holder is how many places it can take", arguments: 1...4)
+    @Test("A holder can take exactly its room", arguments: 1...4)
     func room(holders: Int) {
         for places in 0..<60 {
             for others in 0..<places {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("With other bounds what is taken stays, and counts by the new reserves")
+    @Test("After a change of bounds, taken places stay and count against the new reserves")
     func change() {
         var shares = FairShares<Int>(FairShare(max: 100, holders: 1))
         for _ in 0..<90 { shares.take(1) }

@@ -3,7 +3,7 @@ import Testing
 @testable import System
 
 @Suite struct JournalTests {
-    @Test("A JSON line quotes what it carries and keeps numbers as numbers")
+    @Test("A JSON line quotes texts and keeps numbers as numbers")
     func jsonLine() {
         let lines = Locked<[String]>([])
         let journal = Journal(level: .info, format: .json) { bytes in
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "What a terminal would obey is escaped, whatever the format",
+        "Control characters are escaped in each format",
         arguments: [Journal.Format.json, .text],
         [
             ("\u{1b}", "1b"), ("\u{7f}", "7f"), ("\u{85}", "85"), ("\u{9b}", "9b"),
@@ -42,7 +42,7 @@ import Testing
         #expect(line.contains("\"ü\\u\(code)[31m\""))
     }
 
-    @Test("A time is written as RFC 3339 with milliseconds")
+    @Test("A time is printed as RFC 3339 with milliseconds")
     func time() {
         #expect(
             WallTime(nanoseconds: 1_736_843_400_123_000_000).rfc3339 == "2025-01-14T08:30:00.123Z"

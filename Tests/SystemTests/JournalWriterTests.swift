@@ -6,7 +6,7 @@ import Testing
 /// The journal on a pipe whose reader the test is.
 @Suite(.timeLimit(.minutes(1)))
 struct JournalWriterTests {
-    @Test("What was said is there after a flush, in order")
+    @Test("After a flush, all lines are written in order")
     func flushes() throws {
         let pipe = try Pipe()
         let journal = Journal(level: .info, format: .text, descriptor: pipe.input)
@@ -17,7 +17,7 @@ struct JournalWriterTests {
         #expect(lines.last?.hasSuffix("line number=99") == true)
     }
 
-    @Test("A stuck reader stops nobody, and learns later how many lines it missed")
+    @Test("A stuck reader blocks no writer, and later gets the number of missed lines")
     func stuckReader() throws {
         let pipe = try Pipe()
         let journal = Journal(
@@ -53,7 +53,7 @@ struct JournalWriterTests {
         #expect(pipe.readLines(atLeast: 1).last?.contains("afterwards") == true)
     }
 
-    @Test("A descriptor that does not block gets whole lines too")
+    @Test("A non-blocking descriptor gets whole lines")
     func nonBlocking() throws {
         let pipe = try Pipe()
         #expect(fcntl(pipe.input, F_SETFL, O_NONBLOCK) == 0)
@@ -65,7 +65,7 @@ struct JournalWriterTests {
         journal.flush()
     }
 
-    @Test("Nobody waits for a reader that has gone")
+    @Test("A flush does not wait for a reader that has closed")
     func brokenPipe() throws {
         let pipe = try Pipe()
         pipe.closeOutput()

@@ -3,7 +3,7 @@ import Testing
 @testable import System
 
 @Suite struct MailboxTests {
-    @Test("The owner is woken once for all that was posted before it looked")
+    @Test("Several posts before the owner takes them cause one wake-up")
     func wakesOnce() {
         let woken = Locked(0)
         let mailbox = Mailbox<Int> { woken.withLock { $0 += 1 } }
@@ -16,7 +16,7 @@ import Testing
         #expect(woken.withLock { $0 } == 2)
     }
 
-    @Test("Nothing posted by several threads is lost", .timeLimit(.minutes(1)))
+    @Test("No message of several threads is lost", .timeLimit(.minutes(1)))
     func manyThreads() throws {
         let wakeUp = try WakeUp()
         let mailbox = Mailbox<Int> { wakeUp.signal() }

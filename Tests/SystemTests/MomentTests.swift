@@ -7,12 +7,12 @@ import Testing
         (253_402_300_799, .max), (.max, .max), (-9_223_372_037, .min), (.min, .min),
     ]
 
-    @Test("Seconds beyond what the clock can tell are at its end", arguments: edges)
+    @Test("Seconds beyond the clock's range are clamped to its end", arguments: edges)
     func seconds(seconds: Int64, nanoseconds: Int64) {
         #expect(WallTime(seconds: seconds).nanoseconds == nanoseconds)
     }
 
-    @Test("So is a moment after a wait that is longer than the clock runs")
+    @Test("A moment plus a too long duration is clamped to the clock's end")
     func sum() {
         let now = Moment(nanoseconds: 1_500_000_000)
         #expect((now + .milliseconds(250)).nanoseconds == 1_750_000_000)
@@ -22,14 +22,14 @@ import Testing
         #expect((Moment(nanoseconds: -1) + .seconds(Int64.min)).nanoseconds == Int64.min)
     }
 
-    @Test("The time between any two moments can be told")
+    @Test("The duration between any two moments does not overflow")
     func difference() {
         let (first, last) = (Moment(nanoseconds: .min), Moment(nanoseconds: .max))
         #expect(last - first > .seconds(18_446_744_073))
         #expect(first - last < .zero)
     }
 
-    @Test("The time of day is counted in the same way")
+    @Test("Wall time is clamped in the same way")
     func wallTime() {
         let now = WallTime(nanoseconds: 1_500_000_000)
         #expect((now + .milliseconds(-2500)).nanoseconds == -1_000_000_000)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct PriorityQueueTests {
     func moment(_ number: Int) -> Moment { Moment(nanoseconds: Int64(number)) }
 
-    @Test("Everything comes out in the order of its keys, up to the limit", arguments: 0..<20)
+    @Test("Elements come out in the order of their keys, up to the limit", arguments: 0..<20)
     func order(seed: Int) {
         var queue = PriorityQueue<Moment, Int>()
         let deadlines = (0..<50).map { ($0 * 7919 + seed * 104_729) % 31 }

@@ -3,7 +3,7 @@ import System
 import Testing
 
 @Suite struct ProcessLimitsTests {
-    @Test("A process that forbids core dumps has none, whatever the limit was")
+    @Test("A process that forbids core dumps has a limit of zero")
     func forbidden() async {
         await #expect(processExitsWith: .exitCode(7)) {
             var limit = rlimit()

@@ -2,13 +2,13 @@ import System
 import Testing
 
 @Suite struct HexadecimalTests {
-    @Test("Two digits stand for a byte, in the case that is wanted")
+    @Test("Each byte becomes two hexadecimal digits, in either case")
     func written() {
         #expect(hex([0x00, 0x9A, 0xFF]) == "009aff")
         #expect(hex([0x00, 0x9A, 0xFF], upper: true) == "009AFF")
     }
 
-    @Test("A digit is read in either case, and nothing else is one")
+    @Test("A hexadecimal digit is decoded in either case, and other characters are refused")
     func read() {
         for value in UInt8.min...15 {
             for isUpper in [false, true] {
@@ -28,7 +28,7 @@ import Testing
         base64Decoded(Array(text.utf8)[...], alphabet)
     }
 
-    @Test("Texts for URLs are one for each content")
+    @Test("URL base64 accepts exactly one text for each value")
     func url() {
         #expect(decoded("", .url) == [])
         #expect(decoded("AQ", .url) == [1])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("Others may be padded, and end in any bits")
+    @Test("Standard base64 may be padded, and its unused bits are ignored")
     func standard() {
         #expect(decoded("", .standard) == [])
         for text in ["AQ", "AR", "AQ=", "AQ=="] { #expect(decoded(text, .standard) == [1]) }

@@ -101,7 +101,11 @@ struct BodyTests {
         ),
     ]
 
-    @Test("Section 6.3: bodies that nobody wants", arguments: refusalsCases, Exchange.Way.allCases)
+    @Test(
+        "Section 6.3: bodies of refused requests",
+        arguments: refusalsCases,
+        Exchange.Way.allCases
+    )
     func refusals(exchange: Exchange, way: Exchange.Way) throws { try exchange.run(way) }
 
     private static func chunks(_ name: String, _ coded: String, _ body: String) -> Exchange {

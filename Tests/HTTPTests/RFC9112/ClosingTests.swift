@@ -76,7 +76,7 @@ struct ClosingTests {
     )
     func connections(exchange: Exchange, way: Exchange.Way) throws { try exchange.run(way) }
 
-    @Test("9.3: what comes behind close or a refusal is never run")
+    @Test("9.3: a request after close or after a refusal is never handled")
     func neverRun() throws {
         for first in [
             Self.get("Connection: close"), "GET /a HTTP/1.0||", "GET /a HTTP/1.1||",
@@ -118,7 +118,7 @@ struct ClosingTests {
         #expect(server.server.counters.connections.broken == 1)
     }
 
-    @Test("9.5: a head that does not come to its end is told so, after the answers before it")
+    @Test("9.5: an incomplete head gets 408, after the answers before it")
     func timeOut() throws {
         let server = try TestServer { $0.headTime = .milliseconds(100) }
         let client = try server.client()
@@ -150,7 +150,7 @@ struct ClosingTests {
         #expect(text.contains("content-length") == (line.contains("OK") || line.contains("401")))
     }
 
-    @Test("4: a status that has no name, and one that says to go on")
+    @Test("4: a status without a reason phrase, and 100 Continue")
     func otherLines() throws {
         var bytes: [UInt8] = []
         let handler = TestHandler(held: try TestHandler.Held())

@@ -37,7 +37,7 @@ struct CertificateTimeTests {
     }
 
     @Test(
-        "When its certificate ends a client is let in no more, by a ticket or an open connection",
+        "A client whose certificate expires is refused, with a ticket and on an open connection",
         arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
     )
     func expiry(version: CInt) throws {
@@ -63,7 +63,7 @@ struct CertificateTimeTests {
     }
 
     @Test(
-        "A session lasts no longer for being resumed",
+        "Resuming a session does not extend its lifetime",
         arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
     )
     func sessionTime(version: CInt) throws {
@@ -84,7 +84,7 @@ struct CertificateTimeTests {
         #expect(!third.tls.isResumed)
     }
 
-    @Test("Other rules for clients end what began under the old ones; the same rules do not")
+    @Test("New client rules end sessions and connections; a reload of equal rules does not")
     func otherAuthorities() throws {
         let context = try TLSContext(Self.settings())
         let server = try TestServer(tls: context)

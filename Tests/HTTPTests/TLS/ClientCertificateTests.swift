@@ -26,7 +26,7 @@ struct ClientCertificateTests {
     }
 
     @Test(
-        "A client with a certificate has its name, others are refused where one is required",
+        "With a required certificate, a client gets its name and others are refused",
         arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
     )
     func required(version: CInt) throws {
@@ -39,7 +39,7 @@ struct ClientCertificateTests {
         #expect(server.server.counters.requests == 2)
     }
 
-    @Test("Where a certificate is optional there may be no name, but no wrong one")
+    @Test("With an optional certificate, no certificate is accepted and a wrong one is refused")
     func optional() throws {
         let server = try TestServer.securely(clients: .optional(authorities: Self.authority))
         #expect(try name("client", server) == "dns:phone-7.example.com dns:other")
@@ -47,13 +47,13 @@ struct ClientCertificateTests {
         #expect(try name("wrong-client", server) == nil)
     }
 
-    @Test("Where none is asked for nobody has a name")
+    @Test("Without client authentication, a client's certificate is ignored")
     func none() throws {
         let server = try TestServer.securely()
         #expect(try name("client", server) == "nobody")
     }
 
-    @Test("The rules hold for each certificate that the server may show")
+    @Test("The client rules apply with each of the server's certificates")
     func everyContext() throws {
         let server = try TestServer.securely(
             ["server", "exact"],
@@ -74,7 +74,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("The refused client is told why, though it has sent more already")
+    @Test("A refused client gets the TLS alert even if it has sent more")
     func alert() throws {
         let server = try TestServer.securely(clients: .required(authorities: Self.authority))
         let client = try server.client()

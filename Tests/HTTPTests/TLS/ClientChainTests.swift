@@ -20,7 +20,7 @@ struct ClientChainTests {
         return client.answer()?.status == 200
     }
 
-    @Test("An authority between the root and the clients is enough, and vouches for its own alone")
+    @Test("A listener that trusts an intermediate authority admits only clients of that authority")
     func intermediate() throws {
         Self.files.issue("devices", subject: "/CN=devices")
         Self.files.issue("by-devices", by: "devices")
@@ -30,7 +30,7 @@ struct ClientChainTests {
         #expect(try !isLetIn("wrong-client", authorities: authorities))
     }
 
-    @Test("A certificate that has ended, or is for servers only, lets no client in")
+    @Test("A client with an expired certificate, or one for servers, is refused")
     func unfit() throws {
         Self.files.issue("ended")
         Self.files.end("ended", in: -60)

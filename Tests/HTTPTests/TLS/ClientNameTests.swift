@@ -24,7 +24,7 @@ struct ClientNameTests {
         return ClientCertificate(certificate).names
     }
 
-    @Test("Each name tells its kind, and all of them count")
+    @Test("A certificate's names are all read, each with its kind")
     func kinds() {
         #expect(
             names(
@@ -38,7 +38,7 @@ struct ClientNameTests {
         )
     }
 
-    @Test("The common name counts where there is no list of names, not where it names other kinds")
+    @Test("The common name counts only without a list of alternative names")
     func common() {
         #expect(names("/O=Sluice/CN=phone 8", nil) == ["cn:phone 8"])
         #expect(names("/O=Sluice/CN=Kühlschrank", nil) == ["cn:Kühlschrank"])
@@ -48,7 +48,7 @@ struct ClientNameTests {
     }
 
     @Test(
-        "A name that reads as another one is none",
+        "A name that could be mistaken for another one is ignored",
         arguments: [
             "/CN=a\u{202e}b", "/CN=a\u{200b}b", "/CN=a\u{85}b", "/CN=a\u{feff}b", "/CN=a\u{2028}b",
         ]
@@ -57,7 +57,7 @@ struct ClientNameTests {
         #expect(names(subject, nil) == [])
     }
 
-    @Test("Alternative names are visible ASCII")
+    @Test("Alternative names with other characters than visible ASCII are ignored")
     func visible() {
         #expect(names("/CN=x", "DNS:a b,URI:u v,DNS:fine") == ["dns:fine"])
     }

@@ -25,7 +25,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("A chain or a list of authorities is read whole or not at all", arguments: 0..<3)
+    @Test("A damaged chain or list of authorities is refused as a whole", arguments: 0..<3)
     func damaged(kind: Int) throws {
         let own = Self.files.content(Self.files.certificate("server"))
         let next = Self.files.content(Self.files.certificate("authority"))
@@ -48,7 +48,7 @@ struct DamagedFileTests {
         #expect(refuses(listed, file), "\(name)")
     }
 
-    @Test("Text between certificates does no harm")
+    @Test("Text between certificates is ignored")
     func remarks() throws {
         let own = Self.files.content(Self.files.certificate("server"))
         let next = Self.files.content(Self.files.certificate("authority"))

@@ -7,7 +7,7 @@ import Testing
 /// Clients that go on with handshakes where requests are due.
 @Suite(.timeLimit(.minutes(1)))
 struct HandshakeFloodTests {
-    @Test("A few messages after the handshake are taken, a flood of them ends the connection")
+    @Test("A few TLS messages after the handshake are accepted; a flood ends the connection")
     func keyUpdates() throws {
         let server = try TestServer.securely(loops: 1) { $0.lingerTime = .milliseconds(50) }
         for (count, answer) in [(10, "/a 0"), (20_000, nil)] as [(Int, String?)] {

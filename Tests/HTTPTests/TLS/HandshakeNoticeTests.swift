@@ -19,7 +19,7 @@ struct HandshakeNoticeTests {
         return try TestServer(tls: TLSContext(settings), journal: recorder.journal)
     }
 
-    @Test("Failed handshakes are one line in ten seconds with the last reason")
+    @Test("Failed handshakes give one journal line in ten seconds, with the last reason")
     func failures() throws {
         let recorder = JournalRecorder(level: .info)
         let server = try server(recorder)
@@ -36,7 +36,7 @@ struct HandshakeNoticeTests {
         #expect(line.contains("certificate verify failed"))
     }
 
-    @Test("Who only looks whether the port is open is nothing to speak of")
+    @Test("A connection that closes without a byte gives no journal line")
     func probes() throws {
         let recorder = JournalRecorder(level: .info)
         let server = try server(recorder)
@@ -45,7 +45,7 @@ struct HandshakeNoticeTests {
         #expect(recorder.lines.now.isEmpty)
     }
 
-    @Test("Who speaks HTTP without TLS is told to use https", arguments: ["GET", "POST"])
+    @Test("A client that sends plain HTTP is told to use https", arguments: ["GET", "POST"])
     func plainly(method: String) throws {
         let server = try server(JournalRecorder(level: .info))
         let client = try server.client()

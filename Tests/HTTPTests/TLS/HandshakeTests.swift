@@ -22,7 +22,7 @@ struct HandshakeTests {
         #expect(server.server.counters.tls.handshakes == 1)
     }
 
-    @Test("TLS 1.0 and 1.1 are not", arguments: [TLS1_VERSION, TLS1_1_VERSION])
+    @Test("TLS 1.0 and 1.1 are refused", arguments: [TLS1_VERSION, TLS1_1_VERSION])
     func oldVersions(version: CInt) throws {
         let server = try TestServer.securely()
         #expect(throws: TestConnection.NoHandshake.self) {
@@ -32,7 +32,7 @@ struct HandshakeTests {
         #expect(server.server.counters.requests == 0)
     }
 
-    @Test("A server may insist on TLS 1.3")
+    @Test("A server that requires TLS 1.3 refuses TLS 1.2")
     func onlyNew() throws {
         let settings = TLSSettings(
             certificates: [TestCertificates.shared.files("server")],
@@ -62,7 +62,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("HTTP/1.1 is chosen where it is offered, and a client that speaks none of it is refused")
+    @Test("ALPN chooses HTTP/1.1 if the client offers it, and refuses a client that does not")
     func protocols() throws {
         let server = try TestServer.securely()
         let client = try server.secureClient(ClientTLS.Options(protocols: ["h2", "http/1.1"]))
@@ -74,7 +74,7 @@ struct HandshakeTests {
         #expect(client.answer()?.status == 200)
     }
 
-    @Test("Who speaks neither TLS nor HTTP is told nothing")
+    @Test("A client that sends neither TLS nor HTTP gets no answer")
     func plainly() throws {
         let server = try TestServer.securely { $0.lingerTime = .milliseconds(50) }
         for text in ["SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n\r\n\r\n", "nonsense\u{16}"] {
@@ -90,7 +90,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "Who does not come to the end of the handshake is cut off in time",
+        "A client that does not finish its handshake is closed after the head timeout",
         arguments: [
             "", "\u{16}\u{03}", "\u{16}\u{03}\u{01}\u{02}\u{00}\u{01}\u{00}\u{01}\u{7f}",
         ]
@@ -113,7 +113,7 @@ struct HandshakeTests {
         #expect(server.server.counters.connections.open == 0)
     }
 
-    @Test("Handshakes under way hold no stop up, and hold up nobody else")
+    @Test("Incomplete handshakes delay neither a stop nor other clients")
     func stopping() throws {
         let server = try TestServer.securely(loops: 1)
         let slow = try (0..<50).map { _ in try server.client() }

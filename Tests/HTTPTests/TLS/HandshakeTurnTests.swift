@@ -8,7 +8,7 @@ import Testing
 /// Many clients that come at once.
 @Suite(.timeLimit(.minutes(1)))
 struct HandshakeTurnTests {
-    @Test("Handshakes wait until others had their turn, and a few take theirs in a round")
+    @Test("Each round runs a few handshakes; the others wait for the next round")
     func rounds() throws {
         let listener = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
         let clients = try (0..<30).map { _ in try TestConnection(port: listener.address.port) }

@@ -36,7 +36,7 @@ struct KeyKindTests {
         return EVP_PKEY_get_base_id(X509_get0_pubkey(certificate))
     }
 
-    @Test("A name may have a certificate for each kind of key; a further one is a warning")
+    @Test("A name may have one certificate for each kind of key; a second one is a warning")
     func kinds() throws {
         let settings = TLSSettings(
             certificates: [

@@ -24,7 +24,7 @@ struct MutatedHandshakeTests {
         return Array(bytes.prefix(Int(max(0, count))))
     }
 
-    @Test("Mutated handshakes leave the server whole", arguments: 0..<4 as Range<UInt64>)
+    @Test("The server survives mutated TLS handshakes", arguments: 0..<4 as Range<UInt64>)
     func mutations(seed: UInt64) throws {
         let server = try TestServer.securely {
             $0.headTime = .milliseconds(100)
@@ -46,7 +46,7 @@ struct MutatedHandshakeTests {
         #expect(client.answer()?.text == "/fine 0")
     }
 
-    @Test("A full server drops who comes, without a handshake to say so")
+    @Test("A full TLS server closes new connections without a handshake")
     func full() throws {
         let server = try TestServer.securely { $0.connections = 1 }
         let first = try server.secureClient()

@@ -13,7 +13,7 @@ struct MutatedRecordTests {
         "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
     ]
 
-    @Test("Mutated records leave the server whole", arguments: 0..<4 as Range<UInt64>)
+    @Test("The server survives mutated TLS records", arguments: 0..<4 as Range<UInt64>)
     func mutations(seed: UInt64) throws {
         let server = try TestServer.securely {
             // Also the time for a handshake, on a busy machine.

@@ -37,7 +37,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "A client that comes back resumes its session and keeps its name, until a reload",
+        "A client that reconnects resumes its session with its name, until a reload",
         arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
     )
     func resumption(version: CInt) throws {
@@ -57,7 +57,7 @@ struct ReloadTests {
         #expect(third.name == "dns:phone-7.example.com dns:other")
     }
 
-    @Test("A reload leaves connections alone and shows new ones what is new")
+    @Test("A reload changes the certificate of new connections only")
     func reload() throws {
         let context = try TLSContext(settings("server"))
         let server = try TestServer(tls: context)
@@ -78,7 +78,7 @@ struct ReloadTests {
         #expect(handshaking.tls?.serverNames == ["localhost", "127.0.0.1"])
     }
 
-    @Test("A reload that fails leaves all as it was")
+    @Test("A reload that fails keeps the old certificates")
     func failedReload() throws {
         let context = try TLSContext(settings("server"))
         let server = try TestServer(tls: context)

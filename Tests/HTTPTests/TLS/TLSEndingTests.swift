@@ -12,7 +12,7 @@ import Testing
 struct TLSEndingTests {
     static let authority = TestCertificates.shared.certificate("authority")
 
-    @Test("A client that was refused is not reset while it is still sending")
+    @Test("A refused client that is still sending is not reset")
     func refusedHandshake() throws {
         let server = try TestServer.securely(clients: .required(authorities: Self.authority))
         do {
@@ -28,7 +28,7 @@ struct TLSEndingTests {
         #expect(server.server.counters.connections.broken == 0)
     }
 
-    @Test("A client whose records cannot be read is not reset either")
+    @Test("A client whose TLS records are unreadable is not reset")
     func brokenRecord() throws {
         let server = try TestServer.securely()
         do {
@@ -47,7 +47,7 @@ struct TLSEndingTests {
     }
 
     @Test(
-        "A stream to HTTP/1.0 ends with close_notify when it is complete, without it when it was cut",
+        "A stream to HTTP/1.0 ends with close_notify only if it is complete",
         arguments: ["complete", "dropped", "stopped"]
     )
     func oldStream(end: String) throws {
@@ -67,7 +67,7 @@ struct TLSEndingTests {
     }
 
     @Test(
-        "A request that ends with the connection is not answered, though TLS said nothing of an end",
+        "A request that is cut by FIN without close_notify is not answered",
         arguments: [
             "GET /a HTTP/1.1\r\nHost: a\r\n",
             "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabc",

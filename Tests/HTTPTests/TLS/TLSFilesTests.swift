@@ -85,7 +85,7 @@ struct TLSFilesTests {
     }
 
     @Test(
-        "Errors tell the remedy",
+        "Each error names its remedy",
         arguments: [
             TLSError.noCertificate, .unreadable(file: "f", reason: "r"),
             .holdsNoCertificate(file: "f"),
@@ -99,7 +99,7 @@ struct TLSFilesTests {
         #expect(error == .noCertificate || "\(error)".contains("f"))
     }
 
-    @Test("A certificate outside of its time is a warning")
+    @Test("An expired certificate, and one that is not valid yet, is a warning")
     func warnings() throws {
         let context = try TLSContext(TLSSettings(certificates: [Self.files.files("server")]))
         let certificate = try #require(context.certificates.first)

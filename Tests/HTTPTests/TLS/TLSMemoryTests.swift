@@ -14,7 +14,7 @@ struct TLSMemoryTests {
         [0x16, 3, 1, 0x40, 0] + [1, 1, 0xFF, 0xB8, 3, 3]
         + Array(repeating: UInt8(ascii: "x"), count: 0x4000 - 6)
 
-    @Test("A ClientHello that claims to be long is charged, and one without room is ended")
+    @Test("A long ClientHello is charged, and ends the connection without room")
     func claims() throws {
         let server = try TestServer.securely { $0.heldHeadBytes = 600 << 10 }
         var clients: [TestConnection] = []
@@ -52,7 +52,7 @@ struct TLSMemoryTests {
         _ = silent
     }
 
-    @Test("A handshake that stops is charged for its buffers")
+    @Test("A handshake that stops stays charged for its buffers")
     func stopped() throws {
         let server = try TestServer.securely()
         let client = try server.client()
@@ -96,7 +96,7 @@ struct TLSMemoryTests {
         return client.answer()?.status == 200 ? client : nil
     }
 
-    @Test("What a long certificate of a client takes stays charged as long as its connection")
+    @Test("The memory of a client's long certificate stays charged as long as its connection")
     func longCertificate() throws {
         Self.issue("long", commentBytes: 12_000)
         let server = try guarded()
@@ -120,7 +120,7 @@ struct TLSMemoryTests {
         #expect(server.eventually { $0.tls.failures == 1 })
     }
 
-    @Test("What a failed handshake took stays charged while its client lingers")
+    @Test("The memory of a failed handshake stays charged while its connection lingers")
     func failed() throws {
         Self.issue("strange", commentBytes: 12_000, by: "stranger")
         let server = try guarded {
@@ -137,7 +137,7 @@ struct TLSMemoryTests {
         #expect(server.eventually { $0.held.heads == 0 && $0.connections.open == 0 })
     }
 
-    @Test("A client whose request is answered gets its answer, though its next record has no room")
+    @Test("A client gets its answer even if its next TLS record finds no room")
     func answered() throws {
         // Half of it is for one address, less than these records take that have begun.
         let server = try TestServer.securely { $0.heldHeadBytes = 400 << 10 }

@@ -99,6 +99,16 @@ package final class TestConnection {
 
     package func finishWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
+    /// True once the peer's kernel has the end that `finishWriting` sent.
+    package var hasPeerEnd: Bool {
+        let finWait2: UInt8 = 5
+        // The state is the first byte of `tcp_info`.
+        var state: UInt8 = 0
+        var length: socklen_t = 1
+        return getsockopt(descriptor, CInt(IPPROTO_TCP), TCP_INFO, &state, &length) == 0
+            && state == finWait2
+    }
+
     /// Ends both directions at once, as a client that goes away.
     package func close() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
