@@ -18,7 +18,7 @@ import Testing
         window.lend(scratch)
         fill(&window, "used up, and left")
         window.start += 13
-        window.settle(wantedCapacity: 0, to: &pool)
+        window.endTurn(wantedCapacity: 0, to: &pool)
         #expect(!window.isLent)
         #expect(window.block?.capacity == 1024)
         #expect(window.unread.elementsEqual("left".utf8))
@@ -35,7 +35,7 @@ import Testing
         window.lend(scratch)
         fill(&window, "request")
         window.start = window.end
-        window.settle(wantedCapacity: 100_000, to: &pool)
+        window.endTurn(wantedCapacity: 100_000, to: &pool)
         #expect(window.block == nil)
         #expect(window.room.isEmpty)
     }
@@ -144,7 +144,7 @@ import Testing
         window.beginBody(isSecret: true)
         window.bodyEnd = window.end
         window.start = window.end
-        window.settle(wantedCapacity: 2000, to: &pool)
+        window.endTurn(wantedCapacity: 2000, to: &pool)
         #expect(isClean(block))
         #expect(window.body.elementsEqual(Self.secret.utf8))
         window.discard(to: &pool)
