@@ -157,7 +157,8 @@ struct ClosingTests {
         ResponseWriter().write(Response(status: 299), stampedBy: handler, to: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 299 Status\r\n"))
         #expect(
-            String(decoding: ResponseWriter.continueResponse, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n"
+            String(decoding: ResponseWriter.continueResponse, as: UTF8.self)
+                == "HTTP/1.1 100 Continue\r\n\r\n"
         )
     }
 }
