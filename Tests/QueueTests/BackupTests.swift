@@ -47,7 +47,7 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: logs([7]))) == .stored)
     }
 
-    @Test("A copy gives way to a gateway that starts anew, and leaves nothing")
+    @Test("A backup stops when a gateway starts, and leaves no file")
     func anotherLife() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
@@ -74,7 +74,7 @@ import Testing
         #expect(try Inspection.run(file) == report.named(file))
     }
 
-    @Test("Nothing is overwritten, and what is damaged is no backup")
+    @Test("A backup overwrites nothing, and a damaged queue makes none")
     func refused() throws {
         try SchemaFixture(schema: 5, wasKilled: false).unpack(into: directory)
         writeFile(file, [1, 2, 3])

@@ -130,7 +130,7 @@ import Testing
         #expect(try connection.integer("SELECT count(*) FROM streams") > 10)
     }
 
-    @Test("Tags wait too: many tiny batches with large ones are refused")
+    @Test("Tags count as waiting bytes: many tiny batches with large tags are refused")
     func waitingStreams() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 100_000
@@ -149,7 +149,7 @@ import Testing
         store.wait { $0.waitingBytes == 0 }
     }
 
-    @Test("More than may wait for a commit is refused")
+    @Test("Batches above the bound of waiting bytes are refused")
     func waiting() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 10_000
@@ -181,7 +181,7 @@ import Testing
         #expect(store.store(batch) == .refused(.diskFull))
     }
 
-    @Test("What was posted before the end is stored, what comes later is refused")
+    @Test("Batches posted before the close are stored, later ones are refused")
     func closing() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)
         let answers = Awaited<AppendOutcome>()
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("Logs that wait longer than allowed expire; what delivery holds, when it comes back")
+    @Test("Logs older than allowed expire, those that delivery holds when they come back")
     func expiry() throws {
         let time = Locked(WallTime(seconds: 1_800_000_000))
         let clock = QueueClock { time.withLock { $0 } }

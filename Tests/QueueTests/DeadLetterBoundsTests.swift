@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("They fill the queue, and a replay needs no more room than they have")
+    @Test("Dead letters fill the queue, and a replay needs no additional room")
     func full() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 40_000
@@ -41,7 +41,7 @@ import Testing
         #expect(store.status.bytes == 0 && store.store(dead(0..<1)) == .stored)
     }
 
-    @Test("They count in their destination's own bound, and leave room to others")
+    @Test("Dead letters count in their destination's own bound and leave room for others")
     func destinationFull() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.bytesMax = 40_000
@@ -176,7 +176,7 @@ import Testing
         #expect(sls.requests < 100 && store.status.ledger.isClosed)
     }
 
-    @Test("While they wait to be stored, each counts as the row that it will be")
+    @Test("Dead letters that wait to be stored count as the rows that they will be")
     func waiting() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 100_000
@@ -226,7 +226,7 @@ import Testing
         store.settle()
     }
 
-    @Test("Too old, they expire and the journal says how many")
+    @Test("Dead letters that are too old expire, and the journal tells how many")
     func age() throws {
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
@@ -245,7 +245,7 @@ import Testing
         #expect(said[0].contains("dead letters expired"))
     }
 
-    @Test("Another age holds at once, for logs and for dead letters")
+    @Test("A changed age applies at once to logs and dead letters")
     func newAge() throws {
         let store = try open(at: 1_800_000_000)
         defer { store.close() }

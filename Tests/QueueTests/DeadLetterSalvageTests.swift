@@ -65,7 +65,7 @@ import Testing
         #expect(store.status.ledger.isClosed && store.status.ledger.dead == 0)
     }
 
-    @Test("A database of before dead letters gets their table, and keeps what is queued")
+    @Test("A database without a table of dead letters gets one and keeps its queued logs")
     func migration() throws {
         let path = directory.path + "/queue.db"
         _ = try fill(

@@ -49,7 +49,7 @@ import Testing
         #expect(store.status.ledger.discarded == 8 && store.status.streams == 1)
     }
 
-    @Test("They are listed in order, page by page, by what they have")
+    @Test("Dead letters are listed in order, page by page, and filtered")
     func lists() throws {
         let store = try open()
         defer { store.close() }
@@ -73,7 +73,7 @@ import Testing
         #expect(throws: Never.self) { try store.deadLetters(matching: .init(), after: 0, limit: 0) }
     }
 
-    @Test("Large ones come in smaller pages, and none is left out")
+    @Test("Large dead letters come in smaller pages, and none is left out")
     func largePages() throws {
         let store = try open()
         defer { store.close() }
@@ -88,7 +88,7 @@ import Testing
         #expect(store.status.bytes < 100_000)
     }
 
-    @Test("Replayed, they wait again and are delivered; the ledger knows them once")
+    @Test("Replayed dead letters wait again and are delivered, and the ledger counts them once")
     func replay() throws {
         let store = try open()
         defer { store.close() }
@@ -109,7 +109,7 @@ import Testing
         #expect(store.status.bytes == 0)
     }
 
-    @Test("What dies again of a replay is a dead letter again, and ends it")
+    @Test("A replayed log that is refused again becomes a dead letter again, and the replay ends")
     func dyingAgain() throws {
         let store = try open()
         defer { store.close() }
@@ -126,7 +126,7 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
-    @Test("Packets of replayed dead letters say so, also when they are halved")
+    @Test("Packets of replayed dead letters are marked as replayed, also after they are halved")
     func replayedPackets() throws {
         let store = try open()
         defer { store.close() }
@@ -160,7 +160,7 @@ import Testing
         #expect(replayed.isReplayed && replayed.logCount == 2)
     }
 
-    @Test("Purged, they are discarded, in as many steps as it takes")
+    @Test("Purged dead letters count as discarded, in as many steps as needed")
     func purge() throws {
         let store = try open()
         defer { store.close() }
@@ -178,7 +178,7 @@ import Testing
         #expect(store.status.bytes == 0 && store.status.ledger.isClosed)
     }
 
-    @Test("Edited, one goes where and as it should")
+    @Test("An edited dead letter is sent with its new content to its new logstore")
     func edit() throws {
         let store = try open()
         defer { store.close() }
@@ -212,7 +212,7 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
-    @Test("An edit that cannot be is answered with the reason")
+    @Test("An impossible edit is refused with the reason")
     func editRefused() throws {
         let store = try open()
         _ = store.store(dead(0..<2))
@@ -234,7 +234,9 @@ import Testing
         #expect(store.purging(.ids([id])).end == .refused(.stopping))
     }
 
-    @Test("One that changed on the disk is shown without its log, and only purged or replaced")
+    @Test(
+        "A dead letter damaged on the disk is shown without its log and can only be purged or replaced"
+    )
     func damaged() throws {
         let store = try open()
         defer { store.close() }
@@ -254,7 +256,9 @@ import Testing
         #expect(store.status.ledger.dead == 0 && store.status.ledger.isClosed)
     }
 
-    @Test("Damaged ones leave with what they were counted with, before and after a restart")
+    @Test(
+        "A damaged dead letter leaves with its counted bytes, before and after a restart"
+    )
     func damagedBytes() throws {
         for restarts in [false, true] {
             let store = try open()
@@ -293,7 +297,7 @@ import Testing
         }
     }
 
-    @Test("They survive a restart, and a ledger that forgot them is put right")
+    @Test("Dead letters survive a restart, and a ledger without them is corrected")
     func restart() throws {
         do {
             let store = try open()
@@ -330,7 +334,7 @@ import Testing
         #expect(kept.utf8.count == 1023 && kept.hasPrefix("xü") && kept.hasSuffix("ü"))
     }
 
-    @Test("Changes that are asked for at once are done or turned away, each answered once")
+    @Test("Simultaneous changes of dead letters are done or refused, and each gets one answer")
     func manyChanges() throws {
         let store = try open()
         defer { store.close() }

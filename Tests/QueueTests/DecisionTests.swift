@@ -84,7 +84,7 @@ extension DurableQueue {
         #expect(subject.utf8.count > 1000 && subject.allSatisfy { $0 == "ü" })
     }
 
-    @Test("There are no more settings than may be, and none is larger")
+    @Test("Settings above the bound on number or size are refused")
     func bounds() throws {
         let store = try open()
         defer { store.close() }
@@ -98,7 +98,7 @@ extension DurableQueue {
         #expect(try store.recalled().count == Decision.settingsMax)
     }
 
-    @Test("With as many settings as may be, each can still be changed, taken away or exchanged")
+    @Test("With the greatest number of settings each can still be changed, reset or exchanged")
     func changesWhenFull() throws {
         let store = try open()
         defer { store.close() }
@@ -117,7 +117,7 @@ extension DurableQueue {
         #expect(kept["1"] == [8] && kept["3"] == [9] && kept["4"] == nil)
     }
 
-    @Test("The audit log forgets its oldest entries")
+    @Test("A full audit log drops its oldest entries")
     func trimmed() throws {
         let connection = try Connection(directory.path + "/audit.db", .readWrite)
         try QueueSchema.migrate(connection, from: 0)
@@ -134,7 +134,7 @@ extension DurableQueue {
         #expect(count == DecisionTable.entriesMax && oldest == 151)
     }
 
-    @Test("After the store is closed whoever asks is told so")
+    @Test("A closed store refuses decisions with its reason")
     func closed() throws {
         let store = try open()
         store.close()
@@ -142,7 +142,7 @@ extension DurableQueue {
         #expect(throws: QueueError.self) { try store.recalled() }
     }
 
-    @Test("A damaged file keeps what was decided")
+    @Test("A salvage keeps the decisions of a damaged file")
     func salvage() throws {
         do {
             let store = try open()

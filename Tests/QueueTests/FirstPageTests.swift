@@ -62,7 +62,7 @@ import Testing
         #expect(try storedLogs(in: directory) == stored)
     }
 
-    @Test("Nor does the second one with it")
+    @Test("The loss of the first two pages costs nothing")
     func secondToo() throws {
         try fill()
         overwrite(directory) {
@@ -72,7 +72,7 @@ import Testing
         #expect(found.accepted == 300 && found.queued == 300)
     }
 
-    @Test("A bit that flipped on it costs nothing, whatever it belongs to")
+    @Test("A flipped bit on the first page costs nothing, wherever it is")
     func flippedBits() throws {
         try fill()
         // Of what the head says, of the places of the tables, and of what makes them.
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("With what is in the log nothing is lost either", arguments: [100, 8192])
+    @Test("A lost first page costs no logs that are in the WAL", arguments: [100, 8192])
     func withLog(count: Int) throws {
         let copy = try directory.fillLog()
         overwrite(copy) { $0.replaceSubrange(..<count, with: [UInt8](repeating: 0, count: count)) }
@@ -96,7 +96,10 @@ import Testing
         #expect(store.status.ledger.queued == 300 && store.status.ledger.isClosed)
     }
 
-    @Test("That of an older version is made anew as well", arguments: SchemaFixture.all)
+    @Test(
+        "A lost first page of an older version is made again as well",
+        arguments: SchemaFixture.all
+    )
     func older(fixture: SchemaFixture) throws {
         try fixture.unpack(into: directory)
         let stored = try storedLogs(in: directory)
@@ -136,7 +139,7 @@ import Testing
         #expect(try storedLogs(in: copy) == stored)
     }
 
-    @Test("A file whose pages are none of ours gets none")
+    @Test("A file with foreign pages gets no first page")
     func foreign() throws {
         var generator = SeededGenerator(seed: 11)
         writeFile(database, (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &generator) })

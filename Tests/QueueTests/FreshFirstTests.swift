@@ -109,7 +109,7 @@ import Testing
         #expect(try consumer.packets(1, of: outlet).map(store.contents) == [Array(10..<18)])
     }
 
-    @Test("During the outage itself nothing is divided, however long it lasts")
+    @Test("No generation begins while nothing is sent, however long the outage lasts")
     func outage() throws {
         let store = try open(20)
         defer { store.close() }
@@ -120,7 +120,7 @@ import Testing
         #expect(store.status.streams == 1)
     }
 
-    @Test("When more is fresh than its share the newest has it, and the backlog keeps its order")
+    @Test("When fresh logs exceed their share, the newest go first and the backlog keeps its order")
     func generations() throws {
         let store = try open(20)
         defer { store.close() }
@@ -142,7 +142,7 @@ import Testing
         #expect((left + rest).sorted() == Array(0..<500))
     }
 
-    @Test("However many generations a stream has, it takes turns with others as one")
+    @Test("A stream with many generations takes turns with other streams as one")
     func oneTurn() throws {
         let store = try open(20)
         defer { store.close() }
@@ -164,7 +164,10 @@ import Testing
         #expect(store.status.rows == 60)
     }
 
-    @Test("A crash in the middle changes neither what is there nor the share", arguments: 0..<6)
+    @Test(
+        "A crash during a backlog changes neither the stored logs nor the share of fresh ones",
+        arguments: 0..<6
+    )
     func crash(after packets: Int) throws {
         let first = try open(50)
         let before = Consumer(first)
@@ -188,7 +191,7 @@ import Testing
         #expect(all.sorted() == Array(0..<200))
     }
 
-    @Test("What is empty is forgotten: a key's last logs leave one stream and no bytes")
+    @Test("Empty generations are removed: a key's last logs leave one stream and no bytes")
     func forgotten() throws {
         let store = try open(20)
         defer { store.close() }

@@ -119,7 +119,7 @@ import Testing
         #expect(try !inspect().isFine)
     }
 
-    @Test("What a gateway uses is not looked at, and what is not there is not made")
+    @Test("An inspection refuses a directory in use and creates no missing one")
     func refused() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }

@@ -46,7 +46,7 @@ import Testing
         #expect(store.status.isolations == sls.refusals)
     }
 
-    @Test("Where all are guilty all die, each with the reason")
+    @Test("If each log of a packet is refused, each becomes a dead letter with the reason")
     func allGuilty() throws {
         let store = try open(500)
         defer { store.close() }

@@ -63,7 +63,10 @@ import Testing
         #expect(store.status.bytes == 0)
     }
 
-    @Test("Dropped, they are discarded and the others delivered", arguments: [64 << 10, 200])
+    @Test(
+        "Late logs that are dropped count as discarded, and the others are delivered",
+        arguments: [64 << 10, 200]
+    )
     func drop(rowBytes: Int) throws {
         let store = try open(.drop, rowBytes: rowBytes)
         defer { store.close() }
@@ -76,7 +79,7 @@ import Testing
         #expect(store.status.ledger.isClosed && store.status.bytes == 0)
     }
 
-    @Test("Dead letters of them say that it was the time", arguments: [64 << 10, 60])
+    @Test("Dead letters of late logs name the time as the reason", arguments: [64 << 10, 60])
     func deadLetter(rowBytes: Int) throws {
         let store = try open(.deadLetter, rowBytes: rowBytes)
         defer { store.close() }
@@ -94,7 +97,7 @@ import Testing
         #expect(store.status.ledger.delivered == 44 && store.status.ledger.isClosed)
     }
 
-    @Test("What is late is told by SLS's clock, where the answer tells its time")
+    @Test("If the answer has SLS's time, that time decides which logs are late")
     func serverTime() throws {
         let store = try open(.rewrite)
         defer { store.close() }
@@ -116,7 +119,7 @@ import Testing
         #expect(store.status.ledger.delivered == 2 && store.status.ledger.dead == 0)
     }
 
-    @Test("The answer tells the time also while the queue still has that of a host without one")
+    @Test("The answer's time counts also while the queue's own clock is not set")
     func serverTimeFirst() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = .rewrite

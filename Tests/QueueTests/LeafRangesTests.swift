@@ -26,7 +26,7 @@ import Testing
         root = Int(try connection.integer("SELECT rootpage FROM sqlite_schema"))
     }
 
-    @Test("They share all keys, and each begins behind the one before it")
+    @Test("The ranges of leaves cover all keys without overlap")
     func whole() {
         let ranges = Array(LeafRanges(of: root, -7...Int64.max, in: DamagedFile(path)))
         #expect(ranges.count == Self.rows)

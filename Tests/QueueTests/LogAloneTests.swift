@@ -23,14 +23,14 @@ import Testing
         try expectAll(copy)
     }
 
-    @Test("What is in the log of a file that is gone is there")
+    @Test("A WAL without its database keeps its logs")
     func removed() throws {
         let copy = try directory.fillLog()
         unlink(copy.path + "/queue.db")
         try expectAll(copy)
     }
 
-    @Test("The same where the log is damaged, too")
+    @Test("A damaged WAL without its database keeps its readable logs")
     func damaged() throws {
         let copy = try directory.fillLog()
         writeFile(copy.path + "/queue.db", [])
@@ -41,14 +41,14 @@ import Testing
         try expectAll(copy)
     }
 
-    @Test("Also where not each commit is synced: SQLite would remove the log")
+    @Test("A WAL without its database is kept also if commits are not synced")
     func normal() throws {
         let copy = try directory.fillLog()
         writeFile(copy.path + "/queue.db", [])
         try expectAll(copy, .normal)
     }
 
-    @Test("A log of a newer version is left to that one, with its database or alone")
+    @Test("A WAL of a newer version is left unchanged, with its database or alone")
     func newer() throws {
         let copy = try directory.fillLog()
         do {

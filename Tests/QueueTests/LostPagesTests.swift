@@ -77,7 +77,7 @@ import Testing
         file.replaceSubrange(start..<start + Self.pageBytes, with: bytes)
     }
 
-    @Test("Each page, also where numbers were skipped")
+    @Test("The loss of any one page loses only its own rows, also if numbers were skipped")
     func noise() throws {
         let leaves = try fill()
         #expect(leaves.count > 8 && leaves.map(\.rows).reduce(0, +) == 360)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("Every second page")
+    @Test("The loss of every second page loses only the rows on them")
     func many() throws {
         let lost = try fill().enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
         try expect(
@@ -106,7 +106,7 @@ import Testing
         )
     }
 
-    @Test("A page with the content of another")
+    @Test("A page with the content of another page loses only its own rows")
     func misplaced() throws {
         let leaves = try fill()
         for (one, other) in [(leaves[1], leaves.last!), (leaves.last!, leaves[1])] {

@@ -70,7 +70,7 @@ import Testing
         #expect(ledger.expired == 0 && ledger.queued == 20 && ledger.dead == 20)
     }
 
-    @Test("The same for the queue's bound")
+    @Test("No log is dropped if dead letters alone exceed the queue's bound")
     func nothingHelpsTheQueue() throws {
         let store = try open { _ in }
         defer { store.close() }

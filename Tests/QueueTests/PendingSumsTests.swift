@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteQueue
 
 @Suite struct PendingSumsTests {
-    @Test("A sum is said at once, and what comes then once a minute")
+    @Test("The first sum is reported at once, later ones once a minute")
     func onceAMinute() {
         var sums = PendingSums<String>()
         let start = Moment(nanoseconds: 1_000_000_000)

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("Greedy keys have equal parts, and the bound holds")
+    @Test("Keys with too many requests get equal shares within the bound")
     func equal() throws {
         let store = try open()
         defer { store.close() }
@@ -110,7 +110,7 @@ import Testing
         #expect(send(1, by: nil, store) == BatchIdentity.of(1000).repeated)
     }
 
-    @Test("What an earlier version remembered leaves with its age, and is recognised until then")
+    @Test("Requests of an earlier version are recognised until they are too old")
     func earlierVersion() throws {
         let store = try open()
         #expect(send(1, by: nil, store) == .stored)

@@ -108,7 +108,7 @@ import Testing
         #expect(again.status.ledger.queued == 30 && again.status.salvages == 0)
     }
 
-    @Test("What was not moved is left with delivery")
+    @Test("Packets of an unchanged logstore stay with delivery")
     func notMoved() throws {
         let owner = try open()
         let held = handOver(owner)
@@ -133,7 +133,7 @@ import Testing
         )
     }
 
-    @Test("When it cannot be read anew that is a failure like any other, and is told")
+    @Test("If a store cannot be read again, that is reported as any other failure")
     func failsToReread() throws {
         let owner = try open()
         _ = handOver(owner)

@@ -105,7 +105,9 @@ import Testing
 
     private var marks: [String] { directory.names.filter { $0.hasSuffix("-unsaved") } }
 
-    @Test("What fits is delivered, the rest follows as logs leave, and nothing is lost or repeated")
+    @Test(
+        "A salvage copies what fits, and the rest when logs have left; nothing is lost or repeated"
+    )
     func followsAsLogsLeave() throws {
         let (sealed, before) = try fill()
         let store = try DurableQueue(
@@ -196,7 +198,7 @@ import Testing
         #expect(try drain(again).numbers.count == again.status.ledger.delivered)
     }
 
-    @Test("In steps the same is saved of a damaged file as at once", arguments: 0..<8)
+    @Test("A salvage in steps copies the same content as one at once", arguments: 0..<8)
     func sameInSteps(round: Int) throws {
         _ = try fill(damaged: false)
         var bytes = readFile(database)

@@ -75,7 +75,7 @@ import Testing
         try salvage.saved.connection.integer("SELECT count(*) FROM rows")
     }
 
-    @Test("Forgotten streams come back with their first log, and only where there is room")
+    @Test("A removed stream comes back with its first copied log, if there is room")
     func forgottenStreams() throws {
         _ = try fill(packets: 1, waiting: true)
         var salvage = try begin()

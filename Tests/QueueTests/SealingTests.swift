@@ -57,7 +57,7 @@ import Testing
         #expect(Moment.now - start >= .milliseconds(30))
     }
 
-    @Test("What ripens while nobody asks waits, and packets are full when somebody does")
+    @Test("Rows wait while delivery asks for no packets, and packets are full when it asks")
     func gathering() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 50, age: .milliseconds(1)))
         defer { store.close() }
@@ -85,7 +85,7 @@ import Testing
         #expect(consumer.packets(1, of: "other")[0].stream.destination == "other")
     }
 
-    @Test("Streams take turns")
+    @Test("Ripe streams of an outlet are sealed in turn")
     func turns() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
         defer { store.close() }

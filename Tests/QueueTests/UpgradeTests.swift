@@ -112,7 +112,7 @@ import Testing
         #expect(try storedLogs(kept) == stored)
     }
 
-    @Test("A kept queue can be put back and is brought forward again")
+    @Test("The copy that an upgrade kept can be put back and is upgraded again")
     func putBack() throws {
         let fixture = SchemaFixture(schema: 2, wasKilled: true)
         try fixture.unpack(into: directory)
@@ -125,7 +125,7 @@ import Testing
         #expect(access(kept, F_OK) == 0)
     }
 
-    @Test("What an attempt left that died gives way to a whole copy")
+    @Test("A partial copy of an interrupted upgrade is replaced by a whole one")
     func afterDeath() throws {
         let fixture = SchemaFixture(schema: 3, wasKilled: false)
         try fixture.unpack(into: directory)
@@ -136,7 +136,7 @@ import Testing
         #expect(try Connection(kept, .readOnly).text("PRAGMA integrity_check") == "ok")
     }
 
-    @Test("Where no copy can be kept nothing is changed, and the reason is told")
+    @Test("If an upgrade cannot keep a copy, it changes nothing and tells the reason")
     func noCopy() throws {
         let fixture = SchemaFixture(schema: 4, wasKilled: true)
         try fixture.unpack(into: directory)
@@ -169,7 +169,7 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
     }
 
-    @Test("What operators decided, and who, is still known")
+    @Test("An upgrade keeps operators' decisions and their names")
     func decisions() throws {
         try SchemaFixture(schema: 5, wasKilled: true).unpack(into: directory)
         let store = try open()

@@ -47,7 +47,7 @@ import Testing
         #expect(lost == 0 || count > WALHeader.count)
     }
 
-    @Test("The head that is found is the one that was", arguments: [0, 1, 5])
+    @Test("The WAL header that is found equals the lost one", arguments: [0, 1, 5])
     func same(rounds: Int) throws {
         for _ in 0..<rounds { _ = try directory.fillLog() }
         let copy = try directory.fillLog()
@@ -57,7 +57,7 @@ import Testing
         #expect(WALHeader(Array(bytes[..<WALHeader.count])) != nil)
     }
 
-    @Test("What an older round has left behind a short one is none of its")
+    @Test("Frames of an older round behind a short one do not count")
     func olderRound() throws {
         let head = WALHeader(pageBytes: 512, salt: [0, 0, 0, 9, 1, 2, 3, 4])
         func frames(_ count: Int, _ head: WALHeader) -> [UInt8] {
@@ -79,7 +79,10 @@ import Testing
         #expect(WALHeader.rebuilt(reader(gone)) == nil)
     }
 
-    @Test("A head that cannot be is none, whatever its sum says", arguments: [513, 1000, 65_000])
+    @Test(
+        "An impossible WAL header is refused even if its checksum is right",
+        arguments: [513, 1000, 65_000]
+    )
     func pageBytes(count: Int) {
         #expect(WALHeader(WALHeader(pageBytes: count).bytes) == nil)
     }
@@ -96,7 +99,7 @@ import Testing
         #expect(WALHeader.rebuilt(reader(head.bytes + frame + page))?.bytes == head.bytes)
     }
 
-    @Test("What is no log has no head")
+    @Test("A file that is no WAL has no WAL header")
     func noLog() {
         var generator = SeededGenerator(seed: 3)
         let noise = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -21,7 +21,7 @@ import Testing
         return about.st_mtim
     }
 
-    @Test("Every frame is written once more, and none changes")
+    @Test("A rewrite writes every frame once more and changes none")
     func wholeLog() throws {
         let copy = try directory.fillLog()
         let path = copy.path + "/queue.db-wal"
@@ -33,7 +33,7 @@ import Testing
         #expect(written(path).tv_sec > 1)
     }
 
-    @Test("It stops at the first frame that is not what was written, and leaves what is behind it")
+    @Test("A rewrite stops at the first frame that differs and leaves those behind it unchanged")
     func damagedFrame() throws {
         let copy = try directory.fillLog()
         let path = copy.path + "/queue.db-wal"

@@ -77,7 +77,7 @@ import Testing
         #expect(ledger.queued >= 270 && ledger.discarded == 300 - ledger.queued)
     }
 
-    @Test("Whatever a power cut leaves of the last transaction is none")
+    @Test("No remainder of the last transaction after a power cut counts as a transaction")
     func tornAnywhere() throws {
         let copy = try directory.fillLog()
         let whole = readFile(copy.path + "/queue.db-wal")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("What was torn is forgotten where it lies, so that what is torn next is no damage either")
+    @Test("A torn transaction is wiped in its place, so the next torn one is no damage either")
     func tornTwice() throws {
         let copy = try directory.fillLog()
         let path = copy.path + "/queue.db-wal"

@@ -16,7 +16,7 @@ import Testing
         #expect(runs < 200)
     }
 
-    @Test("It ends when the attempts do, with something that fails")
+    @Test("Shrinking ends after its attempts, with values that still fail")
     func bounded() {
         var shrinking = Shrinking<Int>(simpler: { [$0 + 1] }, fails: { !$0.isEmpty })
         shrinking.attempts = 50
@@ -41,7 +41,7 @@ import Testing
         #expect(Operation.crash.code == ".crash")
     }
 
-    @Test("Whatever is simpler comes to an end")
+    @Test("Each operation is as simple as it gets after a bounded number of steps")
     func simplerEnds() {
         for seed in 0..<20 as Range<UInt64> {
             for operation in Scenario(seed: seed).operations {
