@@ -118,8 +118,8 @@ import Testing
         #expect(use("1", 1300, 1000, "b") == .new)
         #expect(use("2", 1200, 1100) == .new)
         #expect(use("3", 1200, 1100) == .full)
-        #expect(memory.look(mark("3"), now: 1100, room) == .full)
-        #expect(memory.look(mark("1"), now: 1100, room) == .used)
+        #expect(memory.check(mark("3"), now: 1100, room) == .full)
+        #expect(memory.check(mark("1"), now: 1100, room) == .used)
         #expect(use("2", 1400, 1200) == .used)
         #expect(use("3", 1500, 1201) == .new)
         #expect(memory.count == 3)
@@ -143,9 +143,9 @@ import Testing
             var count = 0
             while true {
                 let mark = NonceMemory.Mark(Array(name.utf8), Array("\(now) \(count)".utf8))
-                let look = memory.look(mark, now: now, room)
+                let before = memory.check(mark, now: now, room)
                 let outcome = memory.use(mark, until: now + 300, now: now, room)
-                #expect(look == outcome)
+                #expect(before == outcome)
                 guard outcome == .new else { return count }
                 count += 1
             }
