@@ -148,11 +148,11 @@ import Testing
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             // Longer than `sendTimeout`, by curl's own clock.
-            if number == 0 { usleep(100_000) }
+            if number == 0 { usleep(200_000) }
             return .stored
         }
         let rig = try Rig(source, server, compression: .none) {
-            $0.transport.sendTimeout = .milliseconds(20)
+            $0.transport.sendTimeout = .milliseconds(100)
         }
         source.offer(1, rows: 40)
         #expect(source.state.wait { $0.acknowledged == [1] })

@@ -157,7 +157,7 @@ import Testing
         #expect(trial.watch.listener == "devices-tls")
         trial.install("wildcard")
         trial.watch.look()
-        let renewed = trial.saying("certificates are renewed")
+        let renewed = trial.saying("certificates reloaded")
         #expect(renewed.count == 1)
         #expect(renewed.first?.contains(#""listener":"devices-tls""#) == true, "\(renewed)")
         var changed = trial.gateway.configuration.withLock { $0 }

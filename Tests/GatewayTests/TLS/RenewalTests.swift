@@ -20,12 +20,12 @@ import Testing
         let old = try trial.admin().opened(sending: Self.get)
         #expect(old.receives("ok\n"))
         trial.watch.look()
-        #expect(trial.saying("certificates are renewed").isEmpty)
+        #expect(trial.saying("certificates reloaded").isEmpty)
         trial.install("wildcard")
         #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
         trial.watch.look()
         #expect(trial.watch.status.certificates.map(\.names) == [["*.example.com"]])
-        #expect(trial.saying("certificates are renewed").count == 1)
+        #expect(trial.saying("certificates reloaded").count == 1)
         old.send(Self.get.replacing("/healthz", with: "/readyz"))
         #expect(old.receives(#""ready":true"#))
         let new = try trial.admin().opened()
@@ -39,10 +39,10 @@ import Testing
         trial.install("wildcard", key: "exact")
         trial.watch.look()
         // A pair may be caught in the middle.
-        #expect(trial.saying("cannot be renewed").isEmpty)
+        #expect(trial.saying("cannot reload certificates").isEmpty)
         #expect(trial.watch.status.problem != nil)
         for _ in 0..<3 { trial.watch.look() }
-        let told = trial.saying("cannot be renewed")
+        let told = trial.saying("cannot reload certificates")
         #expect(told.count == 1)
         #expect(told.first?.contains("does not belong to the first certificate") == true, "\(told)")
         let page = try trial.get("/metrics").text
@@ -74,7 +74,7 @@ import Testing
         #expect(try visit(first.session).isResumed)
         trial.watch.look(.now + .seconds(86_401))
         #expect(try !visit(first.session).isResumed)
-        #expect(trial.saying("certificates are renewed").isEmpty)
+        #expect(trial.saying("certificates reloaded").isEmpty)
     }
 
     @Test("A reload applies new certificate files; unusable files reject the whole reload")
