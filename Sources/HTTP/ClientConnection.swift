@@ -77,23 +77,23 @@ final class ClientConnection {
     var hasOutput: Bool { !unsent.isEmpty }
 
     var isClosed: Bool {
-        if case .closed = phase { true } else { false }
+        phase == .closed
     }
 
     var isHandshaking: Bool {
-        if case .handshaking = phase { true } else { false }
+        phase == .handshaking
     }
 
     var awaitsProxyHeader: Bool {
-        if case .proxyHeader = phase { true } else { false }
+        phase == .proxyHeader
     }
 
     var isIdle: Bool {
-        if case .idle = phase { true } else { false }
+        phase == .idle
     }
 
     var isAnswering: Bool {
-        if case .answering = phase { true } else { false }
+        phase == .answering
     }
 
     var isStreaming: Bool { stream != nil }

@@ -25,7 +25,8 @@ extension EventLoop {
         runTurn(connection)
     }
 
-    /// Appends the answer to the turn's output, and decides how the connection continues.
+    /// Appends the answer to the turn's output, and decides how the connection continues. Called in the connection's
+    /// turn, or directly before it: only a turn sends its output.
     func write(_ response: Response, to connection: ClientConnection) {
         guard response.breaks != .beforeAnswer else {
             connection.socket.resetWhenClosed()

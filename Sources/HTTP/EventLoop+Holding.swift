@@ -100,7 +100,7 @@ extension EventLoop {
             // No answer is possible yet, and devices reconnect.
             counters.tls.failures.add()
             close(connection)
-        } else if case .lingering = connection.phase {
+        } else if connection.phase == .lingering {
             close(connection)
         } else if connection.isBusy || connection.hasOutput {
             connection.input.dropUnread()

@@ -77,7 +77,7 @@ extension EventLoop {
 
     /// Begins to linger if the last answer is written. Returns true if it did.
     private func lingerIfFinished(_ connection: ClientConnection) -> Bool {
-        guard flush(connection), case .finishing = connection.phase else { return false }
+        guard flush(connection), connection.phase == .finishing else { return false }
         if connection.unsent.isCut { connection.socket.breakOff() }
         beginLingering(connection)
         return true
@@ -105,7 +105,7 @@ extension EventLoop {
         return .needsInput
     }
 
-    /// Returns true if bytes came.
+    /// Returns true if the connection's turn goes on: bytes came, or a TLS error has to be told the client.
     private func read(_ connection: ClientConnection) -> Bool {
         guard connection.readiness.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
@@ -189,7 +189,7 @@ extension EventLoop {
     /// of a head they count as bodies in flight. Without room they are dropped, and the connection's end tells the
     /// client that they were not read. After the last answer nothing is read.
     private func chargePipelinedInput(_ connection: ClientConnection) {
-        if case .finishing = connection.phase { connection.input.dropUnread() }
+        if connection.phase == .finishing { connection.input.dropUnread() }
         guard
             connection.isBusy
                 || (connection.isIdle && (connection.hasOutput || connection.isUnfinished))

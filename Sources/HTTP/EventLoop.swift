@@ -22,7 +22,7 @@ final class EventLoop {
     var pool = BufferPool()
     /// Input memory lent to the connection whose turn it is. Most requests fit into it and come in one read.
     let scratch = BufferPool.allocate(64 << 10)
-    /// Answers of the turn, sent together at its end.
+    /// Answers of the present connection's turn, sent together at its end.
     var outgoing: [UInt8] = []
     /// Connections whose turn ended before their work did, and handshakes. Each is listed once, oldest first.
     var unfinished: [PollToken] = []
