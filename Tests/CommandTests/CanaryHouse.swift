@@ -306,7 +306,7 @@ final class CanaryHouse {
         for (right_, wrong) in mistakes where right.contains(right_) {
             try write(right.replacing(right_, with: wrong))
             running.program.signal(SIGHUP)
-            let line = running.program.errors.next(containing: ["goes on with the configuration"])
+            let line = running.program.errors.next(containing: ["keeps the present configuration"])
             guard line != nil else { throw ProgramDidNotStart(complaints: [wrong]) }
         }
         try writeFile(#""AccessKeyId":"STS.file","AccessKeySecret":"\#(canaries.secret("broken"))"#)

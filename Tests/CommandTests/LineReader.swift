@@ -31,8 +31,11 @@ final class LineReader {
         }
     }
 
-    /// Waits for something; false at the end.
+    /// Waits for something; false at the end, and where a program says nothing for two minutes: a test fails then,
+    /// instead of waiting for ever.
     private func readMore() -> Bool {
+        var descriptor = pollfd(fd: end?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+        guard poll(&descriptor, 1, 120_000) != 0 else { return false }
         let more = end?.read() ?? []
         unread.append(contentsOf: more)
         return !more.isEmpty
