@@ -88,6 +88,7 @@ let package = Package(
         door("COpenSSL", library: "ssl", "crypto"),
         door("CYAML", library: "yaml"),
         door("CSimdjson", library: "simdjson"),
+        door("CRE2", library: "re2"),
 
         room("System", uses: ["CSystem"]),
         room("JSON", uses: ["System"]),
@@ -98,6 +99,7 @@ let package = Package(
         room("HTTP", uses: ["System", "JSON", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
         room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
+        room("Routing", uses: ["System", "JSON", "Crypto", "Logs", "CRE2"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
@@ -190,6 +192,7 @@ let package = Package(
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
+        tests(of: "Routing", uses: ["System", "JSON", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
         tests(
             of: "Queue",
