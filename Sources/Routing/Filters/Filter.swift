@@ -160,7 +160,8 @@ package struct Parsing: Sendable, Equatable {
     /// True: the parsed field is removed when it was parsed.
     package let removesSource: Bool
 
-    package init(field: String, _ format: Format, prefix: String = "", removesSource: Bool = false) {
+    package init(field: String, _ format: Format, prefix: String = "", removesSource: Bool = false)
+    {
         self.field = field
         self.format = format
         self.prefix = prefix
