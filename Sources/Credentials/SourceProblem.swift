@@ -37,7 +37,7 @@ package struct ServerWords: Sendable, Equatable, CustomStringConvertible {
         code: String? = nil,
         message: String? = nil,
         requestID: String? = nil,
-        redaction: Redaction = Redaction()
+        redaction: SecretMask = SecretMask()
     ) {
         func cleaned(_ text: String?, bytesMax: Int) -> String? {
             text.flatMap { $0.isEmpty ? nil : redaction.shown($0, bytesMax: bytesMax) }

@@ -4,7 +4,7 @@ import System
 extension Sandbox {
     /// Answers the two signed requests that prove a key without a write: the list of logstores, and one logstore.
     func describe(
-        _ route: Route,
+        _ route: SandboxRoute,
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
         _ visit: Visit

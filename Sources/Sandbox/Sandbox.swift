@@ -68,7 +68,7 @@ final class Sandbox: Sendable {
         let now: WallTime
         let mishap: Mishap
         /// The route's name in the statistics of faults.
-        var route: Route?
+        var route: SandboxRoute?
     }
 
     /// The content of a successful answer.
@@ -78,7 +78,7 @@ final class Sandbox: Sendable {
     }
 
     private func begin(_ request: ReceivedRequest?, bodyBytes: Int) -> Visit {
-        let route = request.flatMap { Route(path: $0.path) }
+        let route = request.flatMap { SandboxRoute(path: $0.path) }
         let project = request.flatMap { try? $0.project() }
         let clock = configuration.clock()
         return state.withLock { state in

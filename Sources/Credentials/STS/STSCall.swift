@@ -37,8 +37,8 @@ struct STSCall: CustomStringConvertible, CustomReflectable {
     var description: String { origin }
     var customMirror: Mirror { Mirror(self, children: ["subject": subject]) }
 
-    var redaction: Redaction {
-        var redaction = Redaction()
+    var redaction: SecretMask {
+        var redaction = SecretMask()
         redaction.add(caller)
         redaction.add(proof)
         return redaction

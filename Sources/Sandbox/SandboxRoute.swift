@@ -1,5 +1,5 @@
 /// The SLS operation that a path names.
-enum Route: Equatable, Sendable {
+enum SandboxRoute: Equatable, Sendable {
     /// A signed write; `routed` for a write by hash key.
     case put(logstore: String, routed: Bool)
     /// An unsigned write.

@@ -4,7 +4,7 @@ import System
 
 /// Removes secrets from a server's answer, in every encoding. When STS refuses a signature, it repeats the signed text,
 /// encoded, with the caller's token in it.
-struct Redaction {
+struct SecretMask {
     private var secrets: [Secret] = []
 
     mutating func add(_ secret: Secret?) {
