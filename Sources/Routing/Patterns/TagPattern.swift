@@ -3,7 +3,7 @@
 /// `*` takes a part of a term, `**` any number of terms. The dot of `a.**` and `**.a` belongs to the wildcard, so both
 /// match `a`. `{a,b}` is either; a space separates whole patterns; `\` makes the next character literal; `/re/` is a
 /// regular expression for the whole tag. A dot at the very end is dropped.
-package struct TagPattern: Sendable, Equatable {
+package struct TagPattern: Sendable, Hashable {
     package static let bytesMax = 256
     /// What braces and spaces expand to.
     package static let alternativesMax = 64
@@ -23,6 +23,8 @@ package struct TagPattern: Sendable, Equatable {
     }
 
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
     /// Matches without an automaton: for tests, the tester, and the capture of a plan.
     package func match(_ tag: String) -> TagMatch? {

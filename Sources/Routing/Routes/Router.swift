@@ -1,0 +1,131 @@
+/// Filters and routes, ready to match tags. All threads share it; each reload makes another one.
+package final class Router: Sendable {
+    package let rules: RoutingRules
+    /// The distinct lists of patterns of conditions. Their numbers index `TagPlan.holds`.
+    private let conditions: [[TagPattern]: Int]
+    private let patterns: [TagPattern]
+    private let automaton: TagAutomaton
+    /// By list, the numbers of its patterns in their order.
+    private let filterPatterns: [[Int]]
+    private let routePatterns: [[Int]]
+    private let conditionPatterns: [[Int]]
+
+    package init(_ rules: RoutingRules) throws(RoutingProblem) {
+        try rules.check()
+        self.rules = rules
+        var table = PatternTable()
+        filterPatterns = rules.filters.map { table.numbers(of: $0.patterns) }
+        routePatterns = (rules.routes ?? []).map { table.numbers(of: $0.patterns) }
+        var conditions: [[TagPattern]: Int] = [:]
+        var conditionPatterns: [[Int]] = []
+        for step in rules.filters.lazy.flatMap(\.steps) {
+            step.condition?.forEachTag { list in
+                guard conditions[list] == nil else { return }
+                conditions[list] = conditionPatterns.count
+                conditionPatterns.append(table.numbers(of: list))
+            }
+        }
+        self.conditions = conditions
+        self.conditionPatterns = conditionPatterns
+        patterns = table.patterns
+        guard let automaton = TagAutomaton(patterns) else {
+            throw RoutingProblem(
+                place: .all,
+                reason: "all patterns together need more than \(TagAutomaton.statesMax) states;"
+                    + " shorter patterns and fewer alternatives need less"
+            )
+        }
+        self.automaton = automaton
+    }
+
+    /// The number of a condition `tag`, for `TagPlan.holds`. Nil: no step has this condition.
+    package func condition(_ patterns: [TagPattern]) -> Int? { conditions[patterns] }
+
+    /// What logs of a tag go through. Threads ask their `TagPlans`.
+    package func plan(for tag: String) -> TagPlan {
+        var tag = tag
+        return tag.withUTF8 { plan(for: $0) }
+    }
+
+    package func plan(for tag: UnsafeBufferPointer<UInt8>) -> TagPlan {
+        withUnsafeTemporaryAllocation(of: Bool.self, capacity: patterns.count) { matched in
+            matched.initialize(repeating: false)
+            automaton.matches(tag) { matched[$0] = true }
+            let routes = matchingRoutes(matched)
+            return TagPlan(
+                tag: String(decoding: tag, as: UTF8.self),
+                filters: matchingFilters(tag, matched),
+                conditions: conditionPatterns.map { list in list.contains { matched[$0] } },
+                routes: routes,
+                destinations: destinations(of: routes),
+                outcome: outcome(of: routes)
+            )
+        }
+    }
+
+    private func matchingFilters(
+        _ tag: UnsafeBufferPointer<UInt8>,
+        _ matched: UnsafeMutableBufferPointer<Bool>
+    ) -> [(index: Int, captured: String?)] {
+        var found: [(index: Int, captured: String?)] = []
+        for (index, list) in filterPatterns.enumerated() {
+            if list.isEmpty {
+                found.append((index, nil))
+            } else if let first = list.first(where: { matched[$0] }) {
+                found.append((index, patterns[first].match(tag)?.captured))
+            }
+        }
+        return found
+    }
+
+    private func matchingRoutes(_ matched: UnsafeMutableBufferPointer<Bool>) -> [Int] {
+        guard let routes = rules.routes else { return [] }
+        var found: [Int] = []
+        for (index, list) in routePatterns.enumerated() {
+            guard list.isEmpty || list.contains(where: { matched[$0] }) else { continue }
+            found.append(index)
+            if routes[index].isLast { break }
+        }
+        return found
+    }
+
+    /// Each once, in the order of the routes.
+    private func destinations(of routes: [Int]) -> [String] {
+        var seen: Set<String> = []
+        return routes.flatMap { rules.routes?[$0].destinations ?? [] }
+            .filter { seen.insert($0).inserted }
+    }
+
+    private func outcome(of routes: [Int]) -> TagPlan.Outcome {
+        guard let all = rules.routes else { return .addressed }
+        if routes.isEmpty { return .unrouted }
+        return routes.allSatisfy { all[$0].destinations.isEmpty } ? .dropped : .routed
+    }
+}
+
+/// Numbers patterns; the same text has one number.
+private struct PatternTable {
+    var patterns: [TagPattern] = []
+    private var numbers: [TagPattern: Int] = [:]
+
+    mutating func numbers(of list: [TagPattern]) -> [Int] {
+        list.map { pattern in
+            if let known = numbers[pattern] { return known }
+            numbers[pattern] = patterns.count
+            patterns.append(pattern)
+            return patterns.count - 1
+        }
+    }
+}
+
+extension Condition {
+    fileprivate func forEachTag(_ body: ([TagPattern]) -> Void) {
+        switch self {
+        case .field: break
+        case .tag(let patterns): body(patterns)
+        case .all(let conditions), .any(let conditions):
+            for condition in conditions { condition.forEachTag(body) }
+        case .not(let condition): condition.forEachTag(body)
+        }
+    }
+}
