@@ -89,6 +89,26 @@ import Testing
         #expect(plans.plan(for: "").filters.map(\.captured) == [""])
     }
 
+    @Test(arguments: [
+        ("a.*", "a.b.c", "`a.*` wants exactly one term after `a.`; the tag has two"),
+        ("a.*", "a", "`a.*` wants exactly one term after `a.`; the tag has none"),
+        ("a.b", "a.b.c", "`a.b` wants 2 terms; the tag has 3"),
+        ("*.x {q,a.b}", "a.c", "`a.b` wants `b` as term 2; the tag has `c`"),
+        ("*", "a.b", "`*` wants one term; the tag has 2"),
+        ("a.b.**", "a", "`a.b.**` wants at least 2 terms; the tag has 1"),
+        ("a.**.c", "a.b", "`a.**.c` wants `c` at the end; the tag ends with `b`"),
+        ("PV.*", "pv.a", "`PV.*` differs in upper and lower case only"),
+        ("a.**", "a.b", nil), ("x.*", "a.b", nil), ("/x/", "a", nil), ("", "a", nil),
+    ])
+    func nearMissesTellWhy(pattern: String, tag: String, why: String?) throws {
+        let router = try router(routes: [
+            Route(patterns: pattern.isEmpty ? [] : [TagPattern(pattern)], to: [])
+        ])
+        let misses = router.nearMisses(tag)
+        #expect(misses.map(\.why) == [why].compactMap(\.self))
+        #expect(misses.allSatisfy { $0.match == pattern })
+    }
+
     @Test func limitsNameTheirPlace() throws {
         #expect(
             throws: RoutingProblem(

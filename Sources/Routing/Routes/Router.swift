@@ -1,5 +1,7 @@
 /// Filters and routes, ready to match tags. All threads share it; each reload makes another one.
 package final class Router: Sendable {
+    package static let nearMissesMax = 16
+
     package let rules: RoutingRules
     /// The distinct lists of patterns of conditions. Their numbers index `TagPlan.holds`.
     private let conditions: [[TagPattern]: Int]
@@ -61,6 +63,17 @@ package final class Router: Sendable {
                 outcome: outcome(of: routes)
             )
         }
+    }
+
+    /// Patterns of filters and routes that almost match, and why they do not: for the tester.
+    package func nearMisses(_ tag: String) -> [(match: String, why: String)] {
+        let listed = Set((filterPatterns + routePatterns).joined()).sorted()
+        let misses = listed.lazy.compactMap { number in
+            self.patterns[number].nearMiss(tag).map { why in
+                (match: self.patterns[number].text, why: why)
+            }
+        }
+        return Array(misses.prefix(Self.nearMissesMax))
     }
 
     private func matchingFilters(
