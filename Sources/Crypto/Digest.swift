@@ -49,6 +49,24 @@ package enum Digest {
         authenticate(message, key: key, EVP_sha256(), byteCount: 32)
     }
 
+    /// Writes the 32 bytes to `place`, without an array.
+    package static func hmacSHA256(
+        key: UnsafeRawBufferPointer,
+        _ message: UnsafeBufferPointer<UInt8>,
+        to place: UnsafeMutablePointer<UInt8>
+    ) {
+        let done = HMAC(
+            EVP_sha256(),
+            key.baseAddress ?? noBytes,
+            CInt(key.count),
+            message.baseAddress,
+            message.count,
+            place,
+            nil
+        )
+        precondition(done != nil, "OpenSSL lacks this digest")
+    }
+
     package static func hmacSHA1(key: UnsafeRawBufferPointer, _ message: String) -> [UInt8] {
         hmacSHA1(key: key, Array(message.utf8))
     }
