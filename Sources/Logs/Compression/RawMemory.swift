@@ -2,11 +2,11 @@ import Glibc
 
 /// Owned memory that grows on request and is never zeroed: zeroing bytes that are overwritten anyway
 /// costs as much as a good part of decoding them.
-struct RawMemory: ~Copyable {
-    private(set) var start: UnsafeMutablePointer<UInt8>
-    private(set) var capacity: Int
+package struct RawMemory: ~Copyable {
+    package private(set) var start: UnsafeMutablePointer<UInt8>
+    package private(set) var capacity: Int
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         self.capacity = max(capacity, 64)
         start = allocated(malloc(self.capacity))
     }
@@ -14,7 +14,7 @@ struct RawMemory: ~Copyable {
     deinit { free(start) }
 
     /// Makes the memory at least so large; the first `kept` bytes stay, at a new place perhaps.
-    mutating func grow(to wanted: Int, keeping kept: Int) {
+    package mutating func grow(to wanted: Int, keeping kept: Int) {
         guard wanted > capacity else { return }
         if kept == 0 {
             // Nothing to move: realloc would copy.
@@ -27,7 +27,7 @@ struct RawMemory: ~Copyable {
     }
 
     /// Gives memory beyond `size` back; its content is lost then.
-    mutating func shrink(to size: Int) {
+    package mutating func shrink(to size: Int) {
         guard capacity > size else { return }
         free(start)
         capacity = max(size, 64)
@@ -48,7 +48,7 @@ extension [UInt8] {
         self.init(copying: memory.start, count: count)
     }
 
-    init(copying start: UnsafePointer<UInt8>, count: Int) {
+    package init(copying start: UnsafePointer<UInt8>, count: Int) {
         self.init(unsafeUninitializedCapacity: count) { buffer, filled in
             if count > 0 { buffer.baseAddress?.initialize(from: start, count: count) }
             filled = count

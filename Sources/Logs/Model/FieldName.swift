@@ -3,7 +3,7 @@ package enum FieldName {
     package static let bytesMax = 128
 
     /// What stands in for an empty name.
-    static let empty: StaticString = "__empty__"
+    package static let empty: StaticString = "__empty__"
     /// An underscore and the sum of the whole name.
     private static let endingSize = 9
 
@@ -29,7 +29,7 @@ package enum FieldName {
     }
 
     /// What a name becomes that SLS does not take.
-    static func storable(_ name: String, bytesMax: Int) -> String {
+    package static func storable(_ name: String, bytesMax: Int) -> String {
         name.isEmpty ? "\(empty)" : ReservedKey.storable(cut(name, to: bytesMax))
     }
 
@@ -44,7 +44,7 @@ package enum FieldName {
 }
 
 /// Where text can be cut so that no character is halved. There must be a byte at `limit`.
-func utf8Boundary(_ text: UnsafePointer<UInt8>, atMost limit: Int) -> Int {
+package func utf8Boundary(_ text: UnsafePointer<UInt8>, atMost limit: Int) -> Int {
     var end = limit
     while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
     return end

@@ -12,6 +12,10 @@ package enum LogFault: Sendable, Equatable {
     case unreadable(at: Int, reason: String)
     /// It alone exceeds a packet.
     case logTooLarge(bytesMax: Int)
+    /// A step of a filter failed, counted from 0.
+    case filterFailed(filter: String, step: Int, reason: String)
+    /// Filters changed its tag more often than this. The tags in their order, the first one included.
+    case tagLoop(tags: [String], changesMax: Int)
 
     package var code: String {
         switch self {
@@ -20,6 +24,8 @@ package enum LogFault: Sendable, Equatable {
         case .nameTooLong: "InvalidKey"
         case .unreadable: "LogUnreadable"
         case .logTooLarge: "LogTooLarge"
+        case .filterFailed: "FilterFailed"
+        case .tagLoop: "TagLoop"
         }
     }
 
@@ -37,6 +43,10 @@ package enum LogFault: Sendable, Equatable {
         case .unreadable(let position, let reason): "\(reason) (at byte \(position) of its body)"
         case .logTooLarge(let bytesMax):
             "the log exceeds \(bytesMax) bytes, which is all that one request to SLS can carry"
+        case .filterFailed(let filter, let step, let reason):
+            "step \(step) of the filter \(filter) failed: \(reason)"
+        case .tagLoop(let tags, let changesMax):
+            "filters changed the log's tag more than \(changesMax) times: \(tags.joined(separator: " → "))"
         }
     }
 }

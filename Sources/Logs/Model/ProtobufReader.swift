@@ -3,6 +3,11 @@ package struct ProtobufError: Error, Equatable, CustomStringConvertible {
     package let position: Int
     package let reason: String
 
+    package init(position: Int, reason: String) {
+        self.position = position
+        self.reason = reason
+    }
+
     package var description: String { "byte \(position): \(reason)" }
 }
 

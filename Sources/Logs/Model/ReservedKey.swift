@@ -1,6 +1,6 @@
 /// Names that SLS gives a meaning of its own; they must not be names of fields or
 /// tags (facts 1.7).
-enum ReservedKey {
+package enum ReservedKey {
     /// The log's time.
     case time
     /// All others.
@@ -17,7 +17,7 @@ enum ReservedKey {
     private static let timeWord: UInt64 = 0x5F5F_656D_6974_5F5F
 
     @inline(__always)
-    init?(_ key: UnsafeBufferPointer<UInt8>) {
+    package init?(_ key: UnsafeBufferPointer<UInt8>) {
         guard key.count >= 8, key.count <= 18 else { return nil }
         let underscore = UInt8(ascii: "_")
         guard key[0] == underscore, key[key.count - 1] == underscore else { return nil }
@@ -39,7 +39,7 @@ enum ReservedKey {
     }
 
     /// The ordinary name that stands in for a reserved one.
-    func stored(_ name: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    package func stored(_ name: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         switch self {
         case .time: Self.originalTime
         case .other: Self.prefix + name

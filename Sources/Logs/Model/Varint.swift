@@ -1,11 +1,11 @@
 /// Protobuf's numbers of variable length: seven bits a byte, low bits first.
-enum Varint {
+package enum Varint {
     /// A time is always written with five bytes, padded when it needs fewer, as Alibaba's own C
     /// producer does. Its place can so be kept before it is known.
-    static let timeSize = 5
+    @inlinable package static var timeSize: Int { 5 }
 
-    @inline(__always)
-    static func size(_ value: Int) -> Int {
+    @inlinable @inline(__always)
+    package static func size(_ value: Int) -> Int {
         if value < 0x80 { return 1 }
         if value < 0x4000 { return 2 }
         if value < 0x20_0000 { return 3 }
@@ -13,8 +13,8 @@ enum Varint {
     }
 
     /// Writes a length below 2^35 and returns where the next byte goes.
-    @inline(__always)
-    static func write(_ value: Int, to place: UnsafeMutablePointer<UInt8>)
+    @inlinable @inline(__always)
+    package static func write(_ value: Int, to place: UnsafeMutablePointer<UInt8>)
         -> UnsafeMutablePointer<UInt8>
     {
         var place = place
@@ -29,8 +29,8 @@ enum Varint {
     }
 
     /// Reads a length that `write` wrote, and moves behind it.
-    @inline(__always)
-    static func read(_ place: inout UnsafePointer<UInt8>) -> Int {
+    @inlinable @inline(__always)
+    package static func read(_ place: inout UnsafePointer<UInt8>) -> Int {
         var value = 0
         var shift = 0
         while true {
@@ -42,8 +42,8 @@ enum Varint {
         }
     }
 
-    @inline(__always)
-    static func writePadded(_ value: UInt32, to place: UnsafeMutablePointer<UInt8>) {
+    @inlinable @inline(__always)
+    package static func writePadded(_ value: UInt32, to place: UnsafeMutablePointer<UInt8>) {
         place[0] = UInt8(truncatingIfNeeded: value) | 0x80
         place[1] = UInt8(truncatingIfNeeded: value >> 7) | 0x80
         place[2] = UInt8(truncatingIfNeeded: value >> 14) | 0x80
@@ -88,22 +88,22 @@ extension [UInt8] {
 }
 
 /// The tag bytes (field number and wire type) of LogGroup.
-enum GroupTag {
-    static let logs: UInt8 = 0x0A
+package enum GroupTag {
+    @inlinable package static var logs: UInt8 { 0x0A }
     static let topic: UInt8 = 0x1A
     static let source: UInt8 = 0x22
     static let logTags: UInt8 = 0x32
 }
 
 /// The tag bytes of Log.
-enum LogTag {
-    static let time: UInt8 = 0x08
-    static let contents: UInt8 = 0x12
-    static let nanoseconds: UInt8 = 0x25
+package enum LogTag {
+    @inlinable package static var time: UInt8 { 0x08 }
+    @inlinable package static var contents: UInt8 { 0x12 }
+    @inlinable package static var nanoseconds: UInt8 { 0x25 }
 }
 
 /// The tag bytes of Content and LogTag, which look alike.
-enum PairTag {
-    static let key: UInt8 = 0x0A
-    static let value: UInt8 = 0x12
+package enum PairTag {
+    @inlinable package static var key: UInt8 { 0x0A }
+    @inlinable package static var value: UInt8 { 0x12 }
 }
