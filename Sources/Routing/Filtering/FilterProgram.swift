@@ -1,0 +1,211 @@
+import Logs
+
+/// The filters of a router, made ready for logs: names are numbers, texts are bytes.
+///
+/// Each thread has its own: counting references to one program on several processors would cost more than many steps.
+struct FilterProgram {
+    struct Filter {
+        let name: String
+        let steps: [Step]
+        let onError: Routing.Filter.OnError
+    }
+
+    struct Step {
+        let action: Action
+        let condition: CompiledCondition?
+
+        var isRedaction: Bool {
+            if case .redact = action { true } else { false }
+        }
+    }
+
+    enum Action {
+        case add([Assignment])
+        case set([Assignment])
+        case rename([(old: Int, new: NewName)])
+        case remove(FieldSelector)
+        case keep(FieldSelector)
+        case redact(Redactor)
+        case parse(Parser)
+        case truncate(FieldSelector, bytes: Int)
+        case sample(keep: Int, by: Int?)
+        case drop
+        case tag(CompiledTemplate)
+    }
+
+    struct Assignment {
+        let name: NewName
+        let value: CompiledTemplate
+    }
+
+    struct Parser {
+        enum Format {
+            case json, keyValue
+            /// The fields of the pattern's named groups.
+            case regex(TextPattern, [(group: Int, name: NewName)])
+        }
+
+        let field: Int
+        let format: Format
+        let prefix: DraftText
+        let removesSource: Bool
+    }
+
+    let filters: [Filter]
+    let texts: TextIndex
+
+    init(_ router: Router) {
+        let rules = router.rules
+        var compiler = FilterCompiler(router)
+        // The first run only learns the texts, whose places are then known in the second one.
+        _ = compiler.filters(rules.filters)
+        compiler.fixTexts()
+        filters = compiler.filters(rules.filters)
+        texts = compiler.index
+    }
+}
+
+/// Text with places, where the texts are those of the program.
+struct CompiledTemplate {
+    enum Part {
+        case text(DraftText)
+        case field(Int)
+        case tag, captured, clientIP, key, receipt
+    }
+
+    let parts: [Part]
+    /// The value of a template without places.
+    let constant: DraftText?
+}
+
+struct FilterCompiler {
+    let router: Router
+    private var numbers: [ByteText: Int] = [:]
+    private var all: [[UInt8]] = []
+    private(set) var index = TextIndex([])
+    private var isFixed = false
+
+    init(_ router: Router) {
+        self.router = router
+    }
+
+    mutating func fixTexts() {
+        index = TextIndex(all)
+        isFixed = true
+    }
+
+    mutating func number(_ text: String) -> Int {
+        if let known = numbers[ByteText(text)] { return known }
+        numbers[ByteText(text)] = all.count
+        all.append(Array(text.utf8))
+        return all.count - 1
+    }
+
+    mutating func text(_ text: String) -> DraftText {
+        let number = number(text)
+        return isFixed ? DraftText(ofProgram: index.place(number)) : .empty
+    }
+
+    mutating func filters(_ filters: [Filter]) -> [FilterProgram.Filter] {
+        filters.map { filter in
+            FilterProgram.Filter(
+                name: filter.name,
+                steps: filter.steps.map { step in
+                    FilterProgram.Step(
+                        action: action(step.action),
+                        condition: step.condition.map { condition($0) }
+                    )
+                },
+                onError: filter.onError
+            )
+        }
+    }
+
+    private mutating func action(_ action: FilterStep.Action) -> FilterProgram.Action {
+        switch action {
+        case .add(let assignments): .add(assignments.map { assignment($0) })
+        case .set(let assignments): .set(assignments.map { assignment($0) })
+        case .rename(let renamings):
+            .rename(renamings.map { (old: number($0.old), new: newName($0.new)) })
+        case .remove(let fields): .remove(selector(fields))
+        case .keep(let fields): .keep(selector(fields))
+        case .redact(let redaction): .redact(redactor(redaction))
+        case .parse(let parsing): .parse(parser(parsing))
+        case .truncate(let truncation):
+            .truncate(selector(truncation.fields), bytes: truncation.bytes)
+        case .sample(let sampling):
+            .sample(keep: sampling.keep, by: sampling.field.map { number($0) })
+        case .drop: .drop
+        case .tag(let tag): .tag(template(tag))
+        }
+    }
+
+    private mutating func selector(_ fields: [FieldPattern]) -> FieldSelector {
+        FieldSelector(fields) { number($0) }
+    }
+
+    private mutating func assignment(_ assignment: Assignment) -> FilterProgram.Assignment {
+        FilterProgram.Assignment(
+            name: newName(assignment.field),
+            value: template(assignment.value)
+        )
+    }
+
+    /// Names that SLS keeps for itself become those that decoders give them. One that is too long fails its step.
+    private mutating func newName(_ name: String) -> NewName {
+        let stored = FieldName.storable(name, bytesMax: .max)
+        return NewName(text: text(stored), number: number(stored))
+    }
+
+    private mutating func template(_ template: Template) -> CompiledTemplate {
+        let parts = template.parts.map { part -> CompiledTemplate.Part in
+            switch part {
+            case .text(let text): .text(self.text(text))
+            case .tag: .tag
+            case .captured: .captured
+            case .field(let name): .field(number(name))
+            case .clientIP: .clientIP
+            case .key: .key
+            case .receipt: .receipt
+            }
+        }
+        return switch (parts.count, parts.first) {
+        case (0, _): CompiledTemplate(parts: parts, constant: .empty)
+        case (1, .text(let text)): CompiledTemplate(parts: parts, constant: text)
+        default: CompiledTemplate(parts: parts, constant: nil)
+        }
+    }
+
+    private mutating func redactor(_ redaction: Redaction) -> Redactor {
+        let replacement: Redactor.Replacement =
+            switch redaction.with {
+            case .mask: .mask
+            case .hash: .hash(router.rules.secret)
+            case .remove: .text(.empty)
+            case .text(let replacement): .text(text(replacement))
+            }
+        let fields = redaction.fields + [FieldPattern("__raw_log__")]
+        return Redactor(fields: selector(fields), what: redaction.what, with: replacement)
+    }
+
+    private mutating func parser(_ parsing: Parsing) -> FilterProgram.Parser {
+        let format: FilterProgram.Parser.Format =
+            switch parsing.format {
+            case .json: .json
+            case .keyValue: .keyValue
+            case .regex(let pattern):
+                .regex(
+                    pattern,
+                    pattern.groups.map { group in
+                        (group: group.number, name: newName(parsing.prefix + group.name))
+                    }
+                )
+            }
+        return FilterProgram.Parser(
+            field: number(parsing.field),
+            format: format,
+            prefix: text(parsing.prefix),
+            removesSource: parsing.removesSource
+        )
+    }
+}

@@ -1,0 +1,209 @@
+package import Logs
+import System
+
+/// Applies the filters of a router to logs. Each thread has its own, with memory that it uses again and again.
+///
+/// Logs that no step changes are copied as they are, neighbours at once. The work for a batch is bounded by its bytes
+/// times the steps of the filters.
+package final class LogFilter {
+    /// The tag of a log may change so often.
+    package static let tagChangesMax = 8
+
+    private let program: FilterProgram
+    private let draft: LogDraft
+    private let tags: TagStates
+    private let runner: StepRunner
+    private let lists: [CounterList]
+    /// Of the present batch, for each filter.
+    private var counts: [FilterCounters.Counts]
+    private var encoded = RawMemory(capacity: 4096)
+    /// The tags that the present log had, once it has another one.
+    private var path: [TagState] = []
+
+    package init(
+        _ router: Router,
+        _ plans: TagPlans,
+        limits: LogLimits = LogLimits(),
+        counters: FilterCounters = FilterCounters()
+    ) {
+        program = FilterProgram(router)
+        draft = LogDraft(program.texts, limits)
+        tags = TagStates(plans, groupsMax: limits.batches)
+        runner = StepRunner(draft, tags)
+        lists = program.filters.map { counters.list(for: $0.name) }
+        counts = Array(repeating: FilterCounters.Counts(), count: program.filters.count)
+    }
+
+    /// Applies the filters of the logs' tag. It throws only for bytes that are no logs of the gateway's encoding.
+    package func apply(
+        to logs: EncodedLogs,
+        _ plan: TagPlan,
+        _ sender: SenderText,
+        trace: FilterTrace? = nil
+    ) throws(ProtobufError) -> FilteredLogs {
+        guard logs.count > 0 else { return FilteredLogs() }
+        guard !plan.filters.isEmpty else {
+            return FilteredLogs(groups: [(plan: plan, logs: logs)])
+        }
+        runner.sender = sender
+        let result: Result<FilteredLogs, ProtobufError> = logs.bytes.withUnsafeBufferPointer {
+            bytes in
+            Result { () throws(ProtobufError) in try filtered(logs, bytes, plan, trace) }
+        }
+        draft.end()
+        encoded.shrink(to: 256 << 10)
+        let groups = tags.takeGroups()
+        var left = try result.get()
+        if left.groups.isEmpty { left.groups = groups }
+        for index in counts.indices where counts[index].seen > 0 {
+            counts[index].add(to: lists[index])
+            counts[index] = FilterCounters.Counts()
+        }
+        return left
+    }
+
+    private func filtered(
+        _ logs: EncodedLogs,
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ plan: TagPlan,
+        _ trace: FilterTrace?
+    ) throws(ProtobufError) -> FilteredLogs {
+        draft.start(UnsafeRawBufferPointer(bytes))
+        var filtered = FilteredLogs()
+        let first = tags.state(of: plan)
+        var entries = LogEntries(UnsafeRawBufferPointer(bytes))
+        // Logs side by side that leave as they came, with the same tag.
+        var run = Run(tag: first)
+        while let entry = try entries.next() {
+            try draft.read(entry)
+            trace?.start(draft)
+            switch outcome(first, trace) {
+            case .kept(let tag):
+                tags.open(tag)
+                if draft.changes == 0, tag === run.tag, run.range.upperBound == entry.lowerBound {
+                    run.range = run.range.lowerBound..<entry.upperBound
+                    run.count += 1
+                    continue
+                }
+                end(&run, bytes)
+                run.tag = tag
+                if draft.changes == 0 {
+                    (run.range, run.count) = (entry, 1)
+                } else {
+                    tags.append(draft.encode(to: &encoded), count: 1, to: tag)
+                    (run.range, run.count) = (entry.upperBound..<entry.upperBound, 0)
+                }
+            case .dropped: filtered.dropped += 1
+            case .sampledOut: filtered.sampledOut += 1
+            case .dead(let tag, let fault):
+                filtered.addDead(draft.encode(to: &encoded), tag.plan, fault)
+            }
+        }
+        if run.count == logs.count, run.range == 0..<bytes.count {
+            filtered.groups = [(run.tag.plan, logs)]
+        } else {
+            end(&run, bytes)
+        }
+        return filtered
+    }
+
+    private struct Run {
+        var tag: TagState
+        var range = 0..<0
+        var count = 0
+    }
+
+    private func end(_ run: inout Run, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard run.count > 0 else { return }
+        let entries = UnsafeBufferPointer(rebasing: bytes[run.range])
+        tags.append(entries, count: run.count, to: run.tag)
+        run.count = 0
+    }
+
+    // MARK: - One log
+
+    private enum Outcome {
+        case kept(TagState)
+        case dropped
+        case sampledOut
+        case dead(TagState, LogFault)
+    }
+
+    /// Applies the filters to the draft. A log that becomes a dead letter still passes the redactions that were to
+    /// come: dead letters are stored, too.
+    private func outcome(_ first: TagState, _ trace: FilterTrace?) -> Outcome {
+        var tag = first
+        var position = 0
+        var fault: (tag: TagState, fault: LogFault)?
+        if !path.isEmpty { path.removeAll(keepingCapacity: true) }
+        while position < tag.plan.filters.count {
+            let index = tag.plan.filters[position].index
+            let changes = draft.changes
+            let start = tag
+            let place = FilterPlace(tag: tag, position: position)
+            var hasFailed = false
+            if fault == nil { counts[index].seen += 1 }
+            let steps = program.filters[index].steps
+            for step in steps.indices {
+                if fault != nil, !steps[step].isRedaction { continue }
+                if let condition = steps[step].condition, !condition.holds(draft, tag) {
+                    trace?.add(.skipped, filter: index, step: step, draft)
+                    continue
+                }
+                let before = draft.changes
+                do {
+                    switch try runner.perform(steps[step].action, tag, place) {
+                    case .goesOn:
+                        let effect =
+                            draft.changes == before ? FilterTrace.Effect.unchanged : .changed
+                        trace?.add(effect, filter: index, step: step, draft)
+                    case .dropped:
+                        trace?.add(.dropped, filter: index, step: step, draft)
+                        counts[index].dropped += 1
+                        return .dropped
+                    case .sampledOut:
+                        trace?.add(.sampledOut, filter: index, step: step, draft)
+                        counts[index].sampledOut += 1
+                        return .sampledOut
+                    case .tagged(let new):
+                        trace?.add(.tagged(new.plan.tag), filter: index, step: step, draft)
+                        path.append(tag)
+                        tag = new
+                        if path.count > Self.tagChangesMax { fault = (tag, tagLoop(tag)) }
+                    }
+                } catch {
+                    trace?.add(.failed(error.reason), filter: index, step: step, draft)
+                    if !hasFailed { counts[index].failed += 1 }
+                    hasFailed = true
+                    if fault != nil { continue }
+                    switch program.filters[index].onError {
+                    case .keep: continue
+                    case .drop:
+                        counts[index].dropped += 1
+                        return .dropped
+                    case .deadLetter:
+                        let name = program.filters[index].name
+                        fault = (
+                            tag, .filterFailed(filter: name, step: step, reason: error.reason)
+                        )
+                    }
+                }
+            }
+            if draft.changes != changes || tag !== start { counts[index].changed += 1 }
+            position = tag === start ? position + 1 : tag.plan.filters.position(behind: index)
+        }
+        if let fault { return .dead(fault.tag, fault.fault) }
+        return .kept(tag)
+    }
+
+    private func tagLoop(_ last: TagState) -> LogFault {
+        .tagLoop(tags: (path + [last]).map(\.plan.tag), changesMax: Self.tagChangesMax)
+    }
+}
+
+extension [(index: Int, captured: String?)] {
+    /// The first filter that comes after this one among all filters.
+    fileprivate func position(behind index: Int) -> Int {
+        firstIndex { $0.index > index } ?? count
+    }
+}

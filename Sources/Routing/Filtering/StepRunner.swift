@@ -1,0 +1,165 @@
+import Logs
+
+/// A filter among those of a tag.
+struct FilterPlace {
+    let tag: TagState
+    let position: Int
+}
+
+/// Performs the steps of filters on a draft.
+final class StepRunner {
+    enum Result {
+        case goesOn
+        case dropped
+        case sampledOut
+        case tagged(TagState)
+    }
+
+    private static let tagBytesMax = 128
+
+    private let draft: LogDraft
+    private let tags: TagStates
+    private var groups: [Range<Int>?] = []
+    /// SplitMix64.
+    private var random = UInt64.random(in: .min ... .max)
+    /// The sender of the present batch.
+    var sender = SenderText()
+
+    init(_ draft: LogDraft, _ tags: TagStates) {
+        self.draft = draft
+        self.tags = tags
+    }
+
+    /// Performs a step. When it throws, the log is as it was before, except for values that could not be redacted.
+    /// `place` is the step's filter among those of the tag that led to it, for what its pattern captured.
+    @inline(__always)
+    func perform(
+        _ action: FilterProgram.Action,
+        _ tag: TagState,
+        _ place: FilterPlace
+    ) throws(StepFailure) -> Result {
+        switch action {
+        case .add(let assignments):
+            try undoing(assignments.count > 1) { () throws(StepFailure) in
+                for assignment in assignments
+                where draft.index(of: assignment.name.number) == nil {
+                    let value = try text(assignment.value, tag, place)
+                    try draft.append(assignment.name, value)
+                }
+            }
+        case .set(let assignments):
+            try undoing(assignments.count > 1) { () throws(StepFailure) in
+                for assignment in assignments {
+                    let value = try text(assignment.value, tag, place)
+                    try draft.set(assignment.name, value)
+                }
+            }
+        case .rename(let renamings):
+            try undoing(renamings.count > 1) { () throws(StepFailure) in
+                for (old, new) in renamings { try draft.rename(old, to: new) }
+            }
+        case .remove(let fields):
+            for index in 0..<draft.fieldCount where fields.selects(draft.field(index), in: draft) {
+                draft.remove(index)
+            }
+        case .keep(let fields):
+            for index in 0..<draft.fieldCount {
+                let field = draft.field(index)
+                if !field.isRemoved, !fields.selects(field, in: draft) { draft.remove(index) }
+            }
+        case .redact(let redactor): try redactor.apply(to: draft)
+        case .parse(let parser):
+            try undoing(true) { () throws(StepFailure) in try parser.apply(to: draft, &groups) }
+        case .truncate(let fields, let bytes): truncate(fields, bytes)
+        case .sample(let keep, let field): return isSampled(keep, field) ? .goesOn : .sampledOut
+        case .drop: return .dropped
+        case .tag(let template): return try retag(template, tag, place)
+        }
+        return .goesOn
+    }
+
+    @inline(__always)
+    private func undoing(
+        _ isNeeded: Bool,
+        _ body: () throws(StepFailure) -> Void
+    ) throws(StepFailure) {
+        guard isNeeded else { return try body() }
+        let saved = draft.save()
+        do {
+            try body()
+        } catch {
+            draft.restore(saved)
+            throw error
+        }
+    }
+
+    private func truncate(_ fields: FieldSelector, _ bytes: Int) {
+        for index in 0..<draft.fieldCount {
+            let field = draft.field(index)
+            guard field.value.count > bytes, fields.selects(field, in: draft) else { continue }
+            let text = draft.bytes(field.value)
+            guard let start = text.baseAddress else { continue }
+            draft.setValue(index, field.value.part(0..<utf8Boundary(start, atMost: max(bytes, 0))))
+        }
+    }
+
+    private func isSampled(_ keep: Int, _ field: Int?) -> Bool {
+        let number: UInt64
+        if let field, let value = draft.value(of: field) {
+            number = stableHash(draft.bytes(value))
+        } else {
+            random &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = random
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            number = mixed ^ (mixed >> 31)
+        }
+        return Int(number.multipliedFullWidth(by: 1_000_000).high) < keep
+    }
+
+    // MARK: - Templates
+
+    private func text(
+        _ template: CompiledTemplate,
+        _ tag: TagState,
+        _ place: FilterPlace
+    ) throws(StepFailure) -> DraftText {
+        if let constant = template.constant { return constant }
+        let start = draft.textStart
+        for part in template.parts {
+            switch part {
+            case .text(let text): try draft.write(text)
+            case .field(let number):
+                if let value = draft.value(of: number) { try draft.write(value) }
+            case .tag: try write(tag.tag)
+            case .captured:
+                try write(place.tag.captured[place.position])
+            case .clientIP: try write(sender.clientIP)
+            case .key: try write(sender.key)
+            case .receipt: try write(sender.receipt)
+            }
+        }
+        return draft.text(from: start)
+    }
+
+    private func write(_ bytes: [UInt8]) throws(StepFailure) {
+        try draft.reserve(bytes.count)
+        for byte in bytes { try draft.write(byte) }
+    }
+
+    // MARK: - Tags
+
+    private func retag(
+        _ template: CompiledTemplate,
+        _ tag: TagState,
+        _ place: FilterPlace
+    ) throws(StepFailure) -> Result {
+        let new = draft.bytes(try text(template, tag, place))
+        guard 1...Self.tagBytesMax ~= new.count, !new.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        else { throw .tag }
+        if tag.isTag(new) { return .goesOn }
+        let state = tags.state(of: new)
+        guard tags.hasRoom(for: state) else { throw .tooManyTags }
+        return .tagged(state)
+    }
+}

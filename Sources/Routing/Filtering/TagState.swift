@@ -1,0 +1,100 @@
+import Glibc
+import Logs
+
+/// A tag while logs are filtered: its plan, and the logs that leave with it.
+final class TagState {
+    let plan: TagPlan
+    let tag: [UInt8]
+    /// For each filter of the plan what its pattern took.
+    let captured: [[UInt8]]
+    /// Logs of the present batch, and whether there are any.
+    fileprivate var isOpen = false
+    fileprivate(set) var logs = EncodedLogs()
+
+    init(_ plan: TagPlan) {
+        self.plan = plan
+        tag = Array(plan.tag.utf8)
+        captured = plan.filters.map { Array(($0.captured ?? "").utf8) }
+    }
+
+    func isTag(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count == tag.count, let start = text.baseAddress else { return false }
+        return memcmp(start, tag, tag.count) == 0
+    }
+}
+
+/// The tags that a thread's logs have or get, found by their bytes without making a String. Devices invent tags, so
+/// only some are kept.
+final class TagStates {
+    private static let kept = 256
+
+    private let plans: TagPlans
+    private let groupsMax: Int
+    private var states: [TagState?]
+    /// Those with logs of the present batch, in the order of their first logs.
+    private var groups: [TagState] = []
+
+    init(_ plans: TagPlans, groupsMax: Int) {
+        self.plans = plans
+        self.groupsMax = groupsMax
+        states = Array(repeating: nil, count: Self.kept)
+    }
+
+    func state(of plan: TagPlan) -> TagState {
+        var tag = plan.tag
+        let slot = tag.withUTF8 { Self.slot(of: $0) }
+        if let known = states[slot], known.plan === plan { return known }
+        return keep(plan, in: slot)
+    }
+
+    func state(of tag: UnsafeBufferPointer<UInt8>) -> TagState {
+        let slot = Self.slot(of: tag)
+        if let known = states[slot], known.isTag(tag) { return known }
+        return keep(plans.plan(for: tag), in: slot)
+    }
+
+    private func keep(_ plan: TagPlan, in slot: Int) -> TagState {
+        let state = TagState(plan)
+        states[slot] = state
+        return state
+    }
+
+    private static func slot(of tag: UnsafeBufferPointer<UInt8>) -> Int {
+        Int(truncatingIfNeeded: stableHash(tag) % UInt64(kept))
+    }
+
+    /// True when logs of one more tag can leave.
+    func hasRoom(for state: TagState) -> Bool {
+        state.isOpen || groups.count < groupsMax
+    }
+
+    /// Notes that logs leave with this tag.
+    func open(_ state: TagState) {
+        if state.isOpen { return }
+        state.isOpen = true
+        groups.append(state)
+    }
+
+    func append(_ entries: UnsafeBufferPointer<UInt8>, count: Int, to state: TagState) {
+        state.logs.bytes.append(contentsOf: entries)
+        state.logs.count += count
+    }
+
+    /// Ends the batch.
+    func takeGroups() -> [(plan: TagPlan, logs: EncodedLogs)] {
+        defer { groups.removeAll(keepingCapacity: true) }
+        return groups.map { state in
+            defer { (state.logs, state.isOpen) = (EncodedLogs(), false) }
+            return (plan: state.plan, logs: state.logs)
+        }
+    }
+}
+
+/// The same on every gateway, and in every version: samples depend on it. FNV-1a, then MurmurHash3's finalizer.
+func stableHash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    hash = (hash ^ (hash >> 33)) &* 0xFF51_AFD7_ED55_8CCD
+    hash = (hash ^ (hash >> 33)) &* 0xC4CE_B9FE_1A85_EC53
+    return hash ^ (hash >> 33)
+}
