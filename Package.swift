@@ -257,7 +257,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Delivery",
                 "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
-                "Tokens",
+                "Tokens", "Routing",
             ]
         ),
         // Starts the built program as a process.

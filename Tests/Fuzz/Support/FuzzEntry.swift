@@ -20,7 +20,8 @@ let fuzzEntries: [any FuzzEntry.Type] = [
     CredentialEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self, LokiEntry.self,
     LokiJSONEntry.self, NetworkEntry.self, OTLPEntry.self, OTLPJSONEntry.self, PackageEntry.self,
     PlainEntry.self, ProxyEntry.self, PutLogsEntry.self, QueryEntry.self, RequestEntry.self,
-    SettingsEntry.self, SplunkEntry.self, StitchEntry.self, StoredEntry.self, TimeEntry.self,
+    SettingsEntry.self, SplunkEntry.self, StitchEntry.self, StoredEntry.self, TagPatternEntry.self,
+    TextPatternEntry.self, TimeEntry.self,
     TokenEntry.self, TrackingEntry.self,
 ]
 
