@@ -237,11 +237,9 @@ struct PersonalDataFinder {
             if !isLetter(before), !isDigit(before), let end = version6(from: place) {
                 return place..<end
             }
-            // A part of a longer row of numbers is no start.
-            let isPart =
-                isDigit(before)
-                || before == UInt8(ascii: ".") && place > 1 && isDigit(text[place - 2])
-            if isDigit(byte), !isPart, let end = version4(from: place) { return place..<end }
+            if isDigit(byte), !isDigit(before), let end = version4(from: place) {
+                return place..<end
+            }
             place += 1
         }
         return nil
