@@ -165,7 +165,8 @@ let package = Package(
             "sluice-bench",
             path: "Benchmarks/Bench",
             uses: [
-                "System", "Crypto", "Logs", "SLS", "Queue", "SQLiteQueue", "CSystem", "CSQLite",
+                "System", "Crypto", "Logs", "SLS", "Routing", "Queue", "SQLiteQueue", "CSystem",
+                "CSQLite",
             ]
         ),
 

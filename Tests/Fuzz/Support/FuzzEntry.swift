@@ -17,7 +17,8 @@ extension FuzzEntry {
 
 let fuzzEntries: [any FuzzEntry.Type] = [
     AnswerEntry.self, BulkEntry.self, ChunkEntry.self, ConfigurationEntry.self,
-    CredentialEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self, LokiEntry.self,
+    CredentialEntry.self, FilterEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self,
+    LokiEntry.self,
     LokiJSONEntry.self, NetworkEntry.self, OTLPEntry.self, OTLPJSONEntry.self, PackageEntry.self,
     PlainEntry.self, ProxyEntry.self, PutLogsEntry.self, QueryEntry.self, RequestEntry.self,
     SettingsEntry.self, SplunkEntry.self, StitchEntry.self, StoredEntry.self, TagPatternEntry.self,

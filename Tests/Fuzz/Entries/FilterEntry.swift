@@ -1,0 +1,100 @@
+import Logs
+
+@testable import Routing
+
+/// Logs that pass filters: encoded ones, or lines of `name=value` with tabs between them.
+enum FilterEntry: FuzzEntry {
+    static let name = "filters"
+
+    static func run(_ bytes: [UInt8]) throws(Contradiction) {
+        guard let router = try? Router(rules()) else {
+            throw Contradiction(description: "the filters are none")
+        }
+        let first = try filtered(logs(bytes), router)
+        try check(first == (try filtered(logs(bytes), router)), "two readings differ")
+    }
+
+    private static func rules() throws -> RoutingRules {
+        var rules = RoutingRules()
+        let everything = [FieldPattern("*")]
+        var filter = Filter(
+            name: "F",
+            steps: [
+                FilterStep(.parse(Parsing(field: "j", .json, prefix: "j_", removesSource: true))),
+                FilterStep(.parse(Parsing(field: "k", .keyValue))),
+                FilterStep(
+                    .set([Assignment(field: "s", value: try Template("{{field:a}}{{tag}}"))])
+                ),
+                FilterStep(.rename([Renaming(from: "a", to: "b"), Renaming(from: "b", to: "c")])),
+                FilterStep(.remove([FieldPattern("x*y*")]), when: .field("n", .atLeast(3))),
+                FilterStep(.tag(try Template("t.{{field:t}}")), when: .field("t", .exists(true))),
+                FilterStep(
+                    .sample(Sampling(keep: 500_000, by: "b")),
+                    when: .field("b", .exists(true))
+                ),
+            ]
+        )
+        filter.onError = .deadLetter
+        let redactions = PersonalData.allCases.map { kind in
+            FilterStep(.redact(Redaction(fields: everything, .known(kind), with: .text("#"))))
+        }
+        rules.filters = [filter, Filter(name: "R", steps: redactions)]
+        return rules
+    }
+
+    private static func logs(_ bytes: [UInt8]) -> EncodedLogs {
+        guard bytes.first != 0x0A else {
+            return EncodedLogs(bytes: bytes, count: max(1, count(bytes)))
+        }
+        var logs = EncodedLogs()
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: "\t")).map { pair in
+                let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
+                let texts = parts.map { String(decoding: $0, as: UTF8.self) }
+                return (key: texts.first ?? "", value: texts.dropFirst().first ?? "")
+            }
+            logs.append(time: LogTime(seconds: 1), fields: fields)
+        }
+        return logs
+    }
+
+    private static func count(_ bytes: [UInt8]) -> Int { (try? LogEntries.count(bytes)) ?? 0 }
+
+    /// All logs that leave, or nil for bytes that are no logs.
+    private static func filtered(
+        _ logs: EncodedLogs,
+        _ router: Router
+    ) throws(Contradiction) -> [EncodedLogs]? {
+        let plans = TagPlans(router)
+        let filter = LogFilter(router, plans)
+        guard let result = try? filter.apply(to: logs, plans.plan(for: "app"), SenderText()) else {
+            return nil
+        }
+        let all = result.groups.map(\.logs) + result.dead.map(\.logs.logs)
+        let kept = all.reduce(0) { $0 + $1.count }
+        try check(kept + result.dropped + result.sampledOut == logs.count, "a log is lost")
+        for logs in all {
+            try check(count(logs.bytes) == logs.count, "entries that are no logs")
+            try check(isRedacted(logs), "personal data leaves")
+        }
+        return all
+    }
+
+    private static func isRedacted(_ logs: EncodedLogs) -> Bool {
+        logs.bytes.withUnsafeBytes { bytes in
+            var entries = LogEntries(bytes)
+            while let range = try? entries.next() {
+                let entry = try? LogEntry(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                for (_, value) in entry?.fields ?? [] {
+                    let found = PersonalData.allCases.contains { kind in
+                        Array(value.utf8).withUnsafeBufferPointer {
+                            PersonalDataFinder($0).find(kind, from: 0) != nil
+                        }
+                    }
+                    if found { return false }
+                }
+            }
+            return true
+        }
+    }
+}
