@@ -13,6 +13,8 @@ struct Bench {
             runSink(port: UInt16(arguments[1]) ?? 0)
         case ("decode", 3):
             runDecode(bodies: arguments[1], seconds: Double(arguments[2]) ?? 5)
+        case ("filter", 2):
+            runFilter(seconds: Double(arguments[1]) ?? 5)
         case ("floor", 4):
             runFloor(
                 bodies: arguments[1],
@@ -28,6 +30,7 @@ struct Bench {
         default:
             print(
                 "usage: sluice-bench bodies DIR FIELDS | sink PORT | decode BODIES SECONDS "
+                    + "| filter SECONDS "
                     + "| floor BODIES SCRATCH SECONDS "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"
             )

@@ -58,7 +58,7 @@ private func measure(
     )
 }
 
-private func processorSeconds() -> Double {
+func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
