@@ -19,3 +19,12 @@ package enum Deflate {
         raw.withUnsafeBytes { compress($0) }
     }
 }
+
+/// gzip files (RFC 1952).
+package enum Gzip {
+    /// Level 1, as `Deflate`.
+    package static func compress(_ raw: [UInt8]) -> [UInt8] {
+        var stream = StreamCompressor(.gzip, level: 1)
+        return raw.withUnsafeBytes { stream.append($0) } + stream.finish()
+    }
+}
