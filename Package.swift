@@ -191,7 +191,7 @@ let package = Package(
         tests(of: "HTTPClient", uses: ["System", "Crypto"]),
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
-        tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
+        tests(of: "Logs", uses: ["System", "JSON", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
         tests(of: "Routing", uses: ["System", "JSON", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
