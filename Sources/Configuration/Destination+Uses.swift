@@ -45,7 +45,7 @@ extension Destination {
             region: region,
             compression: transfer.compression
         )
-        settings.endpoints = endpoints
+        settings.sls.endpoints = endpoints
         settings.concurrency = transfer.concurrency
         settings.dropUnauthorized = transfer.dropsUnauthorized
         settings.transport.connectTimeout = transfer.connectTimeout

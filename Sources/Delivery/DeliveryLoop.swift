@@ -11,7 +11,7 @@ final class DeliveryLoop {
         case retired([Outlet])
         case recalled([Outlet: Set<Int64>])
         case credentialsChanged
-        case settings([DestinationSender.Output])
+        case settings([any Output])
         case held(Set<String>)
         case tryAgain(Set<String>)
         case stop(Moment)
@@ -114,7 +114,7 @@ final class DeliveryLoop {
         }
     }
 
-    private func reconfigure(_ outputs: [DestinationSender.Output]) {
+    private func reconfigure(_ outputs: [any Output]) {
         let now = Moment.now
         for output in outputs {
             byName[output.settings.name]?.reconfigure(output, now)

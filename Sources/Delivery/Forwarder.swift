@@ -7,7 +7,7 @@ package import System
 /// at their destination. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
-    private let outputs: [DestinationSender.Output]
+    private let outputs: [any Output]
     private let statuses: [Locked<DestinationStatus>]
     private let dependencies: DestinationSender.Dependencies
     private let loop: TransferLoop
@@ -123,10 +123,7 @@ package final class Forwarder: Sendable {
 
     /// An http endpoint is used when its turn comes, because the operator has listed it; the journal warns of it.
     func warnOfPlainText(_ settings: DestinationSettings) {
-        for endpoint in settings.endpoints where endpoint.scheme == .http {
-            guard !EndpointKey(endpoint: endpoint, proxy: settings.transport.proxy).staysHere else {
-                continue
-            }
+        for endpoint in settings.endpoints where !endpoint.isPrivate {
             dependencies.journal.warning(
                 "destination is not encrypted: everyone on the path can read logs and security tokens",
                 ["destination": settings.name, "endpoint": endpoint.description]
@@ -142,7 +139,7 @@ extension Forwarder {
     static func outputs(
         _ destinations: [DestinationSettings],
         userAgent: String
-    ) throws(DeliveryError) -> [DestinationSender.Output] {
+    ) throws(DeliveryError) -> [any Output] {
         let problems = destinations.flatMap { destination in
             destination.problems.map { "destination \(destination.name): \($0.reason)" }
         }
@@ -152,12 +149,8 @@ extension Forwarder {
         guard Set(destinations.map(\.name)).count == destinations.count else {
             throw DeliveryError(description: "two destinations have the same name")
         }
-        do throws(EndpointError) {
-            return try destinations.map { destination throws(EndpointError) in
-                try DestinationSender.Output(destination, userAgent: userAgent)
-            }
-        } catch {
-            throw DeliveryError(description: error.description)
+        return try destinations.map { destination throws(DeliveryError) in
+            try destination.output(userAgent: userAgent)
         }
     }
 
@@ -181,6 +174,12 @@ extension Forwarder {
                 description: "not running since the start: "
                     + strangers.map { "destination \($0)" }.joined(separator: ", ")
                     + "; restart the gateway to add destinations"
+            )
+        }
+        for new in destinations
+        where !outputs.contains(where: { $0.settings.mayBecome(new) }) {
+            throw DeliveryError(
+                description: "destination \(new.name): its kind changes with a restart only"
             )
         }
         let outputs = try Self.outputs(destinations, userAgent: userAgent)

@@ -45,7 +45,7 @@ import Testing
         let port = Int(sandbox.address.port)
         for signature in SignatureVersion.allCases {
             for credential in [Self.good, Samples.credential] {
-                let proof = try prove(credential, port: port) { $0.signature = signature }
+                let proof = try prove(credential, port: port) { $0.sls.signature = signature }
                 #expect(proof.verdict == .accepted, "\(proof)")
                 #expect(proof.requestID != nil)
             }
@@ -105,7 +105,7 @@ import Testing
         let sandbox = try sandbox()
         defer { sandbox.stop() }
         let proof = try prove(Self.good, port: Int(sandbox.address.port)) {
-            $0.endpoints.insert(try Endpoint(parsing: "http://localhost:1"), at: 0)
+            $0.sls.endpoints.insert(try Endpoint(parsing: "http://localhost:1"), at: 0)
         }
         #expect(proof.verdict == .accepted)
     }

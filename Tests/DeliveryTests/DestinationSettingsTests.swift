@@ -13,8 +13,8 @@ import Testing
     @Test("All problems are told at once, each with its setting")
     func problems() throws {
         var settings = try Samples.destination(port: 80)
-        settings.project = "My Project"
-        settings.region = nil
+        settings.sls.project = "My Project"
+        settings.sls.region = nil
         settings.concurrency = 0
         settings.transport.connectTimeout = .zero
         settings.transport.sendTimeout = .seconds(7200)
@@ -50,11 +50,11 @@ import Testing
     @Test("A list of endpoints has one to eight, each once")
     func endpoints() throws {
         var settings = try Samples.destination(port: 80)
-        settings.endpoints = try (1...8).map { try Endpoint(parsing: "http://127.0.0.1:\($0)") }
+        settings.sls.endpoints = try (1...8).map { try Endpoint(parsing: "http://127.0.0.1:\($0)") }
         #expect(settings.problems.isEmpty)
-        settings.endpoints.append(try Endpoint(parsing: "http://127.0.0.1:8"))
+        settings.sls.endpoints.append(try Endpoint(parsing: "http://127.0.0.1:8"))
         #expect(settings.problems.map(\.setting) == ["endpoints", "endpoints"])
-        settings.endpoints = []
+        settings.sls.endpoints = []
         #expect(settings.problems.map(\.setting) == ["endpoints"])
         settings = try Samples.destination(port: 80)
         settings.clockOffset = .seconds(-400_000_000)

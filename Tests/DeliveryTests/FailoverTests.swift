@@ -56,7 +56,7 @@ import Testing
         }
         let patient = Backoff(first: .seconds(3600), longest: .seconds(3600))
         var b = try Samples.destination(port: server.port, name: "b")
-        b.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
+        b.sls.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
         b.probeWaits = patient
         var a = try Samples.destination(port: server.port, name: "a")
         a.probeWaits = patient
@@ -161,7 +161,7 @@ import Testing
         let endpoints = try ports.map { try Endpoint(parsing: "http://nowhere.invalid:\($0)") }
         let proxy = try Proxy(parsing: "socks5h://127.0.0.1:\(tunnel.port)")
         let forwarder = try forwarder {
-            $0.endpoints = endpoints
+            $0.sls.endpoints = endpoints
             $0.transport.proxy = proxy
         }
         for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
@@ -184,7 +184,7 @@ import Testing
         let endpoints = [
             try Endpoint(parsing: "https://localhost:\(tls.port)"), try second.endpoint(),
         ]
-        let forwarder = try forwarder { $0.endpoints = endpoints }
+        let forwarder = try forwarder { $0.sls.endpoints = endpoints }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(try second.has(packet: 1))

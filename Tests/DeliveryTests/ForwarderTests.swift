@@ -44,7 +44,7 @@ import Testing
         let source = try MemorySource()
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("env", "device")])
         let rig = try Rig(source, ScriptedServer(), compression: compression) { settings in
-            settings.tags = [("env", "prod"), ("region", "eu")]
+            settings.sls.tags = [("env", "prod"), ("region", "eu")]
         }
         source.offer(7, trailer: trailer)
         #expect(source.state.wait { $0.acknowledged == [7] })
@@ -72,7 +72,7 @@ import Testing
     @Test("The request carries the headers of PutLogs and nothing of curl's own")
     func headers() throws {
         let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer()) { $0.signature = .v1 }
+        let rig = try Rig(source, ScriptedServer()) { $0.sls.signature = .v1 }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()

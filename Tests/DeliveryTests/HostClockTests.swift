@@ -127,7 +127,7 @@ import Testing
 
     @Test("Only an offset that is known and beyond SLS's tolerance makes the host wrong")
     func bounds() throws {
-        var clock = ServerClock(EndpointKey(endpoint: try sandbox.endpoint(), proxy: nil))
+        var clock = ServerClock(EndpointKey.server(try sandbox.endpoint(), proxy: nil))
         #expect(clock.hostIsWrong() == nil)
         // Until SLS has told, the operator's word counts.
         #expect(clock.hostIsWrong(assuming: .seconds(-7200)) == .seconds(-7200))

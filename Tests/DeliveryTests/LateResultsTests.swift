@@ -68,7 +68,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count == 1 })
         var settings = try Samples.destination(port: server.port)
-        settings.project = "other-project"
+        settings.sls.project = "other-project"
         Self.quick(&settings)
         try rig.forwarder.reconfigure([settings])
         source.offer(2)
@@ -101,7 +101,7 @@ import Testing
             Locked(DestinationStatus(old)),
             dependencies
         )
-        let key = EndpointKey(endpoint: old.endpoint, proxy: nil)
+        let key = EndpointKey.server(old.sls.endpoint, proxy: nil)
         let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.probeWaits)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)

@@ -15,7 +15,7 @@ import Testing
             guard let endpoint = try? Endpoint(parsing: "http://localhost:\(server.port)") else {
                 return
             }
-            settings.endpoint = endpoint
+            settings.sls.endpoint = endpoint
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -45,7 +45,7 @@ import Testing
         let recorder = JournalRecorder()
         for endpoint in ["http://logs.example.com", "http://127.0.0.1:1", "http://localhost:1"] {
             var settings = try Samples.destination(port: 1)
-            settings.endpoint = try Endpoint(parsing: endpoint)
+            settings.sls.endpoint = try Endpoint(parsing: endpoint)
             let forwarder = try Forwarder(
                 [settings],
                 source: MemorySource(),

@@ -21,8 +21,8 @@ import Testing
         adjusting: (inout DestinationSettings) -> Void = { _ in }
     ) throws -> DestinationSettings {
         var settings = try Samples.destination(port: port, name: name)
-        settings.credential = name
-        if name == "other" { settings.project = "other-project" }
+        settings.sls.credential = name
+        if name == "other" { settings.sls.project = "other-project" }
         adjusting(&settings)
         return settings
     }

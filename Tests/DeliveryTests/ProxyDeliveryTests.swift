@@ -22,7 +22,7 @@ import Testing
         let proxy = try proxy("http", server.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
         let rig = try Rig(source, server) {
-            $0.endpoint = endpoint
+            $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
         }
         source.offer(1)
@@ -42,7 +42,7 @@ import Testing
         let proxy = try proxy("http", tunnel.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
         let rig = try Rig(source, ScriptedServer()) {
-            $0.endpoint = endpoint
+            $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
             $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
         }
@@ -76,7 +76,7 @@ import Testing
         let proxy = try proxy("socks5h", tunnel.port, login: login.map { "\($0)@" } ?? "")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid:\(server.port)")
         let rig = try Rig(source, server) {
-            $0.endpoint = endpoint
+            $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
         }
         source.offer(1)
@@ -100,7 +100,7 @@ import Testing
         let proxy = try proxy(scheme, tunnel.port, login: "alice:hunter2@")
         let place = try Endpoint(parsing: endpoint)
         let rig = try Rig(source, ScriptedServer()) {
-            $0.endpoint = place
+            $0.sls.endpoint = place
             $0.transport.proxy = proxy
         }
         source.offer(1)
@@ -123,7 +123,7 @@ import Testing
             let proxy = try Proxy(parsing: "https://alice:hunter2@localhost:\(tls.port)")
             let endpoint = try Endpoint(parsing: "https://nowhere.invalid")
             let rig = try Rig(source, ScriptedServer()) {
-                $0.endpoint = endpoint
+                $0.sls.endpoint = endpoint
                 $0.transport.proxy = proxy
                 $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
             }
@@ -149,7 +149,7 @@ import Testing
             let proxy = try Proxy(parsing: "http://127.0.0.1:\(server.port)")
             let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
             let rig = try Rig(source, server) {
-                $0.endpoint = endpoint
+                $0.sls.endpoint = endpoint
                 $0.transport.proxy = proxy
             }
             source.offer(1)

@@ -24,9 +24,9 @@ import Testing
         let rig = try Rig(source, old)
         #expect(stored(1))
         var settings = try Samples.destination(port: new.port, compression: .zstd)
-        settings.project = "other-project"
-        settings.signature = .v1
-        settings.tags = [(key: "env", value: "prod")]
+        settings.sls.project = "other-project"
+        settings.sls.signature = .v1
+        settings.sls.tags = [(key: "env", value: "prod")]
         try rig.forwarder.reconfigure([settings])
         #expect(stored(2))
         rig.stop()
@@ -71,7 +71,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count >= 5 })
         var settings = try Samples.destination(port: server.port)
-        settings.project = "right-project"
+        settings.sls.project = "right-project"
         try rig.forwarder.reconfigure([settings])
         #expect(source.state.wait(.seconds(3)) { $0.acknowledged == [1] })
         rig.stop()
@@ -87,7 +87,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count >= 3 })
         var settings = try Samples.destination(port: server.port)
-        settings.project = "right-project"
+        settings.sls.project = "right-project"
         try rig.forwarder.reconfigure([settings])
         let tried = DestinationStatus.State.paused(
             reason: "the settings changed; one request at a time tries them",
@@ -151,7 +151,7 @@ import Testing
         )
         try forwarder.start()
         var settings = try Samples.destination(port: server.port)
-        settings.credential = "second"
+        settings.sls.credential = "second"
         try forwarder.reconfigure([settings])
         #expect(stored(1))
         forwarder.stop(within: .seconds(5))
@@ -167,7 +167,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
         func settings(_ password: String) throws -> DestinationSettings {
             var settings = try Samples.destination(port: 1)
-            settings.endpoint = endpoint
+            settings.sls.endpoint = endpoint
             settings.transport.certificateAuthorities = tls.certificate
             settings.transport.proxy = try Proxy(
                 parsing: "http://a:\(password)@127.0.0.1:\(tunnel.port)"
@@ -226,8 +226,8 @@ import Testing
         let forwarder = try TestSandbox.forwarder(source, [first, second], recorder.journal)
         #expect(stored(1))
         var settings = try Samples.destination(port: 1)
-        settings.endpoints = [try first.endpoint(), try second.endpoint()]
-        settings.tags = [(key: "env", value: "prod")]
+        settings.sls.endpoints = [try first.endpoint(), try second.endpoint()]
+        settings.sls.tags = [(key: "env", value: "prod")]
         try forwarder.reconfigure([settings])
         #expect(stored(2))
         #expect(try second.has(packet: 2))

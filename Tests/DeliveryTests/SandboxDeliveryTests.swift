@@ -77,9 +77,11 @@ import Testing
         let source = try MemorySource()
         let recorder = JournalRecorder()
         let forwarder = try forwarder(source, sandbox, recorder.journal, { example.credential }) {
-            $0.signature = example.signature
-            $0.compression = example.compression
-            $0.endpoint = try Endpoint(parsing: "http://\(example.host):\(sandbox.address.port)")
+            $0.sls.signature = example.signature
+            $0.sls.compression = example.compression
+            $0.sls.endpoint = try Endpoint(
+                parsing: "http://\(example.host):\(sandbox.address.port)"
+            )
         }
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 3 })

@@ -9,7 +9,7 @@ import Testing
     static let host = WallTime(seconds: 1_736_843_400)
 
     func clock(_ endpoint: String = "https://cn-hangzhou.log.aliyuncs.com") throws -> ServerClock {
-        ServerClock(EndpointKey(endpoint: try Endpoint(parsing: endpoint), proxy: nil))
+        ServerClock(EndpointKey.server(try Endpoint(parsing: endpoint), proxy: nil))
     }
 
     /// An answer of a server whose clock is off by so many seconds.
@@ -173,7 +173,7 @@ import Testing
             ("http://localhost:1", false), ("https://localhost:1", true),
         ] {
             var clock = ServerClock(
-                EndpointKey(endpoint: try Endpoint(parsing: endpoint), proxy: proxy)
+                EndpointKey.server(try Endpoint(parsing: endpoint), proxy: proxy)
             )
             #expect((offset(&clock, answer(600)) != nil) == isBelieved)
         }

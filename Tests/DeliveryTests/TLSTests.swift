@@ -13,7 +13,7 @@ import Testing
         trusting file: String?
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: port)
-        settings.endpoint = try Endpoint(parsing: "https://localhost:\(port)")
+        settings.sls.endpoint = try Endpoint(parsing: "https://localhost:\(port)")
         settings.transport.certificateAuthorities = file
         let forwarder = try Forwarder(
             [settings],

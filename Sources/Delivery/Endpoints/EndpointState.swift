@@ -4,13 +4,32 @@ import System
 
 /// An endpoint and the proxy that leads to it. A failure there concerns every destination that uses both, and the
 /// clock behind them is the same, so gates and clocks are kept by this key.
-struct EndpointKey: Hashable {
-    let endpoint: Endpoint
-    let proxy: Proxy?
+enum EndpointKey: Hashable {
+    case server(Endpoint, proxy: Proxy?)
 
     /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another
     /// machine.
-    var staysHere: Bool { endpoint.isLoopback && proxy == nil }
+    var staysHere: Bool {
+        switch self {
+        case .server(let endpoint, let proxy): endpoint.isLoopback && proxy == nil
+        }
+    }
+
+    /// True when no third party can read what goes there, or answer in its place.
+    var isPrivate: Bool {
+        switch self {
+        case .server(let endpoint, _): endpoint.scheme == .https || staysHere
+        }
+    }
+}
+
+extension EndpointKey: CustomStringConvertible {
+    /// The address, as operators wrote it.
+    var description: String {
+        switch self {
+        case .server(let endpoint, _): endpoint.description
+        }
+    }
 }
 
 /// The state of an endpoint, and of the proxy before it, for all destinations that use it: one gate for them
@@ -42,8 +61,7 @@ final class EndpointState: SharedGate {
         gate.permits(now) || hearsWitnesses && inFlight == 0 && !silent.contains(outlet)
     }
 
-    /// The address, as operators wrote it.
-    var description: String { key.endpoint.description }
+    var description: String { key.description }
 
     /// True when outlets may be admitted that the gate does not let through.
     var hearsWitnesses: Bool { !isToBeLeftAlone && !silent.isEmpty }

@@ -11,14 +11,6 @@ final class ProjectQuota: SharedGate {
         /// The region where it is known, else the first endpoint.
         let place: String
         let project: String
-
-        init(_ settings: DestinationSettings) {
-            let region = settings.region ?? settings.endpoints.compactMap(\.region).first
-            // What stands on this machine is in no region of SLS, whatever its name.
-            let place = settings.endpoint.isLoopback ? nil : region
-            self.place = place ?? settings.endpoint.description
-            project = settings.project
-        }
     }
 
     let key: Key
@@ -37,7 +29,7 @@ final class ProjectQuotas {
 
     /// For one more destination with so many places.
     func quota(for settings: DestinationSettings, places: Int) -> ProjectQuota {
-        let key = ProjectQuota.Key(settings)
+        let key = settings.quota
         let quota = byKey[key] ?? ProjectQuota(key, waits: settings.probeWaits)
         byKey[key] = quota
         quota.join(places: places)

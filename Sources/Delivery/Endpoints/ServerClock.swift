@@ -45,7 +45,7 @@ struct ServerClock {
     private var isFarOff = false
 
     init(_ key: EndpointKey) {
-        isVerified = key.endpoint.scheme == .https || key.staysHere
+        isVerified = key.isPrivate
     }
 
     /// The time to sign with. `start` is what the operator says of the offset (the SDKs'

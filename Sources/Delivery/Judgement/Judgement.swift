@@ -169,6 +169,6 @@ struct Attempt: Equatable {
     var mayBeStored = false
     /// It was sent with a hash key and a sequence number.
     var hasLane = false
-    /// curl took something of the request's body, so it may have arrived.
+    /// Something of the packet may have arrived, whatever the outcome says.
     var isBodyTaken = false
 }

@@ -1,13 +1,28 @@
 import SLS
 import System
 
-/// A destination's credential: whether there is one, and what SLS said of it.
+/// Who signs a request.
+enum Signer {
+    /// The destination needs no signature.
+    case nobody
+    case credential(Credential)
+
+    var credential: Credential? {
+        switch self {
+        case .nobody: nil
+        case .credential(let credential): credential
+        }
+    }
+}
+
+/// A destination's credential: whether there is one, and what SLS said of it. A destination that needs none never
+/// waits for one.
 struct DestinationCredential {
     private let destination: String
-    private var name: String
+    private var name: String?
     private let door: CredentialDoor
     private let refusals: CredentialRefusals
-    private var access: CredentialAccess
+    private var access: CredentialAccess?
     private var standing = CredentialStanding()
 
     init(_ settings: DestinationSettings, _ door: CredentialDoor, _ refusals: CredentialRefusals) {
@@ -15,43 +30,46 @@ struct DestinationCredential {
         name = settings.credential
         self.door = door
         self.refusals = refusals
-        access = CredentialAccess(name)
+        access = name.map(CredentialAccess.init)
     }
 
     // MARK: - Its presence
 
-    var isMissing: Bool { access.isWaiting }
+    var isMissing: Bool { access?.isWaiting ?? false }
     /// When to look again while there is none.
-    var nextLook: Moment? { access.nextLook }
+    var nextLook: Moment? { access?.nextLook }
     /// Why there is none; nil while there is one, and before the first look.
-    var problem: String? { access.problem }
+    var problem: String? { access?.problem }
 
-    /// The credential, when there is one just now that can be used. Told to the reporter when that changes.
-    mutating func look(_ now: Moment, _ reporter: DeliveryReporter) -> Credential? {
-        let (credential, change) = access.look(now, door)
+    /// Who signs a request just now; nil while the credential is missing. Told to the reporter when that changes.
+    mutating func look(_ now: Moment, _ reporter: DeliveryReporter) -> Signer? {
+        guard let name, let (credential, change) = access?.look(now, door) else { return .nobody }
         reporter.credentialChanged(name, change)
-        return credential
+        return credential.map { .credential($0) }
     }
 
     /// Something has changed about credentials.
-    mutating func lookNow() { access.lookNow() }
+    mutating func lookNow() { access?.lookNow() }
 
     /// The settings may name another one.
-    mutating func use(_ name: String) {
+    mutating func use(_ name: String?) {
         guard name != self.name else { return }
         self.name = name
-        access = CredentialAccess(name)
+        access = name.map(CredentialAccess.init)
     }
 
     /// True when a request that is signed now would be signed with this one.
-    func isCurrent(_ credential: Credential) -> Bool { door.credential(name) == credential }
+    func isCurrent(_ credential: Credential?) -> Bool {
+        name.flatMap(door.credential) == credential
+    }
 
     // MARK: - What SLS says of it
 
     /// A refusal with an unknown code may mean the credential or the logstore. True when packets of other logstores
     /// are stored with the credential, so that only the logstore is refused.
-    func isGoodElsewhere(_ judgement: Judgement, _ credential: Credential, _ now: Moment) -> Bool {
-        judgement.isOfUnknownUnauthorized && standing.isGoodElsewhere(credential, now)
+    func isGoodElsewhere(_ judgement: Judgement, _ credential: Credential?, _ now: Moment) -> Bool {
+        guard let credential else { return false }
+        return judgement.isOfUnknownUnauthorized && standing.isGoodElsewhere(credential, now)
     }
 
     /// Reports a credential that is refused, or accepted again, when that is news: to its keeper, and to other
@@ -59,10 +77,11 @@ struct DestinationCredential {
     mutating func report(
         _ judgement: Judgement,
         _ failure: DeliveryFailure?,
-        _ credential: Credential,
+        _ credential: Credential?,
         sent: Moment,
         _ now: Moment
     ) {
+        guard let name, let credential else { return }
         if judgement.isOfCredential {
             guard standing.refused(credential, now) else { return }
             door.refused(name, credential)

@@ -4,22 +4,19 @@ import System
 
 /// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait behind.
 extension DestinationSender {
-    /// Takes back a transfer that has ended.
-    func finish(_ transfer: Transfer, _ carried: Load, _ outcome: TransferOutcome) {
+    /// Takes back work that has ended.
+    func finish(_ work: CarriedWork, _ carried: Load) {
         let now = Moment.now
-        let body = transfer.body
         var load = carried
-        memory.release(body: body.count)
-        transfers.ended(transfer, isReusable: load.generation == generation)
-        if body.isRepeated {
-            // curl had no answer to the first one.
+        memory.release(body: work.bytes)
+        if work.isRepeated {
             load.lease.mayBeStored = true
             status.lostOutcome()
         }
-        let attempt = load.attempt(isBodyTaken: body.isTaken)
-        var judgement = output.judge(outcome, of: attempt, by: load.credential)
+        let attempt = load.attempt(isBodyTaken: work.isTaken)
+        var judgement = output.judge(work.outcome, of: attempt, by: load.credential)
         if let answer = judgement.countedAs {
-            status.answered(answer, after: now - transfer.started)
+            status.answered(answer, after: now - work.started)
         }
         if let time = judgement.time {
             let received = clock.now
@@ -28,7 +25,7 @@ extension DestinationSender {
                 judgement = judgement.withoutResigning
             }
         }
-        apply(judgement, to: load, body.count, now)
+        apply(judgement, to: load, work.bytes, now)
     }
 
     private func learn(

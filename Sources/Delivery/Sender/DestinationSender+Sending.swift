@@ -9,7 +9,7 @@ extension DestinationSender {
     /// oldest packet.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
-            let credential = presentCredential(now)
+            let signer = presentSigner(now)
         else { return false }
         return outlets.giveTurn(
             now,
@@ -22,13 +22,13 @@ extension DestinationSender {
             guard memory.admitsOrWaits(body: output.bodyBytesMax(of: upcoming)),
                 let lease = leases.next(of: outlet)
             else { return .blocked }
-            send(lease, of: outlet, to: endpoint, by: credential, now, loop)
+            send(lease, of: outlet, to: endpoint, by: signer.credential, now, loop)
             return .used
         }
     }
 
-    /// The credential, when there is one just now that can be used.
-    func presentCredential(_ now: Moment) -> Credential? {
+    /// Who signs a request just now; nil while the credential for it is missing.
+    func presentSigner(_ now: Moment) -> Signer? {
         credential.look(now, reporter)
     }
 
@@ -36,7 +36,7 @@ extension DestinationSender {
         _ next: Lease,
         of outlet: DeliveryOutlet,
         to endpoint: EndpointState,
-        by credential: Credential,
+        by credential: Credential?,
         _ now: Moment,
         _ loop: TransferLoop
     ) {
@@ -46,19 +46,19 @@ extension DestinationSender {
         let signed = clock.now
         let dated = clock.time(of: endpoint, at: signed)
         guard let blocks = blocks(of: lease, of: outlet, now) else { return }
-        let request: TransferRequest
-        do throws(Output.Unsendable) {
-            request = try output.request(
+        let work: CarrierWork
+        do throws(Unsendable) {
+            work = try output.work(
                 for: lease.packet,
                 blocks,
-                to: endpoint.key.endpoint,
+                to: endpoint.key,
                 by: credential,
                 at: dated
             )
         } catch {
             return unsendable(lease, of: outlet, error)
         }
-        // The body is built: the blocks it was made of need no memory any more.
+        // The work is made: the blocks it was made of need no memory any more.
         lease.dropContent()
         lease.unread = 0
         let load = Load(
@@ -72,9 +72,7 @@ extension DestinationSender {
             dated: dated
         )
         if lease.firstFailure != nil { status.retried() }
-        let bytes = transfers.start(request, settings.transport, on: loop) { [self] in
-            finish($0, load, $1)
-        }
+        let bytes = carrier.start(work, on: loop) { [self] in finish($0, load) }
         memory.reserve(body: bytes)
     }
 
@@ -115,7 +113,7 @@ extension DestinationSender {
     private func unsendable(
         _ lease: Lease,
         of outlet: DeliveryOutlet,
-        _ error: Output.Unsendable
+        _ error: Unsendable
     ) {
         if error.isDamage, lease.packet.recent != nil {
             // What is on the disk may be right; if not, the queue finds that out.

@@ -6,9 +6,6 @@ import System
 /// sent in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken
 /// apart, discarded or given back as the answer says (`+Answers`).
 final class DestinationSender {
-    /// Makes requests of packets, and judgements of their outcomes.
-    typealias Output = SLSOutput
-
     /// The parts of the gateway that a destination works with.
     struct Dependencies: Sendable {
         let source: any PacketSource
@@ -19,7 +16,8 @@ final class DestinationSender {
     }
 
     /// All that depends on the kind of the destination.
-    private(set) var output: Output
+    private(set) var output: any Output
+    let carrier: any Carrier
     let agendaEntry: AgendaEntry
     let outlets: OutletRegistry
     let gates: GateKeeper
@@ -29,7 +27,6 @@ final class DestinationSender {
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
-    var transfers = TransferPool()
     /// Counts the settings that the destination has had. What a request with older settings brings back says nothing
     /// about the present ones.
     private(set) var generation = 0
@@ -37,13 +34,14 @@ final class DestinationSender {
     private(set) var isHeld = false
 
     init(
-        _ output: Output,
+        _ output: any Output,
         _ shared: DeliveryThreadState,
         _ status: Locked<DestinationStatus>,
         _ dependencies: Dependencies
     ) {
         let settings = output.settings
         self.output = output
+        carrier = settings.carrier
         let status = StatusPublisher(status)
         self.status = status
         agendaEntry = shared.agenda.join()
@@ -63,7 +61,7 @@ final class DestinationSender {
 
     var settings: DestinationSettings { output.settings }
     /// No request is under way.
-    var isIdle: Bool { transfers.isEmpty }
+    var isIdle: Bool { carrier.isIdle }
 
     // MARK: - From the queue
 
@@ -116,21 +114,20 @@ final class DestinationSender {
 
     /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates
     /// does not count any more, because it was said about something else.
-    func reconfigure(_ new: Output, _ now: Moment) {
+    func reconfigure(_ new: any Output, _ now: Moment) {
         let old = settings
         output = new
         generation += 1
         gates.replaceSettings(old, with: settings, now)
         credential.use(settings.credential)
         clock.assumed = settings.clockOffset
-        let dropsConnections = settings.transport.needsNewConnections(after: old.transport)
-        transfers.renew(now, dropsConnections: dropsConnections)
+        carrier.use(settings, now)
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
     func abandon(_ loop: TransferLoop) {
-        transfers.abandon(loop)
+        carrier.abandon(loop)
         status.stopped()
     }
 
@@ -138,7 +135,7 @@ final class DestinationSender {
 
     /// Does what became due since the last turn.
     func advance(_ now: Moment) {
-        if credential.isMissing { _ = presentCredential(now) }
+        if credential.isMissing { _ = presentSigner(now) }
         gates.lookAtEndpoints(now)
         while let lease = leases.takeReread(now) { lineUp(lease) }
         let clockIsRight = clock.isRightAgain(at: gates.endpoint)

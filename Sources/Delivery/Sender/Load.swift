@@ -5,7 +5,8 @@ import System
 /// What a request carries, besides its bytes: its packet, who signed it and when, and the gates that it passed.
 struct Load {
     var lease: Lease
-    let credential: Credential
+    /// The one that signed it, for a kind that needs one.
+    let credential: Credential?
     let outlet: DeliveryOutlet
     let passes: Passes
     /// Which of the destination's settings it was sent with.

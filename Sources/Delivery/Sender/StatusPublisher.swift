@@ -98,7 +98,7 @@ struct StatusPublisher {
             status.project = settings.project
             guard hasMoved else { return }
             status.endpoints = settings.endpoints.map(\.description)
-            status.endpoint = settings.endpoint.description
+            status.endpoint = settings.endpoints[0].description
             status.endpointReason = nil
         }
     }

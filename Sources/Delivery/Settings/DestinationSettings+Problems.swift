@@ -1,7 +1,4 @@
-import SLS
-
 extension DestinationSettings {
-    package static let endpointsMax = 8
     /// How far SLS's clock may be from the host's.
     static let clockOffsetMax: Duration = .seconds(10 * 365 * 86400)
 
@@ -13,24 +10,12 @@ extension DestinationSettings {
 
     /// Everything that is wrong with these settings.
     package var problems: [Problem] {
-        var problems: [Problem] = []
+        var problems: [Problem] =
+            switch target {
+            case .sls(let target): target.problems
+            }
         func note(_ setting: String, _ reason: String) {
             problems.append(Problem(setting: setting, reason: reason))
-        }
-        if let reason = NamePattern.project.problem(with: project) { note("project", reason) }
-        if !(1...Self.endpointsMax).contains(endpoints.count) {
-            note(
-                "endpoints",
-                "there are \(endpoints.count) endpoints; give 1 to \(Self.endpointsMax)"
-            )
-        }
-        if Set(endpoints).count != endpoints.count {
-            note("endpoints", "an endpoint is given twice")
-        }
-        do throws(EndpointError) {
-            _ = try SigningMethod(signature, region: region, endpoints: endpoints)
-        } catch {
-            note("region", error.description)
         }
         if !(1...256).contains(concurrency) {
             note("concurrency", "concurrency is \(concurrency); use 1 to 256")

@@ -1,19 +1,14 @@
 package import SLS
 
-/// A named place to deliver to. The logstore comes with each packet.
+/// A named place to deliver to.
 package struct DestinationSettings: Sendable {
+    /// What only destinations of a kind have.
+    package enum Target: Sendable {
+        case sls(SLSTarget)
+    }
+
     package var name: String
-    /// Where the region is reached: the first while it answers, else the next (see `EndpointChoice`).
-    package var endpoints: [Endpoint]
-    package var project: String
-    /// The credential's name.
-    package var credential: String
-    package var signature: SignatureVersion
-    /// For signature v4, where no endpoint's name shows it.
-    package var region: String?
-    package var compression: Compression
-    /// Added to every packet; a tag that the stream has already is left as the stream has it.
-    package var tags: [(key: String, value: String)]
+    package var target: Target
 
     /// Requests in flight to one logstore at most; to all of them together twice as many.
     package var concurrency = 8
@@ -21,12 +16,20 @@ package struct DestinationSettings: Sendable {
     /// with `DropUnauthorizedLog`. Otherwise they wait for the permission.
     package var dropUnauthorized = false
     /// The longest waits of a gate that lets single requests through, from the first one on.
-    var probeWaits = Backoff.retry
+    package var probeWaits = Backoff.retry
     /// How requests travel.
     package var transport = TransportSettings()
-    /// SLS's clock minus the host's (the SDKs' NtpTimeOffset), for signing until SLS has told.
+    /// The destination's clock minus the host's (the SDKs' NtpTimeOffset), for signing until its answers tell.
     package var clockOffset: Duration = .zero
 
+    package init(name: String, _ target: Target) {
+        self.name = name
+        self.target = target
+    }
+}
+
+extension DestinationSettings {
+    /// A destination of kind sls.
     package init(
         name: String,
         endpoint: Endpoint,
@@ -37,27 +40,51 @@ package struct DestinationSettings: Sendable {
         compression: Compression = .lz4,
         tags: [(key: String, value: String)] = []
     ) {
-        self.name = name
-        endpoints = [endpoint]
-        self.project = project
-        self.credential = credential
-        self.signature = signature
-        self.region = region
-        self.compression = compression
-        self.tags = tags
+        let target = SLSTarget(
+            endpoint: endpoint,
+            project: project,
+            credential: credential,
+            signature: signature,
+            region: region,
+            compression: compression,
+            tags: tags
+        )
+        self.init(name: name, .sls(target))
+    }
+
+    /// Of a destination of kind sls.
+    package var sls: SLSTarget {
+        get {
+            guard case .sls(let target) = target else {
+                preconditionFailure("\(name) is a destination of another kind")
+            }
+            return target
+        }
+        set { target = .sls(newValue) }
     }
 }
 
 extension DestinationSettings {
-    /// The preferred endpoint; setting it drops the others.
-    package var endpoint: Endpoint {
-        get { endpoints[0] }
-        set { endpoints = [newValue] }
+    /// The name of the credential; nil for a kind that needs none.
+    var credential: String? {
+        switch target {
+        case .sls(let target): target.credential
+        }
     }
 
-    /// True when requests go to other endpoints, or by another way.
-    func hasMoved(from old: DestinationSettings) -> Bool {
-        endpoints != old.endpoints || transport.proxy != old.transport.proxy
+    /// The project that it writes to; nil for a kind without projects.
+    var project: String? {
+        switch target {
+        case .sls(let target): target.project
+        }
+    }
+
+    /// True when a running destination can go on with the new settings.
+    func mayBecome(_ new: DestinationSettings) -> Bool {
+        guard name == new.name else { return false }
+        return switch (target, new.target) {
+        case (.sls, .sls): true
+        }
     }
 
     /// Bounds of a gate that lets so many requests through.

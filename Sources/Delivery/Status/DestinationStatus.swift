@@ -39,7 +39,8 @@ package struct DestinationStatus: Sendable {
     }
 
     package let name: String
-    package internal(set) var project: String
+    /// Nil for a kind without projects.
+    package internal(set) var project: String?
     /// All endpoints, in the operator's order.
     package internal(set) var endpoints: [String]
     /// The one in use.
@@ -127,7 +128,7 @@ package struct DestinationStatus: Sendable {
         name = settings.name
         project = settings.project
         endpoints = settings.endpoints.map(\.description)
-        endpoint = settings.endpoint.description
+        endpoint = settings.endpoints[0].description
         clockOffset = settings.clockOffset
     }
 

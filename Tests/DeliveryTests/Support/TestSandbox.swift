@@ -80,7 +80,7 @@ extension TestSandbox {
         adjusting: (inout DestinationSettings) -> Void = { _ in }
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: sandboxes[0].port)
-        settings.endpoints = try sandboxes.map { sandbox in try sandbox.endpoint() }
+        settings.sls.endpoints = try sandboxes.map { sandbox in try sandbox.endpoint() }
         adjusting(&settings)
         let forwarder = try Forwarder(
             [settings],

@@ -30,13 +30,13 @@ final class ProofQuestion {
         } catch {
             throw DeliveryError(description: error.description)
         }
-        guard !place.settings.endpoints.isEmpty else {
+        guard !place.settings.sls.endpoints.isEmpty else {
             throw DeliveryError(description: "there is no endpoint to ask")
         }
         self.credential = credential
         self.place = place
         self.now = now
-        endpoints = place.settings.endpoints[...]
+        endpoints = place.settings.sls.endpoints[...]
         transfer = Transfer(place.settings.transport.options())
     }
 
@@ -44,8 +44,8 @@ final class ProofQuestion {
     func isAsked(at other: CredentialProver.Place) -> Bool {
         let (mine, others) = (place.settings, other.settings)
         return place.logstore == other.logstore && mine.endpoints == others.endpoints
-            && mine.project == others.project && mine.region == others.region
-            && mine.signature == others.signature && mine.transport.proxy == others.transport.proxy
+            && mine.project == others.project && mine.sls.region == others.sls.region
+            && mine.sls.signature == others.sls.signature
             && mine.transport.certificateAuthorities == others.transport.certificateAuthorities
             && mine.clockOffset == others.clockOffset
     }
@@ -72,7 +72,7 @@ final class ProofQuestion {
     /// wrong, or for the next endpoint.
     private func goesOn(after outcome: TransferOutcome) -> Bool {
         let endpoint = endpoints[endpoints.startIndex]
-        let judged = output.judge(outcome, of: Attempt(), by: credential)
+        let judged = output.judge(.request(outcome), of: Attempt(), by: credential)
         judgement = (judged, endpoint)
         if judged.action == .resign, !isResigned, let told = judged.time?.told {
             isResigned = true

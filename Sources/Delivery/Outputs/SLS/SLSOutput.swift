@@ -4,59 +4,47 @@ import Queue
 import SLS
 import System
 
-/// Builds requests to SLS and judges their outcomes. Opens no connection.
-struct SLSOutput {
-    /// A packet that can never be sent as it is.
-    struct Unsendable: Error, Equatable {
-        let reason: String
-        /// The content is not what it was; else the packet was never one that could be sent.
-        var isDamage = false
-    }
-
+/// Builds requests to SLS and judges their outcomes.
+struct SLSOutput: Output {
     let settings: DestinationSettings
+    private let target: SLSTarget
     private let signing: SigningMethod
     private let userAgent: String
 
     init(_ settings: DestinationSettings, userAgent: String) throws(EndpointError) {
         self.settings = settings
         self.userAgent = userAgent
+        target = settings.sls
         signing = try SigningMethod(
-            settings.signature,
-            region: settings.region,
-            endpoints: settings.endpoints
+            target.signature,
+            region: target.region,
+            endpoints: target.endpoints
         )
     }
 
-    func request(
+    func work(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],
-        to endpoint: Endpoint,
-        by credential: Credential,
+        to endpoint: EndpointKey,
+        by credential: Credential?,
         at time: WallTime
-    ) throws(Unsendable) -> TransferRequest {
+    ) throws(Unsendable) -> CarrierWork {
+        guard case .server(let endpoint, _) = endpoint, let credential else {
+            preconditionFailure("settings of this kind name servers and a credential")
+        }
         // The name becomes part of the URL.
         if let problem = NamePattern.logstore.problem(with: packet.stream.logstore) {
             throw Unsendable(reason: problem)
         }
-        let stored = blocks.reduce(0) { $0 + $1.rawBytes }
-        guard stored == packet.rawBytes else {
-            throw Unsendable(
-                reason: "the queue has \(stored) bytes of a packet that was sealed with "
-                    + "\(packet.rawBytes)",
-                isDamage: true
-            )
-        }
+        try checkSize(of: packet, blocks)
         let (body, rawBytes) = try encode(blocks, ending: ending(of: packet))
-        return transferRequest(
-            put(
-                packet.stream.logstore,
-                to: endpoint,
-                packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced
-            ),
-            body,
-            rawBytes: rawBytes,
-            by: credential,
-            at: time
+        let put = put(
+            packet.stream.logstore,
+            to: endpoint,
+            packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced
+        )
+        return .request(
+            transferRequest(put, body, rawBytes: rawBytes, by: credential, at: time)
         )
     }
 
@@ -87,10 +75,10 @@ struct SLSOutput {
     ) -> PutLogsRequest {
         PutLogsRequest(
             endpoint: endpoint,
-            project: settings.project,
+            project: target.project,
             logstore: logstore,
             route: route,
-            compression: settings.compression,
+            compression: target.compression,
             userAgent: userAgent
         )
     }
@@ -119,25 +107,24 @@ struct SLSOutput {
 
     // MARK: - The outcome
 
-    /// `credential` is the one that signed the request.
     func judge(
-        _ outcome: TransferOutcome,
+        _ outcome: CarrierOutcome,
         of attempt: Attempt,
-        by credential: Credential
+        by credential: Credential?
     ) -> Judgement {
         switch outcome {
-        case .answered(let response): Judge.judge(SLSAnswer(response), attempt, by: credential)
-        case .failed(let failure):
+        case .request(.answered(let response)):
+            Judge.judge(SLSAnswer(response), attempt, by: credential)
+        case .request(.failed(let failure)):
             Judge.judge(TransportProblem(failure), isTaken: attempt.isBodyTaken, by: credential)
         }
     }
 
     // MARK: - The body
 
-    /// How many bytes a request's body may have at most.
     func bodyBytesMax(of lease: Lease) -> Int {
         // Blocks in memory are joined as they are; of others only the bound is known.
-        let isKnown = settings.compression == .lz4 && lease.contentBytes > 0
+        let isKnown = target.compression == .lz4 && lease.contentBytes > 0
         let bytes = isKnown ? lease.contentBytes : lease.packet.rawBytes
         return bytes + lease.packet.stream.trailer.bytes.count
     }
@@ -147,7 +134,7 @@ struct SLSOutput {
     func ending(of packet: SealedPacket) -> [UInt8] {
         let trailer = packet.stream.trailer
         let present = Set(trailer.tags.map(\.key))
-        let added = (settings.tags + [(key: "__pack_id__", value: packet.packID)])
+        let added = (target.tags + [(key: "__pack_id__", value: packet.packID)])
             .filter { !present.contains($0.key) }
         return trailer.bytes + GroupTrailer(tags: added).bytes
     }
@@ -158,7 +145,7 @@ struct SLSOutput {
         ending: [UInt8]
     ) throws(Unsendable) -> (body: [UInt8], rawBytes: Int) {
         do throws(LZ4Error) {
-            switch settings.compression {
+            switch target.compression {
             case .lz4: return try stitched(blocks, ending)
             case .deflate:
                 let raw = try decompressed(blocks, ending)

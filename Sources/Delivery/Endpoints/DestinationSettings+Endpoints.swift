@@ -1,0 +1,30 @@
+import SLS
+
+// Where a destination is reached, in words that hold for each kind.
+extension DestinationSettings {
+    /// The first is used while it answers, else the next (see `EndpointChoice`).
+    var endpoints: [EndpointKey] {
+        switch target {
+        case .sls(let target): target.endpoints.map { .server($0, proxy: transport.proxy) }
+        }
+    }
+
+    /// True when requests go to other endpoints, or by another way.
+    func hasMoved(from old: DestinationSettings) -> Bool { endpoints != old.endpoints }
+
+    /// Destinations that have it in common are slowed down together.
+    var quota: ProjectQuota.Key {
+        switch target {
+        case .sls(let target): target.quota
+        }
+    }
+}
+
+extension SLSTarget {
+    fileprivate var quota: ProjectQuota.Key {
+        let region = region ?? endpoints.compactMap(\.region).first
+        // What stands on this machine is in no region of SLS, whatever its name.
+        let place = endpoint.isLoopback ? nil : region
+        return ProjectQuota.Key(place: place ?? endpoint.description, project: project)
+    }
+}

@@ -1,0 +1,52 @@
+import HTTPClient
+import System
+
+/// Does the work of a destination, and tells how each piece of it ended. All calls come from the delivery thread.
+protocol Carrier: AnyObject {
+    /// No work is under way.
+    var isIdle: Bool { get }
+
+    /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone` is called once on the
+    /// delivery thread, never from here, and not after `abandon`.
+    func start(
+        _ work: CarrierWork,
+        on loop: TransferLoop,
+        whenDone: @escaping (CarriedWork) -> Void
+    ) -> Int
+
+    /// The settings have changed, so new work is done with these.
+    func use(_ settings: DestinationSettings, _ now: Moment)
+
+    /// Gives up what is under way.
+    func abandon(_ loop: TransferLoop)
+}
+
+/// What an output makes of a packet.
+enum CarrierWork {
+    case request(TransferRequest)
+}
+
+/// How a piece of work ended.
+enum CarrierOutcome {
+    case request(TransferOutcome)
+}
+
+/// A piece of work that has ended.
+struct CarriedWork {
+    let outcome: CarrierOutcome
+    let started: Moment
+    let bytes: Int
+    /// Something of it may have arrived, whatever the outcome says.
+    let isTaken: Bool
+    /// It was done again because an earlier try had no outcome.
+    let isRepeated: Bool
+}
+
+extension DestinationSettings {
+    /// The carrier of this kind.
+    var carrier: any Carrier {
+        switch target {
+        case .sls: TransferPool(transport)
+        }
+    }
+}
