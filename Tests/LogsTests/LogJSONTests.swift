@@ -88,6 +88,19 @@ import Testing
         #expect(try text(logs([(name, "v")])).contains(#","\#(written)":"v"}"#))
     }
 
+    @Test("A text that becomes too long ends soon, and says so")
+    func tooLarge() throws {
+        let trailer = GroupTrailer(topic: String(repeating: "t", count: 10_000))
+        for (bytesMax, isTooLarge) in [(3_000_000, false), (100_000, true)] {
+            var json = LogJSON(.flat, .array, of: trailer, bytesMax: bytesMax)
+            try LogEntriesTests.logs.bytes.withUnsafeBytes { try json.append($0) }
+            #expect(json.isTooLarge == isTooLarge)
+            let text = json.finish()
+            #expect(text.count < bytesMax + 11_000)
+            _ = try JSONValue(parsing: text)
+        }
+    }
+
     // MARK: - Times and text
 
     @Test(

@@ -22,16 +22,22 @@ package struct LogJSON: ~Copyable {
     private var output = LogOutput()
     private var clock = RFC3339Clock()
     package private(set) var count = 0
+    private let bytesMax: Int
+    /// The text became longer than it may. Logs are left out then.
+    package private(set) var isTooLarge = false
 
     /// The stream's topic is the tag. `tags` are added to those of the stream, which come first; the flat
-    /// shape has neither.
+    /// shape has neither. Topic, source and tags stand in each log, so that a packet of many small logs may
+    /// become a thousand times as long: `bytesMax` ends it.
     package init(
         _ shape: Shape,
         _ framing: Framing,
         of trailer: GroupTrailer,
-        tags: [(key: String, value: String)] = []
+        tags: [(key: String, value: String)] = [],
+        bytesMax: Int = .max
     ) {
         self.shape = shape
+        self.bytesMax = bytesMax
         self.framing = framing
         shared = Self.shared(shape, trailer, tags)
         if framing == .array { output.append("[") }
@@ -44,8 +50,13 @@ package struct LogJSON: ~Copyable {
             guard case (1, .bytes(let log)) = field else {
                 throw reader.fault(reader.position, "no log entry starts here")
             }
+            guard output.length <= bytesMax else {
+                isTooLarge = true
+                return
+            }
             try append(log: log, of: entries)
         }
+        isTooLarge = isTooLarge || output.length > bytesMax
     }
 
     /// The text so far. An array is complete then.

@@ -1,3 +1,4 @@
+import Glibc
 import System
 
 /// Writes times as "2025-01-14T08:30:00.123Z", and remembers the text of the second before: most logs
