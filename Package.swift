@@ -113,8 +113,7 @@ let package = Package(
             "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Delivery",
-                "Credentials", "Tokens", "CYAML",
+                "Delivery", "Credentials", "Tokens", "Routing", "CYAML",
             ]
         ),
         room(
@@ -218,8 +217,8 @@ let package = Package(
         tests(
             of: "Configuration",
             uses: [
-                "System", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Tokens", "TestConfiguration",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "Delivery", "Credentials", "Tokens", "Routing", "TestConfiguration",
             ]
         ),
         tests(

@@ -1,5 +1,6 @@
 import Credentials
 import Net
+import Routing
 import SLS
 import System
 
@@ -25,6 +26,9 @@ package enum ConfigurationSummary {
         }
         if let address = configuration.webhook.address {
             lines.append("  webhook      \(address)")
+        }
+        if !configuration.routing.isEmpty {
+            lines.append("  routing      \(configuration.routing.summary)")
         }
         for destination in configuration.destinations {
             let logstore =

@@ -363,18 +363,12 @@ extension Destination.Logstore {
 }
 
 extension Destination.Labels {
-    /// SLS puts these into a log itself, or a packet's own id.
-    static let reserved: Set<String> = [
-        "__time__", "__source__", "__topic__", "__pack_id__", "__partition_time__",
-        "_extract_others_", "__extract_others__",
-    ]
-
     fileprivate static func readTags(_ section: inout Section) -> [Tag]? {
         var group = section.section("tags")
         var tags: [Tag] = []
         for key in group.names {
             let value = group.value(key, .text(upTo: 1024)) ?? ""
-            if reserved.contains(key) {
+            if isReservedName(key) {
                 group.problem(key, "this name is reserved by SLS; choose another")
             } else if !(1...128).contains(key.utf8.count) {
                 group.problem(key, "a tag's name has 1 to 128 bytes")

@@ -1,4 +1,5 @@
 import Net
+import Routing
 import System
 
 extension GatewayConfiguration {
@@ -27,6 +28,8 @@ extension GatewayConfiguration {
         let names = file.inner("destinations").names
         report.destinationNames = Set(names.isEmpty ? ["default"] : names)
         report.clientsHaveNames = file.inner("tls").has("client_ca")
+        report.filtersHaveSecret =
+            file.origin(of: "filters_secret", RoutingRules.secretSource) != nil
         var configuration = GatewayConfiguration()
         if report.inputs.isSandboxed {
             // A trial with a sandbox needs no access from other machines.
@@ -35,6 +38,7 @@ extension GatewayConfiguration {
         }
         configuration.readSettings(&file)
         configuration.refuseSharedPorts(file)
+        configuration.checkRouting(file)
         if case .environment = report.inputs.override(dataDirectorySource)?.place {
             let written = file.readable("data_dir", .path)
             if written != configuration.dataDirectory { configuration.overruledDirectory = written }

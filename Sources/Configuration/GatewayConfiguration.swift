@@ -3,6 +3,7 @@ package import Crypto
 import Delivery
 package import Net
 package import Queue
+package import Routing
 package import System
 
 /// Everything that an operator can set, read and checked once.
@@ -16,6 +17,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     var overruledDirectory: String?
     package var queue = QueueSettings()
     package var devices = DeviceSettings()
+    /// Filters and routes.
+    package var routing = RoutingRules()
     package var destinations: [Destination] = []
     /// By the name that destinations use.
     package var credentials: [String: CredentialSource] = [:]
@@ -49,6 +52,7 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         Setting(group: "admin", \.admin)
         Setting(group: "queue", \.queue)
         Setting(group: "devices", \.devices)
+        routingSettings
         Setting(group: "limits", \.limits)
         Setting(group: "webhook", \.webhook)
         Setting(group: "log", \.log)

@@ -23,13 +23,11 @@ package struct SenderRules: SettingGroup, Sendable, Equatable {
 
     init() { self.init(destinations: nil) }
 
-    private static var destination: Kind<String> { .text(upTo: 64) }
-
     static var settings: [Setting<SenderRules>] {
         Setting(
             "destinations",
             \.destinations,
-            listOf: destination,
+            listOf: .destinationName,
             1...64,
             default: "all",
             as: { Set($0) }
@@ -51,15 +49,6 @@ package struct SenderRules: SettingGroup, Sendable, Equatable {
     }
 
     func check(_ section: borrowing Section) {
-        let known = section.report.destinationNames
-        for destination in section.readableItems("destinations", Self.destination)
-        where !known.contains(destination) {
-            let meant = nearMiss(destination, among: known.sorted())
-            section.problem(
-                "destinations",
-                "there is no destination \(quoted(destination))"
-                    + (meant.map { "; did you mean \($0)?" } ?? "")
-            )
-        }
+        section.refuseUnknownDestinations("destinations")
     }
 }

@@ -99,7 +99,7 @@ extension SenderStamps.Label {
                     "a stamp's name has 1 to \(128 - prefix.utf8.count) bytes besides __tag__:"
                 )
             }
-            guard !Destination.Labels.reserved.contains(name), name != "__truncated__" else {
+            guard !isReservedName(name), name != "__truncated__" else {
                 throw Mismatch(
                     "\(quoted(name)) is reserved by SLS or by the gateway; choose another"
                 )

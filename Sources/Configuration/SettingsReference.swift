@@ -20,6 +20,11 @@ package struct SettingsReference {
             .init("devices.keys", ["devices.keys[]"], DeviceKeyEntry.descriptions),
             .init("devices.jwt", ["devices.jwt"], DeviceTokensEntry.descriptions),
             .init("devices.jwt.keys", ["devices.jwt.keys[]"], DeviceTokensEntry.keyDescriptions),
+            .init("routing", [], GatewayConfiguration.routingSettings.map(\.description)),
+            .init("filters", ["filters[]"], FilterEntry.descriptions),
+            .init("filters/steps", ["filters[].steps[]"], StepEntry.descriptions),
+            .init("filters/when", ["filters[].steps[].when"], ConditionEntry.descriptions),
+            .init("routes", ["routes[]"], RouteEntry.descriptions),
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
             .init("webhook", ["webhook"], WebhookSettings.descriptions),
             .init("log", ["log"], LogSettings.descriptions),
@@ -82,7 +87,7 @@ package struct SettingsReference {
         let rows = rows
         let hasSources = rows.contains { !$0.setting.sources.isEmpty }
         // Entries of a list are settings of an item, not keys of the file.
-        let isEntry = groups.first?.hasSuffix("[]") ?? false
+        let isEntry = groups.first?.contains("[]") ?? false
         let names = groups.map { "`\($0.replacing("[]", with: ""))`" }.joined(separator: " and ")
         let key = (isEntry ? "Setting" : "Key") + (names.isEmpty ? "" : " of \(names)")
         var lines = [
@@ -120,7 +125,13 @@ package struct SettingsReference {
             ("credentials", .map(of: .either([credential, .scalar(pattern: nil), .null])), false),
         ]
         let members = GatewayConfiguration.descriptions.map { ($0.key, $0.fileSchema, false) }
-        return JSONSchema.object(members + others).text
+        let condition = JSONSchema.object(
+            ConditionEntry.descriptions.map { ($0.key, $0.fileSchema, false) }
+        )
+        return JSONSchema.defining(
+            [("condition", condition)],
+            .object(members + others)
+        ).text
     }
 
     /// What PATCH /admin/destinations/{name} takes.

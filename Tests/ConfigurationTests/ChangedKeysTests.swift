@@ -41,6 +41,8 @@ import Testing
         "devices.per_address.max_addresses": "100",
         "devices.trusted_proxies": "10.0.0.0/8", "devices.proxy_protocol": "true",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
+        "filters": "[{steps: [{drop: true}]}]", "filters_secret": "0123456789abcdef",
+        "routes": "[{to: app}]", "unrouted": "drop",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",
         "log.level": "debug", "log.format": "json",

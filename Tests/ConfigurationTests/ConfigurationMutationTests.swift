@@ -15,6 +15,15 @@ import Testing
             logstore: "*"
             packet: { bytes: 512KiB, logs: 100, age: 2s }
             tags: { env: prod, zone: [a, b], more: *a }
+        filters_secret: 0123456789abcdef
+        filters:
+          - name: common
+            match: ["pv.**", "{a,b}.*"]
+            steps:
+              - set: { env: prod, page: "{{captured}}" }
+              - redact: { fields: [msg], pattern: "(?i)tel: *[0-9]+", with: hash }
+                when: { any: [{ field: level, in: [debug] }, { not: { tag: a.* } }] }
+        routes: [{ match: "pv.**", to: [app], last: true }, { to: [] }]
         credentials:
           default: { from: static, access_key_id: x, access_key_secret: "${file:/none}" }
 

@@ -123,7 +123,7 @@ struct DocumentedKeys {
     }
 
     private static let pages = [
-        "configuration", "destinations", "limits", "listeners", "access", "credentials",
+        "configuration", "destinations", "routing", "limits", "listeners", "access", "credentials",
         "sdk-settings",
     ]
 

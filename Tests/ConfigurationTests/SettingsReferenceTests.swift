@@ -53,8 +53,10 @@ import Testing
         let file = try properties(SettingsReference.fileSchema)
         #expect(
             Set(file.keys) == [
-                "listen", "data_dir", "drain_timeout", "tls", "admin", "queue", "devices", "limits",
-                "webhook", "log", "destinations", "credentials",
+                "listen", "data_dir", "drain_timeout", "tls", "admin", "queue", "devices",
+                "filters",
+                "filters_secret", "routes", "unrouted", "limits", "webhook", "log", "destinations",
+                "credentials",
             ]
         )
         let patch = try properties(SettingsReference.patchSchema)

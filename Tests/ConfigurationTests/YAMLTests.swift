@@ -75,7 +75,7 @@ import Testing
             text += "l\(level): &l\(level) [\(names)]\n"
         }
         let error = #expect(throws: YAMLError.self) { try YAMLDocument.read(Array(text.utf8)) }
-        #expect(error?.reason == "more than 20000 values")
+        #expect(error?.reason == "more than 100000 values")
     }
 
     @Test("Depth and size are bounded")

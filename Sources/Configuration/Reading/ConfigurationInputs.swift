@@ -45,7 +45,7 @@ package struct ConfigurationInputs: Sendable {
 }
 
 /// The option and the environment variable that beat the file for a setting.
-package struct Override {
+package struct Override: Sendable {
     var option: String?
     var variable: String?
 

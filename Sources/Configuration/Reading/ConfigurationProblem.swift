@@ -54,6 +54,8 @@ package final class ProblemReport {
     var destinationNames: Set<String> = []
     /// Devices' certificates are checked, so their names can be known.
     var clientsHaveNames = false
+    /// There is a key for hashes in place of values.
+    var filtersHaveSecret = false
 
     package init(_ inputs: ConfigurationInputs) {
         self.inputs = inputs

@@ -20,6 +20,9 @@ package indirect enum JSONSchema {
     case object([Member])
     case either([JSONSchema])
     case described(String, JSONSchema)
+    /// One of the definitions of the whole schema, by its name.
+    case definition(String)
+    case defining([(name: String, schema: JSONSchema)], JSONSchema)
 
     package var orNull: JSONSchema { or(.null) }
 
@@ -82,6 +85,12 @@ package indirect enum JSONSchema {
         case .described(let help, let schema):
             schema.write(to: &json)
             json.member("description", help)
+        case .definition(let name): json.member("$ref", "#/$defs/\(name)")
+        case .defining(let definitions, let schema):
+            schema.write(to: &json)
+            json.object("$defs") { json in
+                for each in definitions { json.object(each.name) { each.schema.write(to: &$0) } }
+            }
         }
     }
 }

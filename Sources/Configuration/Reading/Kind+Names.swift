@@ -149,6 +149,14 @@ extension Kind<String> {
     }
 }
 
+/// SLS puts these into a log itself, or a packet's own id.
+func isReservedName(_ text: String) -> Bool {
+    [
+        "__time__", "__source__", "__topic__", "__pack_id__", "__partition_time__",
+        "_extract_others_", "__extract_others__",
+    ].contains(text)
+}
+
 /// 1 to 64 ASCII letters, digits, '-', '_' and '.'.
 func isNameOfLetters(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)

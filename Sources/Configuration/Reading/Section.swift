@@ -151,6 +151,13 @@ package struct Section: ~Copyable {
         }
     }
 
+    /// Reports known keys without a value, where that is not as good as no key.
+    func refuseEmpty() {
+        for key in names where known.contains(key) && !has(key) {
+            problem(key, "has no value; give one, or take the line away")
+        }
+    }
+
     /// From now on the key is one that means something here.
     mutating func know(_ key: String) {
         if !known.contains(key) { known.append(key) }

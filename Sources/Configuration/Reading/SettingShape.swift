@@ -2,7 +2,7 @@ package import JSON
 import System
 
 /// What the text of a setting looks like: a name for people, and its JSON schema.
-package indirect enum SettingShape {
+package indirect enum SettingShape: Sendable {
     case truth
     case count(ClosedRange<Int>)
     case size(ClosedRange<Int>)
@@ -19,6 +19,9 @@ package indirect enum SettingShape {
     case listOrWord(of: SettingShape, count: ClosedRange<Int>, [String])
     /// Texts under names of the operator's choice.
     case texts
+    /// Of a filter's step; conditions may hold others.
+    case condition
+    case conditions
 
     /// "1MiB to 1TiB"; nil where the kind says it all.
     package var bounds: String? {
@@ -29,7 +32,7 @@ package indirect enum SettingShape {
             "\(durationText(range.lowerBound)) to \(durationText(range.upperBound))"
         case .percent(let most): "0% to \(most)%"
         case .list(_, let count), .listOrWord(_, let count, _): "up to \(count.upperBound)"
-        case .truth, .offset, .rate, .text, .choice, .texts: nil
+        case .truth, .offset, .rate, .text, .choice, .texts, .condition, .conditions: nil
         }
     }
 
@@ -58,6 +61,8 @@ package indirect enum SettingShape {
         case .listOrWord(let item, let count, let words):
             .either([.choice(words), .array(of: item.written, count: count)])
         case .texts: .map(of: .scalar(pattern: nil))
+        case .condition: .definition("condition")
+        case .conditions: .array(of: .definition("condition"), count: 1...64)
         }
     }
 
@@ -72,6 +77,7 @@ package indirect enum SettingShape {
         case .listOrWord(let item, _, let words):
             .either([.choice(words), .array(of: item.shown, count: 0...Int.max)])
         case .texts: .map(of: .string)
+        case .condition, .conditions: written
         }
     }
 

@@ -50,7 +50,7 @@ struct YAMLLimits {
     var bytes = 1 << 20
     var depth = 32
     /// Values, those repeated through aliases counted each time.
-    var nodes = 20_000
+    var nodes = 100_000
 }
 
 extension YAMLNode {

@@ -1,5 +1,5 @@
 /// A setting for documents: all of its row but the code.
-package struct SettingDescription {
+package struct SettingDescription: Sendable {
     package let key: String
     /// One sentence in Markdown.
     package let help: String

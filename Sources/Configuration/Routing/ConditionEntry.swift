@@ -1,0 +1,166 @@
+import Routing
+
+/// A condition as the file has it: `when` of a step, or a condition within one.
+struct ConditionEntry: SettingGroup {
+    static let depthMax = 8
+    private static let kinds = ["field", "tag", "all", "any", "not"]
+    private static let keys = settings.map(\.description.key)
+
+    private var depth = 1
+    private var field: String?
+    private var tests: [FieldTest] = []
+    /// What is no test of a field.
+    private var other: Condition?
+
+    init() {}
+
+    static var settings: [Setting<ConditionEntry>] {
+        Setting("field", \.field, .fieldName) {
+            "the field that the following are about; all that are given must hold"
+        }
+        test("exists", .boolean, FieldTest.exists) {
+            "`true`: the log has the field; `false`: it has not"
+        }
+        test("is", .text(upTo: 16 << 10), { .isOneOf([$0]) }) { "the value, in whole" }
+        Setting(
+            SettingDescription(
+                key: "in",
+                help: "values, of which it is one, up to 256",
+                wants: "a list of texts",
+                shape: .list(of: .text(), count: 1...256)
+            )
+        ) { section, entry in
+            entry.add(section.list("in", .text(upTo: 16 << 10), counts: 1...256)) { .isOneOf($0) }
+        }
+        test("matches", .textPattern, FieldTest.matches) {
+            "a regular expression of RE2 for any part of the value; `^` and `$` are its ends"
+        }
+        test("at_least", .decimal, FieldTest.atLeast) { "the value is a number, and not less" }
+        test("at_most", .decimal, FieldTest.atMost) { "the value is a number, and not more" }
+        Setting(
+            SettingDescription(
+                key: "tag",
+                help: "a pattern for the log's tag or a list of them, as in `match`",
+                wants: "\(Kind<TagPattern>.tagPattern.wants), or a list of them",
+                shape: .list(of: .text(), count: 1...64)
+            )
+        ) { $1.take($0.tagPatterns("tag")) { .tag($0) } }
+        list("all", Condition.all) { "a list of conditions, all of which must hold" }
+        list("any", Condition.any) { "a list of conditions, one of which must hold" }
+        Setting(
+            SettingDescription(
+                key: "not",
+                help: "a condition that must not hold. Conditions are nested up to 8 deep",
+                wants: "a condition",
+                shape: .condition
+            )
+        ) { section, entry in
+            section.know("not")
+            guard section.has("not"), let inner = entry.inner(section, "not") else { return false }
+            return entry.take(read(section.section("not"), over: inner).condition) { .not($0) }
+        }
+    }
+
+    var condition: Condition? {
+        guard let field else { return other }
+        let conditions = tests.map { Condition.field(field, $0) }
+        return conditions.count > 1 ? .all(conditions) : conditions.first
+    }
+
+    func check(_ section: borrowing Section) {
+        guard !section.report.hasProblem(with: section.path) else { return }
+        section.refuseEmpty()
+        let given = section.names.filter(Self.kinds.contains)
+        if given.count > 1 {
+            section.problem(
+                given[1],
+                "a condition has one of \(Self.kinds.joined(separator: ", ")), and this one has "
+                    + "\(given.joined(separator: " and ")); join them as in all: [{ … }, { … }]"
+            )
+        }
+        // A key that is not known may have been meant.
+        guard section.names.allSatisfy(Self.keys.contains) else { return }
+        let tests = section.names.filter { !Self.kinds.contains($0) }
+        if given.isEmpty, let first = tests.first {
+            section.problem(first, "is about a field; name it, as in { field: level, \(first): … }")
+        } else if given.isEmpty {
+            section.report.add(
+                section.ownPlace,
+                key: section.path,
+                "says nothing; give one of \(Self.kinds.joined(separator: ", "))"
+            )
+        } else if given == ["field"], tests.isEmpty {
+            section.problem(
+                "field",
+                "is not compared; give exists, is, in, matches, at_least or at_most"
+            )
+        } else if !given.contains("field"), let first = tests.first {
+            section.problem(first, "is about a field, and the condition has \(given[0]) instead")
+        }
+    }
+
+    // MARK: - Rows
+
+    private static func test<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ test: @escaping (Value) -> FieldTest,
+        help: () -> String
+    ) -> Setting<ConditionEntry> {
+        Setting(
+            SettingDescription(key: key, help: help(), wants: kind.wants, shape: kind.shape)
+        ) { $1.add($0.value(key, kind), test) }
+    }
+
+    private static func list(
+        _ key: String,
+        _ join: @escaping ([Condition]) -> Condition,
+        help: () -> String
+    ) -> Setting<ConditionEntry> {
+        Setting(
+            SettingDescription(
+                key: key,
+                help: help(),
+                wants: "a list of conditions",
+                shape: .conditions
+            )
+        ) { section, entry in
+            section.know(key)
+            guard section.has(key), let inner = entry.inner(section, key) else { return false }
+            var conditions: [Condition] = []
+            section.groups(key, max: 64) { item in
+                if let condition = read(item, over: inner).condition {
+                    conditions.append(condition)
+                }
+            }
+            return entry.take(conditions) { join($0) }
+        }
+    }
+
+    /// What a condition within this one begins with; nil, and a report, where that is too deep.
+    private func inner(_ section: borrowing Section, _ key: String) -> ConditionEntry? {
+        guard depth < Self.depthMax else {
+            section.problem(
+                key,
+                "conditions are nested more than \(Self.depthMax) deep; make a step or a filter of "
+                    + "some of them"
+            )
+            return nil
+        }
+        var inner = ConditionEntry()
+        inner.depth = depth + 1
+        return inner
+    }
+
+    private mutating func add<Value>(_ value: Value?, _ test: (Value) -> FieldTest) -> Bool {
+        guard let value else { return false }
+        tests.append(test(value))
+        return true
+    }
+
+    private mutating func take<Value>(_ value: Value?, _ condition: (Value) -> Condition) -> Bool {
+        guard let value else { return false }
+        other = condition(value)
+        return true
+    }
+}

@@ -1,0 +1,168 @@
+import Routing
+
+/// An entry of `filters.steps` as the file has it: an action under its name, and perhaps a condition.
+struct StepEntry: SettingGroup {
+    /// Made once: a file may have thousands of steps.
+    private static let actions = settings.map(\.description.key).filter { $0 != "when" }
+    private static let redactionMembers = RedactionEntry.descriptions
+    private static let parsingMembers = ParsingEntry.descriptions
+    private static let conditionMembers = ConditionEntry.descriptions
+
+    private var action: FilterStep.Action?
+    private var condition: Condition?
+
+    init() {}
+
+    /// Nil when it is wrong, which is reported.
+    var step: FilterStep? { action.map { FilterStep($0, when: condition) } }
+
+    static var settings: [Setting<StepEntry>] {
+        fieldActions
+        group("redact", redactionMembers) {
+            RedactionEntry.read($0).redaction.map { .redact($0) }
+        }
+        group("parse", parsingMembers) {
+            ParsingEntry.read($0).parsing.map { .parse($0) }
+        }
+        group("truncate", TruncateEntry.descriptions) {
+            TruncateEntry.read($0).truncation.map { .truncate($0) }
+        }
+        group("sample", SampleEntry.descriptions) {
+            SampleEntry.read($0).sampling.map { .sample($0) }
+        }
+        row("drop", .boolean, { _ in .drop }) { "`true`: the log ends here, and is counted" }
+        row("tag", .tagTemplate, FilterStep.Action.tag) {
+            "the tag of the log from here on: `page.{{captured}}`"
+        }
+        Setting(
+            SettingDescription(
+                key: "when",
+                help: "the step is for logs for which this holds",
+                members: conditionMembers
+            ),
+            \.condition
+        ) { section in
+            section.know("when")
+            guard section.has("when") else { return nil }
+            return ConditionEntry.read(section.section("when")).condition.map(Optional.some)
+        }
+    }
+
+    @SettingRows<StepEntry> private static var fieldActions: [Setting<StepEntry>] {
+        action(
+            SettingDescription(
+                key: "add",
+                help: """
+                    fields that the log has not yet: `{ app: shop, page: "{{captured}}" }`. A value may \
+                    have `{{tag}}`, `{{captured}}` (what the last wildcard of `match` took), \
+                    `{{field:NAME}}`, `{{client_ip}}`, `{{key}}` (the device key's name) and \
+                    `{{receipt}}`
+                    """,
+                wants: "values under names of fields",
+                shape: .texts
+            )
+        ) {
+            $0.fields("add", named: .newFieldName, .template).map { .add($0.map(Assignment.init)) }
+        }
+        action(
+            SettingDescription(
+                key: "set",
+                help: "as `add`, also in place of fields that the log has",
+                wants: "values under names of fields",
+                shape: .texts
+            )
+        ) {
+            $0.fields("set", named: .newFieldName, .template).map { .set($0.map(Assignment.init)) }
+        }
+        action(
+            SettingDescription(
+                key: "rename",
+                help: "new names under the present ones: `{ uid: user_id }`",
+                wants: "new names under names of fields",
+                shape: .texts
+            )
+        ) { section in
+            let names = section.fields("rename", named: .fieldName, .newFieldName)
+            return names.map { .rename($0.map { Renaming(from: $0.name, to: $0.value) }) }
+        }
+        list("remove", FilterStep.Action.remove) { "fields that go: `[password, \"debug_*\"]`" }
+        list("keep", FilterStep.Action.keep) { "fields that stay; all others go" }
+    }
+
+    func check(_ section: borrowing Section) {
+        guard !section.report.hasProblem(with: section.path) else { return }
+        section.refuseEmpty()
+        let actions = Self.actions
+        let given = section.names.filter(actions.contains)
+        if given.count > 1 {
+            section.problem(
+                given[1],
+                "a step has one action, and this one has \(given.joined(separator: " and ")); make a "
+                    + "step of each"
+            )
+        }
+        // A key that is not known may have been meant.
+        if given.isEmpty, section.names.allSatisfy({ $0 == "when" }) {
+            section.report.add(
+                section.ownPlace,
+                key: section.path,
+                "has no action; give one of \(actions.joined(separator: ", "))"
+            )
+        }
+        if case .drop = action, section.readable("drop", .boolean) == false {
+            section.problem("drop", "does nothing when false; write true, or take the step away")
+        }
+    }
+
+    // MARK: - Rows
+
+    private static func row<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ make: @escaping (Value) -> FilterStep.Action,
+        help: () -> String
+    ) -> Setting<StepEntry> {
+        let description = SettingDescription(
+            key: key,
+            help: help(),
+            wants: kind.wants,
+            shape: kind.shape
+        )
+        return action(description) { $0.value(key, kind).map(make) }
+    }
+
+    private static func list(
+        _ key: String,
+        _ make: @escaping ([FieldPattern]) -> FilterStep.Action,
+        help: () -> String
+    ) -> Setting<StepEntry> {
+        let counts = 1...FilterEntry.fieldsMax
+        let description = SettingDescription(
+            key: key,
+            help: help(),
+            wants: "\(Kind<FieldPattern>.fieldPattern.wants), or a list of them",
+            shape: .list(of: .text(), count: counts)
+        )
+        return action(description) { $0.list(key, .fieldPattern, counts: counts).map(make) }
+    }
+
+    private static func group(
+        _ key: String,
+        _ members: [SettingDescription],
+        _ read: @escaping (consuming Section) -> FilterStep.Action?
+    ) -> Setting<StepEntry> {
+        action(SettingDescription(key: key, members: members)) { read($0.section(key)) }
+    }
+
+    private static func action(
+        _ description: SettingDescription,
+        _ read: @escaping (inout Section) -> FilterStep.Action?
+    ) -> Setting<StepEntry> {
+        Setting(description) { section, entry in
+            section.know(description.key)
+            guard section.has(description.key), let action = read(&section) else { return false }
+            entry.action = action
+            return true
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import Routing
+
+/// `redact` of a step.
+struct RedactionEntry: SettingGroup {
+    private var fields: [FieldPattern] = []
+    private var what: Redaction.What?
+    private var replacement = Redaction.Replacement.mask
+
+    init() {}
+
+    static var settings: [Setting<RedactionEntry>] {
+        Setting.fields(\.fields) {
+            "fields whose values must not be stored as they are: `[msg, \"*_email\", \"__tag__:user\"]`"
+        }
+        Setting("pattern", \.what, .redacted, default: "the whole value") {
+            """
+            what is replaced: `email`, `phone`, `card` (payment cards), `ip`, `id_card` (Chinese identity \
+            numbers), `jwt`, or a regular expression of RE2
+            """
+        }
+        Setting("with", \.replacement, .replacement) {
+            """
+            `mask` (asterisks), `hash` (the same text has the same hash; needs `filters_secret`), \
+            `remove`, or a text that stands in its place
+            """
+        }
+    }
+
+    var redaction: Redaction? {
+        fields.isEmpty ? nil : Redaction(fields: fields, what ?? .everything, with: replacement)
+    }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("fields", "name fields, as in [msg, email]")
+        if replacement == .hash, !section.report.filtersHaveSecret {
+            section.problem(
+                "with",
+                "hash needs a secret key: set filters_secret or \(RoutingRules.secretVariable), for "
+                    + "example from: openssl rand -hex 32"
+            )
+        }
+    }
+}
+
+extension Kind<Redaction.What> {
+    fileprivate static var redacted: Kind {
+        let names = PersonalData.allCases.map(\.rawValue)
+        return Kind(wants: "one of \(names.joined(separator: ", ")), or a regular expression") {
+            text throws(Mismatch) in
+            if let known = PersonalData(rawValue: text) { return .known(known) }
+            // As an expression, a word with a typing error would be found nowhere, and nothing replaced.
+            let isWord = text.utf8.allSatisfy {
+                $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 == 0x5f || $0 == 0x2d
+            }
+            if isWord, let meant = nearMiss(text, among: names) {
+                throw Mismatch(
+                    "\(quoted(text)) is not one of \(names.joined(separator: ", ")); did you mean "
+                        + "\(meant)? The text itself is (?:\(text))"
+                )
+            }
+            return .matches(try Kind<TextPattern>.textPattern.parse(text))
+        }
+    }
+}
+
+extension Kind<Redaction.Replacement> {
+    fileprivate static var replacement: Kind {
+        Kind(
+            wants: "mask, hash, remove or a text",
+            show: { .text($0 == .mask ? "mask" : "") }
+        ) { text throws(Mismatch) in
+            switch text {
+            case "mask": return .mask
+            case "hash": return .hash
+            case "remove": return .remove
+            default: return .text(try Kind<String>.text(upTo: 1024).parse(text))
+            }
+        }
+    }
+}
+
+/// `parse` of a step.
+struct ParsingEntry: SettingGroup {
+    private enum Format { case json, keyValue, regex }
+
+    private var field: String?
+    private var format: Format?
+    private var pattern: TextPattern?
+    private var prefix = ""
+    private var removesSource = false
+
+    init() {}
+
+    static var settings: [Setting<ParsingEntry>] {
+        Setting("field", \.field, .fieldName, default: "required") {
+            "the field whose value becomes fields, 64 at most"
+        }
+        Setting(
+            "as",
+            \.format,
+            .choice(["json": .json, "kv": .keyValue, "regex": .regex]),
+            default: "required"
+        ) {
+            """
+            `json` (the members of an object), `kv` (`key=value` pairs) or `regex` (the named groups of \
+            `pattern`)
+            """
+        }
+        Setting("pattern", \.pattern, .textPattern) {
+            "with `as: regex`: `\"^(?P<method>[A-Z]+) (?P<path>[^ ]+)\"`"
+        }
+        Setting("prefix", \.prefix, .text(upTo: 64), default: "none") {
+            "stands in front of each new name"
+        }
+        Setting("remove", \.removesSource, .boolean) { "`true`: the parsed field goes" }
+    }
+
+    var parsing: Parsing? {
+        guard let field, let format else { return nil }
+        let read: Parsing.Format
+        switch format {
+        case .json: read = .json
+        case .keyValue: read = .keyValue
+        case .regex:
+            guard let pattern else { return nil }
+            read = .regex(pattern)
+        }
+        return Parsing(field: field, read, prefix: prefix, removesSource: removesSource)
+    }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("field", "name the field that is parsed")
+        section.require("as", "give json, kv or regex")
+        if format == .regex {
+            section.require(
+                "pattern",
+                "its named groups become fields, as in \"(?P<status>[0-9]+)\""
+            )
+        } else if let format, section.has("pattern") {
+            section.problem(
+                "pattern",
+                "is of no use for \(format == .json ? "json" : "kv"); leave it out, or write as: regex"
+            )
+        }
+        guard format == .regex, let pattern else { return }
+        if pattern.groups.isEmpty {
+            section.problem(
+                "pattern",
+                "\(quoted(pattern.text)) names no group, so it makes no field; name one, as in "
+                    + "(?P<status>[0-9]+)"
+            )
+        } else if pattern.groups.count > Parsing.fieldsMax {
+            section.problem(
+                "pattern",
+                "names \(pattern.groups.count) groups; name at most \(Parsing.fieldsMax)"
+            )
+        }
+    }
+}
+
+/// `truncate` of a step.
+struct TruncateEntry: SettingGroup {
+    private var fields: [FieldPattern] = []
+    private var bytes: Int?
+
+    init() {}
+
+    static var settings: [Setting<TruncateEntry>] {
+        Setting.fields(\.fields) { "fields whose values are cut at the end of a character" }
+        Setting("bytes", \.bytes, .size(1...1 << 20), default: "required") {
+            "what is left at most: `4KiB`"
+        }
+    }
+
+    var truncation: Truncation? {
+        guard let bytes, !fields.isEmpty else { return nil }
+        return Truncation(fields: fields, bytes: bytes)
+    }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("fields", "name fields, as in [msg]")
+        section.require("bytes", "give a size such as 4KiB")
+    }
+}
+
+/// `sample` of a step.
+struct SampleEntry: SettingGroup {
+    private var keep: Int?
+    private var field: String?
+
+    init() {}
+
+    static var settings: [Setting<SampleEntry>] {
+        Setting("keep", \.keep, .millionths, default: "required") {
+            "the part of the logs that stays: `10%` or `0.5%`; the others are dropped and counted"
+        }
+        Setting("by", \.field, .fieldName, default: "none: chance decides") {
+            "logs with the same value of this field stay or go together, on every gateway"
+        }
+    }
+
+    var sampling: Sampling? { keep.map { Sampling(keep: $0, by: field) } }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("keep", "give a percentage such as 10%")
+    }
+}
+
+extension Setting where Group: SettingGroup {
+    /// The fields that a step is about.
+    fileprivate static func fields(
+        _ path: WritableKeyPath<Group, [FieldPattern]>,
+        help: () -> String
+    ) -> Setting {
+        Setting(
+            "fields",
+            path,
+            listOf: .fieldPattern,
+            1...FilterEntry.fieldsMax,
+            default: "required",
+            as: { $0 },
+            help: help
+        )
+    }
+}
