@@ -1,9 +1,12 @@
 import Net
+import Routing
 package import System
 
 extension GatewayConfiguration {
     /// What an operator should know at the start, though all of it can be served.
-    package var startWarnings: [String] { listenerWarnings + directoryWarnings + stampWarnings }
+    package var startWarnings: [String] {
+        listenerWarnings + directoryWarnings + stampWarnings + routing.warnings
+    }
 
     /// Each receipt is another one, so a stream of logs never gets a second request.
     private var stampWarnings: [String] {
