@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import JSON
 import Routing
 import TestConfiguration
 import TestSupport
@@ -219,6 +220,53 @@ import Testing
     func errors(treatment: Filter.OnError) throws {
         let text = "filters: [{ on_error: \(treatment.rawValue), steps: [{ drop: true }] }]"
         #expect(try rules(text).filters[0].onError == treatment)
+    }
+
+    @Test("The JSON of filters and routes is the configuration again, without the secret")
+    func json() throws {
+        let secret = "filters_secret: canary-0123456789"
+        let rules = try rules(
+            """
+            filters:
+              - name: all
+                match: ["{a,b}.*", 'c.\\*']
+                on_error: drop
+                steps:
+                  - add: { a: "{{captured}}" }
+                  - set: { 'b"': 1 }
+                  - rename: { c: d }
+                  - remove: [e, "f*"]
+                  - keep: g
+                  - redact: { fields: h, pattern: jwt, with: hash }
+                  - redact: { fields: h, pattern: 'a\\d', with: gone }
+                  - redact: { fields: h, with: remove }
+                  - redact: { fields: h }
+                  - parse: { field: i, as: json, remove: true }
+                  - parse: { field: i, as: kv, prefix: i_ }
+                  - parse: { field: i, as: regex, pattern: "(?P<j>.)" }
+                  - truncate: { fields: k, bytes: 1KiB }
+                  - sample: { keep: 12.05%, by: l }
+                  - sample: { keep: 0.0001% }
+                  - tag: m
+                  - drop: true
+                    when:
+                      any:
+                        - { field: n, exists: false, is: o, in: [p, q], matches: "^r", at_least: -1.5 }
+                        - { not: { all: [{ tag: [s, t] }, { field: u, at_most: 1e300 }] } }
+              - { name: every, steps: [{ drop: true }] }
+            routes: [{ match: v, to: app }, { to: [], last: true }]
+            unrouted: drop
+            \(secret)
+            """
+        )
+        var json = JSONWriter()
+        json.object { $0.rules(rules) }
+        #expect(!json.text.contains("canary"))
+        let text = "{\(minimal.dropLast()), \(secret), \(json.text.dropFirst())"
+        #expect(try read(text, Self.keys).routing == rules)
+        json = JSONWriter()
+        json.object { $0.rules(RoutingRules()) }
+        #expect(json.text == #"{"filters":[],"routes":null,"unrouted":"default"}"#)
     }
 
     @Test("The largest lists are read")
