@@ -174,6 +174,7 @@ package final class AdminHandler: RequestHandler {
             TailDesk(tail: shared.tail).follow(head, holder, unlabelled, label)
         case .queue: queue.show(head, responder)
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
+        case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
         case .drain:
             guard let holder else { return }
             drain(head, holder, responder)

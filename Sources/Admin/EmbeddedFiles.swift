@@ -366,6 +366,49 @@ enum EmbeddedFiles {
         }
       }
     },
+    "/admin/routes": {
+      "get": {
+        "operationId": "routes",
+        "summary": "The present filters and routes",
+        "responses": {
+          "200": {
+            "description": "Filters and routes, without the secret",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/RoutingRules" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "routesHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
     "/admin/drain": {
       "get": {
         "operationId": "drainProgress",
@@ -1970,6 +2013,47 @@ enum EmbeddedFiles {
           "ledger": { "$ref": "#/components/schemas/Ledger" }
         },
         "required": ["name", "configured", "ledger"],
+        "additionalProperties": false
+      },
+      "RoutingRules": {
+        "type": "object",
+        "properties": {
+          "filters": { "type": "array", "items": { "$ref": "#/components/schemas/Filter" } },
+          "routes": {
+            "description": "null: each request goes where its address says",
+            "anyOf": [
+              { "type": "array", "items": { "$ref": "#/components/schemas/Route" } },
+              { "type": "null" }
+            ]
+          },
+          "unrouted": { "type": "string", "enum": ["default", "drop", "dead_letter"] }
+        },
+        "required": ["filters", "routes", "unrouted"],
+        "additionalProperties": false
+      },
+      "Filter": {
+        "type": "object",
+        "properties": {
+          "name": { "type": "string" },
+          "match": { "type": "array", "items": { "type": "string" } },
+          "steps": {
+            "description": "each with one action and perhaps a condition, as in the configuration",
+            "type": "array",
+            "items": { "type": "object" }
+          },
+          "on_error": { "type": "string", "enum": ["keep", "drop", "dead_letter"] }
+        },
+        "required": ["name", "steps", "on_error"],
+        "additionalProperties": false
+      },
+      "Route": {
+        "type": "object",
+        "properties": {
+          "match": { "type": "array", "items": { "type": "string" } },
+          "to": { "type": "array", "items": { "type": "string" } },
+          "last": { "type": "boolean" }
+        },
+        "required": ["to", "last"],
         "additionalProperties": false
       },
       "LedgerDocument": {

@@ -15,6 +15,7 @@ import Testing
         "/healthz", "/readyz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
         "/admin/audit", "/admin/drain", "/admin/openapi.json", "/admin/credentials",
         "/admin/credentials/sandbox", "/admin/destinations", "/admin/destinations/default",
+        "/admin/routes",
         "/admin/dead-letters", "/admin/dead-letters/export",
     ]
     private static let changing = [

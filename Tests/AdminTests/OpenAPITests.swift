@@ -18,7 +18,8 @@ import Testing
     private static let routes: [AdminRoute] = [
         .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
         .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
-        .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .deadLetters,
+        .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .routes,
+        .deadLetters,
         .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
     ]
 
@@ -31,6 +32,7 @@ import Testing
         case .status: "/admin/status"
         case .queue: "/admin/queue"
         case .ledger: "/admin/ledger"
+        case .routes: "/admin/routes"
         case .audit: "/admin/audit"
         case .drain: "/admin/drain"
         case .tail: "/admin/tail"

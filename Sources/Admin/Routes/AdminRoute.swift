@@ -5,6 +5,7 @@ import System
 /// What a request's path asks for.
 package enum AdminRoute: Equatable {
     case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
+    case routes
     case credentials
     case credential(String)
     case credentialVerify(String)
@@ -23,6 +24,7 @@ package enum AdminRoute: Equatable {
         case ("admin", "status", []): self = .status
         case ("admin", "queue", []): self = .queue
         case ("admin", "ledger", []): self = .ledger
+        case ("admin", "routes", []): self = .routes
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
         case ("admin", "tail", []): self = .tail
@@ -81,7 +83,7 @@ package enum AdminRoute: Equatable {
     /// The answer to any other path.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
+        + "credentials, destinations, routes, dead-letters, drain, tail, audit and openapi.json"
     static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
     /// True for the paths that orchestrators probe without a token.
@@ -90,7 +92,7 @@ package enum AdminRoute: Equatable {
     var methods: [RequestHead.Method] {
         switch self {
         case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
-            .credentials, .destinations, .deadLetters, .deadLetterExport:
+            .credentials, .destinations, .routes, .deadLetters, .deadLetterExport:
             [.get, .head]
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
             .destinationFlush:
@@ -156,7 +158,7 @@ extension AdminRoute {
     package static let labels = [
         "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
         "credentials",
-        "destinations", "dead_letters", "tail", "openapi",
+        "destinations", "dead_letters", "tail", "openapi", "routes",
     ]
 
     static func label(ofPath path: String) -> Int {
@@ -173,6 +175,7 @@ extension AdminRoute {
         case .status: "status"
         case .queue: "queue"
         case .ledger: "ledger"
+        case .routes: "routes"
         case .audit: "audit"
         case .drain: "drain"
         case .tail: "tail"

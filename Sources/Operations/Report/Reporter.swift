@@ -3,6 +3,7 @@ package import Credentials
 package import Delivery
 package import HTTP
 package import Ingest
+import JSON
 import Net
 import Queue
 import SLS
@@ -75,6 +76,14 @@ package final class Reporter: Sendable {
     /// Releases the servers; their handlers hold this reporter.
     package func forgetServers() {
         servers.withLock { $0 = [] }
+    }
+
+    /// `GET /admin/routes`: the present filters and routes.
+    package var rulesDocument: String {
+        let rules = parts.configuration.withLock(\.routing)
+        var json = JSONWriter()
+        json.object { $0.rules(rules) }
+        return json.text
     }
 
     package var report: GatewayReport {
