@@ -2295,7 +2295,7 @@ enum EmbeddedFiles {
             "type": "string",
             "enum": [
               "network", "not_sls", "server", "quota", "unauthorized", "not_found", "suspended",
-              "clock", "content", "sequence", "request", "other", "queue"
+              "clock", "content", "sequence", "request", "write", "other", "queue"
             ]
           },
           "error": { "type": "string" },

@@ -58,7 +58,8 @@ final class DeliveryLoop {
                 send(now)
             }
             // Ended transfers have freed places, so there may be something to send before any sleep.
-            if loop.perform() == 0 { loop.wait(sleep(from: now)) }
+            let ended = destinations.reduce(loop.perform()) { $0 + $1.carrier.finishEnded() }
+            if ended == 0 { loop.wait(sleep(from: now)) }
         }
         for destination in destinations { destination.abandon(loop) }
     }

@@ -10,6 +10,17 @@ extension DestinationSettings {
             } catch {
                 throw DeliveryError(description: error.description)
             }
+        case .file(let target): return LineOutput(self, target.shape)
+        case .stdout(let shape): return LineOutput(self, shape)
+        }
+    }
+
+    /// The carrier of this kind.
+    var carrier: any Carrier {
+        switch target {
+        case .sls: TransferPool(transport)
+        case .file(let target): WriterThread("file-\(name)") { LogFile(target) }
+        case .stdout: WriterThread("stdout-\(name)") { LineStream() }
         }
     }
 }

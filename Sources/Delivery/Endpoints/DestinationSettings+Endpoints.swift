@@ -6,6 +6,8 @@ extension DestinationSettings {
     var endpoints: [EndpointKey] {
         switch target {
         case .sls(let target): target.endpoints.map { .server($0, proxy: transport.proxy) }
+        case .file(let target): [.here(target.path)]
+        case .stdout: [.here("standard output")]
         }
     }
 
@@ -16,6 +18,7 @@ extension DestinationSettings {
     var quota: ProjectQuota.Key {
         switch target {
         case .sls(let target): target.quota
+        case .file, .stdout: ProjectQuota.Key(place: "destination", project: "/\(name)")
         }
     }
 }

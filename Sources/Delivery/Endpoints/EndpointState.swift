@@ -6,12 +6,15 @@ import System
 /// clock behind them is the same, so gates and clocks are kept by this key.
 enum EndpointKey: Hashable {
     case server(Endpoint, proxy: Proxy?)
+    /// A part of this machine.
+    case here(String)
 
     /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another
     /// machine.
     var staysHere: Bool {
         switch self {
         case .server(let endpoint, let proxy): endpoint.isLoopback && proxy == nil
+        case .here: true
         }
     }
 
@@ -19,6 +22,7 @@ enum EndpointKey: Hashable {
     var isPrivate: Bool {
         switch self {
         case .server(let endpoint, _): endpoint.scheme == .https || staysHere
+        case .here: true
         }
     }
 }
@@ -28,6 +32,7 @@ extension EndpointKey: CustomStringConvertible {
     var description: String {
         switch self {
         case .server(let endpoint, _): endpoint.description
+        case .here(let name): name
         }
     }
 }

@@ -20,6 +20,8 @@ package struct DeliveryFailure: Sendable, Equatable {
         case sequence
         /// The request's form.
         case request
+        /// The file or the standard output takes nothing.
+        case write
         case other
         /// The queue could not give the packet's content.
         case queue

@@ -14,6 +14,9 @@ protocol Carrier: AnyObject {
         whenDone: @escaping (CarriedWork) -> Void
     ) -> Int
 
+    /// Calls `whenDone` of work that has ended on another thread; returns how much there was.
+    func finishEnded() -> Int
+
     /// The settings have changed, so new work is done with these.
     func use(_ settings: DestinationSettings, _ now: Moment)
 
@@ -24,11 +27,15 @@ protocol Carrier: AnyObject {
 /// What an output makes of a packet.
 enum CarrierWork {
     case request(TransferRequest)
+    /// Whole lines.
+    case lines([UInt8])
 }
 
 /// How a piece of work ended.
 enum CarrierOutcome {
     case request(TransferOutcome)
+    /// nil: the lines are safe.
+    case lines(WriteProblem?)
 }
 
 /// A piece of work that has ended.
@@ -40,13 +47,4 @@ struct CarriedWork {
     let isTaken: Bool
     /// It was done again because an earlier try had no outcome.
     let isRepeated: Bool
-}
-
-extension DestinationSettings {
-    /// The carrier of this kind.
-    var carrier: any Carrier {
-        switch target {
-        case .sls: TransferPool(transport)
-        }
-    }
 }

@@ -13,6 +13,8 @@ extension DestinationSettings {
         var problems: [Problem] =
             switch target {
             case .sls(let target): target.problems
+            case .file(let target): target.problems
+            case .stdout: []
             }
         func note(_ setting: String, _ reason: String) {
             problems.append(Problem(setting: setting, reason: reason))

@@ -1,3 +1,4 @@
+package import Logs
 package import SLS
 
 /// A named place to deliver to.
@@ -5,6 +6,9 @@ package struct DestinationSettings: Sendable {
     /// What only destinations of a kind have.
     package enum Target: Sendable {
         case sls(SLSTarget)
+        case file(FileTarget)
+        /// Standard output.
+        case stdout(LogJSON.Shape)
     }
 
     package var name: String
@@ -69,6 +73,7 @@ extension DestinationSettings {
     var credential: String? {
         switch target {
         case .sls(let target): target.credential
+        case .file, .stdout: nil
         }
     }
 
@@ -76,6 +81,7 @@ extension DestinationSettings {
     var project: String? {
         switch target {
         case .sls(let target): target.project
+        case .file, .stdout: nil
         }
     }
 
@@ -83,7 +89,8 @@ extension DestinationSettings {
     func mayBecome(_ new: DestinationSettings) -> Bool {
         guard name == new.name else { return false }
         return switch (target, new.target) {
-        case (.sls, .sls): true
+        case (.sls, .sls), (.file, .file), (.stdout, .stdout): true
+        case (.sls, _), (.file, _), (.stdout, _): false
         }
     }
 

@@ -173,7 +173,7 @@ extension Judge {
         case .notFound:
             judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided
         case .other: judgement.action == .acknowledge ? .accepted : .undecided
-        case .network, .notSLS, .server, .clock, .request, .queue: .undecided
+        case .network, .notSLS, .server, .clock, .request, .queue, .write: .undecided
         }
     }
 }

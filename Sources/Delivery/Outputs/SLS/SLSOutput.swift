@@ -117,6 +117,7 @@ struct SLSOutput: Output {
             Judge.judge(SLSAnswer(response), attempt, by: credential)
         case .request(.failed(let failure)):
             Judge.judge(TransportProblem(failure), isTaken: attempt.isBodyTaken, by: credential)
+        case .lines: preconditionFailure("this output's carrier is another one")
         }
     }
 

@@ -1,0 +1,171 @@
+import Glibc
+import Logs
+import System
+
+/// The archives of a file: `NAME.20250114T083000Z.1`, with `.gz` or `.zst` behind it once it is compressed. What is to
+/// be done is read from the directory, so it goes on after a restart.
+final class LogArchives {
+    private let target: FileTarget
+    private let calls: FileCalls
+    private var compression: ArchiveCompression?
+    /// The directory may hold work.
+    private var isTidy = false
+    private var retryAt = Moment.now
+
+    private static let retryPause: Duration = .seconds(60)
+
+    init(_ target: FileTarget, _ calls: FileCalls) {
+        self.target = target
+        self.calls = calls
+    }
+
+    /// Makes the file an archive. No archive is overwritten.
+    func add(at time: WallTime) throws(SystemError) {
+        let stem = "\(target.path).\(ArchiveName.text(time))"
+        var number = 1
+        while try isTaken("\(stem).\(number)") { number += 1 }
+        let name = "\(stem).\(number)"
+        _ = try system("rename") { calls.rename(target.path, name) }
+        isTidy = false
+        try calls.syncDirectory(target.directory)
+    }
+
+    private func isTaken(_ path: String) throws(SystemError) -> Bool {
+        for compression in FileTarget.Compression.allCases
+        where try FileIdentity(at: path + compression.suffix) != nil {
+            return true
+        }
+        return false
+    }
+
+    /// Does a piece of the work, and returns when to call again; nil when all is done.
+    func tend() -> Duration? {
+        let wait = retryAt - .now
+        if wait > .zero { return wait }
+        do throws(SystemError) {
+            if let compression {
+                if try compression.advance() { self.compression = nil }
+                return .zero
+            }
+            if isTidy { return nil }
+            return try tidy()
+        } catch {
+            // A full disk, as a rule. The archive stays as it is, and nothing of it is lost.
+            compression = nil
+            retryAt = .now + Self.retryPause
+            return Self.retryPause
+        }
+    }
+
+    /// Removes what is too old, and starts the next compression.
+    private func tidy() throws(SystemError) -> Duration? {
+        var archives: [ArchiveName] = []
+        for name in Self.names(in: target.directory) {
+            guard let archive = ArchiveName(name, of: target.name) else { continue }
+            if archive.isPartial {
+                try remove(archive)
+            } else {
+                archives.append(archive)
+            }
+        }
+        archives.sort()
+        let keep = target.rotation.keep ?? archives.count
+        let groups = Dictionary(grouping: archives, by: \.original)
+        let kept = Set(groups.keys.sorted { groups[$0]![0] < groups[$1]![0] }.suffix(keep))
+        for archive in archives where !kept.contains(archive.original) { try remove(archive) }
+        archives.removeAll { !kept.contains($0.original) }
+        for archive in archives where !archive.isCompressed {
+            // A crash came between the last two steps of its compression.
+            if groups[archive.original, default: []].contains(where: \.isCompressed) {
+                try remove(archive)
+            } else if target.rotation.compression != .none {
+                compression = try ArchiveCompression(
+                    "\(target.directory)/\(archive.name)",
+                    target,
+                    calls
+                )
+                return .zero
+            }
+        }
+        isTidy = true
+        return nil
+    }
+
+    private func remove(_ archive: ArchiveName) throws(SystemError) {
+        let path = "\(target.directory)/\(archive.name)"
+        do throws(SystemError) {
+            _ = try system("unlink") { unlink(path) }
+        } catch {
+            guard error.code == ENOENT else { throw error }
+        }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let listing = opendir(directory) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+            )
+        }
+        return names
+    }
+}
+
+/// The name of an archive, taken apart.
+struct ArchiveName: Comparable {
+    static let partial = ".partial"
+
+    let name: String
+    /// The name without what compression added.
+    let original: String
+    private let time: String
+    private let number: Int
+    let isCompressed: Bool
+    /// An unfinished compression.
+    let isPartial: Bool
+
+    /// nil for the name of anything else.
+    init?(_ name: String, of file: String) {
+        guard name.hasPrefix("\(file).") else { return nil }
+        var rest = name.dropFirst(file.count + 1)
+        isPartial = rest.hasSuffix(Self.partial)
+        if isPartial { rest = rest.dropLast(Self.partial.count) }
+        let suffix = FileTarget.Compression.allCases.map(\.suffix)
+            .first { !$0.isEmpty && rest.hasSuffix($0) }
+        isCompressed = suffix != nil
+        rest = rest.dropLast(suffix?.count ?? 0)
+        let parts = rest.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, Self.isTime(parts[0]), let number = Int(parts[1]), number > 0,
+            "\(number)" == parts[1], !isPartial || isCompressed
+        else { return nil }
+        self.name = name
+        original = "\(file).\(rest)"
+        time = String(parts[0])
+        self.number = number
+    }
+
+    private static func isTime(_ text: Substring) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count == 16
+            && bytes.enumerated().allSatisfy { index, byte in
+                switch index {
+                case 8: byte == UInt8(ascii: "T")
+                case 15: byte == UInt8(ascii: "Z")
+                default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                }
+            }
+    }
+
+    /// "20250114T083000Z"
+    static func text(_ time: WallTime) -> String {
+        String(time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
+    }
+
+    static func < (left: ArchiveName, right: ArchiveName) -> Bool {
+        (left.time, left.number, left.name) < (right.time, right.number, right.name)
+    }
+}

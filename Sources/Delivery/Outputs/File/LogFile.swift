@@ -1,0 +1,120 @@
+import Glibc
+import System
+
+/// A file that grows by packets, and becomes an archive when it is large or old. For one thread.
+final class LogFile: LineWriter {
+    private var target: FileTarget
+    private let calls: FileCalls
+    private var archives: LogArchives
+    private let now: () -> WallTime
+    private var file: OpenLogFile?
+
+    /// Lines in the file that are not safe yet are never more.
+    private static let unsafeBytesMax = OpenLogFile.unsafeBytesMax - jsonBytesMax
+    /// How often an idle file is looked at.
+    private static let tendPause: Duration = .seconds(5)
+
+    init(
+        _ target: FileTarget,
+        _ calls: FileCalls = FileCalls(),
+        now: @escaping () -> WallTime = { .now }
+    ) {
+        self.target = target
+        self.calls = calls
+        self.now = now
+        archives = LogArchives(target, calls)
+    }
+
+    func write(_ texts: [[UInt8]], isEnding: () -> Bool) -> [WriteProblem?] {
+        // How many texts are safe, and how many are written.
+        var (safe, written) = (0, 0)
+        var problem: SystemError?
+        do throws(SystemError) {
+            try followPath()
+            for text in texts {
+                if let file, file.bytes - file.safeBytes > Self.unsafeBytesMax { try file.sync() }
+                _ = try opened()
+                if isDue(before: text.count) { try rotate() }
+                if file?.bytes == file?.safeBytes { safe = written }
+                let file = try opened()
+                try file.append(text, at: now())
+                written += 1
+            }
+        } catch {
+            problem = error
+        }
+        do throws(SystemError) {
+            try file?.sync()
+            safe = written
+        } catch {
+            problem = error
+        }
+        if problem != nil {
+            // The next write opens it again, and repairs what could not be undone.
+            file = nil
+        }
+        let answer = problem.map { self.problem($0) }
+        return texts.indices.map { $0 < safe ? nil : answer }
+    }
+
+    func use(_ settings: DestinationSettings) {
+        file = nil
+        guard case .file(let target) = settings.target else { return }
+        self.target = target
+        archives = LogArchives(target, calls)
+    }
+
+    func tend() -> Duration? {
+        do throws(SystemError) {
+            try followPath()
+            if isDue(before: 0) { try rotate() }
+        } catch {
+            file = nil
+        }
+        if let wait = archives.tend() { return min(wait, Self.tendPause) }
+        return file == nil ? nil : Self.tendPause
+    }
+
+    private func problem(_ error: SystemError) -> WriteProblem {
+        guard error.code == EWOULDBLOCK else { return WriteProblem(error, target.path) }
+        return WriteProblem(
+            code: "LOCKED",
+            message: "\(target.path): another process has locked it",
+            remedy: "let only one destination of one gateway write to a file"
+        )
+    }
+
+    // MARK: - The file behind the path
+
+    private func opened() throws(SystemError) -> OpenLogFile {
+        if let file { return file }
+        let opened = try OpenLogFile(target, calls)
+        file = opened
+        return opened
+    }
+
+    /// Lets the file go when its name belongs to another one (logrotate), or somebody has changed it.
+    private func followPath() throws(SystemError) {
+        guard let file else { return }
+        let isThere = try FileIdentity(at: target.path) == file.identity
+        guard isThere, try file.isUntouched() else { return self.file = nil }
+    }
+
+    // MARK: - Rotation
+
+    private func isDue(before bytes: Int) -> Bool {
+        guard let file, file.bytes > 0 else { return false }
+        if let most = target.rotation.bytes, file.bytes + bytes > most { return true }
+        guard let age = target.rotation.age else { return false }
+        // Ages end at the same times on every day and after every start, so a day's file begins at midnight (UTC).
+        let span = Int64(age / .seconds(1))
+        return now().seconds / span > file.lastWrite.seconds / span
+    }
+
+    private func rotate() throws(SystemError) {
+        guard let file else { return }
+        try file.sync()
+        try archives.add(at: now())
+        self.file = nil
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import System
+
+/// Puts lines where they stay. All calls come from one thread, which may block.
+protocol LineWriter: AnyObject {
+    /// Writes each text, which is whole lines. The answers are in the order of the texts; nil says that a text is safe.
+    /// Returns soon once `isEnding` is true.
+    func write(_ texts: [[UInt8]], isEnding: () -> Bool) -> [WriteProblem?]
+
+    /// Does a small piece of the work that can wait, and returns when to call again; nil for after the next write.
+    func tend() -> Duration?
+
+    /// The settings have changed, or what is outside of them.
+    func use(_ settings: DestinationSettings)
+}
+
+/// Why lines could not be written, and how an operator ends it.
+struct WriteProblem: Error, Equatable {
+    /// "ENOSPC", for looking up.
+    let code: String
+    let message: String
+    let remedy: String
+}
+
+extension WriteProblem {
+    /// `subject` is what the call was about, such as a path.
+    init(_ error: SystemError, _ subject: String) {
+        let known = Self.known.first { $0.number == error.code }
+        self.init(
+            code: known?.code ?? "errno \(error.code)",
+            message: "\(subject): \(error)",
+            remedy: known?.remedy ?? "look the error up in the manual of the system call"
+        )
+    }
+
+    private static let known: [(number: CInt, code: String, remedy: String)] = [
+        (ENOSPC, "ENOSPC", "free space on the file system, or lower rotate.bytes and rotate.keep"),
+        (EDQUOT, "EDQUOT", "raise the disk quota of the gateway's user, or free space"),
+        (EFBIG, "EFBIG", "set rotate.bytes below the file system's or the process's limit"),
+        (EIO, "EIO", "check the disk: it could not read or write"),
+        (EROFS, "EROFS", "the file system is mounted read-only: check the disk and mount it again"),
+        (EACCES, "EACCES", "let the gateway's user write the file and its directory"),
+        (EPERM, "EPERM", "let the gateway's user write the file and its directory"),
+        (ENOENT, "ENOENT", "make the directory that path names; the gateway makes the file alone"),
+        (ENOTDIR, "ENOTDIR", "a part of path is not a directory"),
+        (EISDIR, "EISDIR", "path is a directory: name a file in it"),
+        (ELOOP, "ELOOP", "path is a symbolic link: name the file itself"),
+        (ENAMETOOLONG, "ENAMETOOLONG", "choose a shorter path"),
+        (EMFILE, "EMFILE", "raise the limit of open files (ulimit -n)"),
+        (ENFILE, "ENFILE", "raise the system's limit of open files (fs.file-max)"),
+        (EPIPE, "EPIPE", "the reader has gone: start the gateway again with a reader"),
+        (EBADF, "EBADF", "standard output is closed: start the gateway with one"),
+    ]
+}

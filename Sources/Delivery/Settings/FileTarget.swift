@@ -1,0 +1,89 @@
+package import Glibc
+package import Logs
+
+/// A file that a destination appends to.
+package struct FileTarget: Sendable, Equatable {
+    package enum Compression: String, Sendable, CaseIterable {
+        case none
+        case gzip
+        case zstd
+
+        /// What follows an archive's name.
+        var suffix: String {
+            switch self {
+            case .none: ""
+            case .gzip: ".gz"
+            case .zstd: ".zst"
+            }
+        }
+    }
+
+    /// When the file is put aside as an archive, and what becomes of archives.
+    package struct Rotation: Sendable, Equatable {
+        package var bytes: Int?
+        package var age: Duration?
+        /// So many archives stay, the newest; nil keeps all.
+        package var keep: Int?
+        package var compression = Compression.none
+
+        package init(
+            bytes: Int? = nil,
+            age: Duration? = nil,
+            keep: Int? = nil,
+            compression: Compression = .none
+        ) {
+            self.bytes = bytes
+            self.age = age
+            self.keep = keep
+            self.compression = compression
+        }
+    }
+
+    /// Absolute. Its directory must be there.
+    package var path: String
+    /// Of a file that the gateway makes.
+    package var mode: mode_t = 0o640
+    package var shape = LogJSON.Shape.flat
+    package var rotation = Rotation()
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    var directory: String {
+        let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+        return parent.isEmpty ? "/" : String(parent)
+    }
+
+    /// The file's name without its directory.
+    var name: String {
+        String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
+    }
+
+    var problems: [DestinationSettings.Problem] {
+        var problems: [DestinationSettings.Problem] = []
+        func note(_ setting: String, _ reason: String) {
+            problems.append(DestinationSettings.Problem(setting: setting, reason: reason))
+        }
+        if !path.hasPrefix("/") || path.utf8.contains(0) {
+            note("path", "\(path) is not an absolute path")
+        } else if [".", "..", ""].contains(name) {
+            note("path", "\(path) does not name a file")
+        } else if name.utf8.count > Self.nameBytesMax {
+            // An archive's name has 37 bytes more at most, and a file system takes 255.
+            note("path", "the name has more than \(Self.nameBytesMax) bytes")
+        }
+        if let bytes = rotation.bytes, bytes < 1 << 16 {
+            note("rotate.bytes", "rotate.bytes is \(bytes); use 64KiB or more")
+        }
+        if let age = rotation.age, !(.seconds(60) ... .seconds(366 * 86400)).contains(age) {
+            note("rotate.age", "rotate.age is \(age); use 1 minute to 366 days")
+        }
+        if let keep = rotation.keep, !(1...10_000).contains(keep) {
+            note("rotate.keep", "rotate.keep is \(keep); use 1 to 10000")
+        }
+        return problems
+    }
+
+    private static let nameBytesMax = 200
+}

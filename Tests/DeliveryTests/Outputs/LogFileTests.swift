@@ -1,0 +1,344 @@
+import Glibc
+import Logs
+import System
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct LogFileTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { "\(directory.path)/logs.ndjson" }
+    private var content: String { String(decoding: readFile(path), as: UTF8.self) }
+
+    /// The kernel's answers, with failures in some places.
+    final class Disk {
+        /// What is left on the disk; nil is plenty.
+        var room: Int?
+        var failsToSync = false
+        var failsToTruncate = false
+        private(set) var syncs = 0
+
+        var calls: FileCalls {
+            FileCalls(
+                write: { [self] file, start, count in
+                    guard let left = room else { return Glibc.write(file, start, count) }
+                    guard left > 0 else {
+                        errno = ENOSPC
+                        return -1
+                    }
+                    room = left - min(left, count)
+                    return Glibc.write(file, start, min(left, count))
+                },
+                sync: { [self] file in
+                    syncs += 1
+                    guard failsToSync else { return fdatasync(file) }
+                    errno = EIO
+                    return -1
+                },
+                truncate: { [self] file, size in
+                    guard failsToTruncate else { return ftruncate(file, size) }
+                    errno = EIO
+                    return -1
+                }
+            )
+        }
+    }
+
+    private func file(
+        _ disk: Disk = Disk(),
+        _ rotation: FileTarget.Rotation = FileTarget.Rotation(),
+        now: @escaping () -> WallTime = { .now }
+    ) -> LogFile {
+        var target = FileTarget(path: path)
+        target.rotation = rotation
+        return LogFile(target, disk.calls, now: now)
+    }
+
+    private func write(_ texts: String..., to file: LogFile) -> [String?] {
+        file.write(texts.map { Array($0.utf8) }) { false }.map { $0?.code }
+    }
+
+    // MARK: - Writing
+
+    @Test("Lines are appended, and all that come together share one sync")
+    func appends() {
+        let disk = Disk()
+        let file = file(disk)
+        #expect(write("{\"a\":1}\n", "{\"a\":2}\n", to: file) == [nil, nil])
+        #expect(disk.syncs == 1)
+        #expect(write("{\"a\":3}\n", to: file) == [nil])
+        #expect(content == "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n")
+        var facts = stat()
+        #expect(stat(path, &facts) == 0 && facts.st_mode & 0o137 == 0)
+    }
+
+    @Test("A full disk refuses what does not fit, leaves no part of it, and takes it later")
+    func fullDisk() {
+        let disk = Disk()
+        let file = file(disk)
+        disk.room = 12
+        #expect(write("{\"a\":1}\n", "{\"a\":2}\n", "{}\n", to: file) == [nil, "ENOSPC", "ENOSPC"])
+        #expect(content == "{\"a\":1}\n")
+        #expect(write("{\"a\":2}\n", to: file) == ["ENOSPC"])
+        disk.room = nil
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+    }
+
+    @Test("A part that cannot be cut off is cut off when the file is opened again")
+    func uncut() {
+        let disk = Disk()
+        let file = file(disk)
+        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        (disk.room, disk.failsToTruncate) = (5, true)
+        #expect(write("{\"a\":2}\n", to: file) == ["ENOSPC"])
+        #expect(content == "{\"a\":1}\n{\"a\":")
+        (disk.room, disk.failsToTruncate) = (nil, false)
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+    }
+
+    @Test("After a failed sync nothing of it is taken for safe, or left in the file")
+    func failedSync() {
+        let disk = Disk()
+        let file = file(disk)
+        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        disk.failsToSync = true
+        #expect(write("{\"a\":2}\n", "{\"a\":3}\n", to: file) == ["EIO", "EIO"])
+        #expect(content == "{\"a\":1}\n")
+        disk.failsToSync = false
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+    }
+
+    // MARK: - What stands at the path
+
+    @Test("Each thing that cannot be written to has a reason, and none holds the thread")
+    func unfit() throws {
+        let file = file()
+        mkdir(path, 0o755)
+        #expect(write("{}\n", to: file) == ["EISDIR"])
+        rmdir(path)
+        symlink("/dev/null", path)
+        #expect(write("{}\n", to: file) == ["ELOOP"])
+        unlink(path)
+        mkfifo(path, 0o644)
+        #expect(write("{}\n", to: file).allSatisfy { $0 != nil })
+        unlink(path)
+        #expect(write("{}\n", to: file) == [nil])
+        directory.remove()
+        #expect(write("{}\n", to: file) == ["ENOENT"])
+        mkdir(directory.path, 0o755)
+        #expect(write("{}\n", to: file) == [nil])
+    }
+
+    @Test("A second writer of one file is refused, until the first has gone")
+    func locked() {
+        var first: LogFile? = file()
+        let second = file()
+        if let first { #expect(write("{}\n", to: first) == [nil]) }
+        #expect(write("{}\n", to: second) == ["LOCKED"])
+        first = nil
+        #expect(write("{}\n", to: second) == [nil])
+    }
+
+    @Test("A file that is renamed, removed or emptied is followed by a new one")
+    func moved() {
+        let file = file()
+        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        rename(path, path + ".1")
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(content == "{\"a\":2}\n")
+        unlink(path)
+        #expect(write("{\"a\":3}\n", to: file) == [nil])
+        #expect(content == "{\"a\":3}\n")
+        truncate(path, 0)
+        #expect(write("{\"a\":4}\n", to: file) == [nil])
+        #expect(content == "{\"a\":4}\n")
+        #expect(readFile(path + ".1") == Array("{\"a\":1}\n".utf8))
+    }
+
+    @Test("An idle file lets go of what logrotate has moved")
+    func idle() throws {
+        let file = file()
+        #expect(write("{}\n", to: file) == [nil])
+        #expect(file.tend() != nil)
+        rename(path, path + ".1")
+        #expect(file.tend() == nil)
+    }
+
+    // MARK: - After a crash
+
+    @Test("Wherever a crash cuts the file, whole lines stay and each line is whole")
+    func torn() {
+        let lines = ["{\"a\":\"}{\"}\n", "{\"b\":{\"c\":\"\\\"}\"}}\n", "{}\n"]
+        let whole = lines.joined()
+        for size in 0...whole.utf8.count {
+            directory.file("logs.ndjson", Array(whole.utf8.prefix(size)))
+            let file = file()
+            #expect(write("{\"z\":0}\n", to: file) == [nil])
+            var expected = ""
+            for line in lines {
+                // Only its newline may be missing.
+                guard (expected + line).utf8.count - 1 <= size else { break }
+                expected += line
+            }
+            #expect(content == expected + "{\"z\":0}\n", "cut at \(size)")
+        }
+    }
+
+    @Test("Bytes that a power cut left empty are removed with all that follows")
+    func holes() {
+        let start = "{\"a\":1}\n"
+        for tail in ["\0\0\0", "{\"b\":\0\0\0\"}\n{\"c\":2}\n", "\0\n{}\n"] {
+            directory.file("logs.ndjson", start + tail)
+            let file = file()
+            #expect(write("{\"z\":0}\n", to: file) == [nil])
+            #expect(content == start + "{\"z\":0}\n")
+        }
+    }
+
+    @Test("A torn line that is longer than what is read at once is cut")
+    func longTornLine() {
+        let long = String(repeating: "x", count: 1_000_000)
+        for start in ["", "{\"a\":1}\n"] {
+            directory.file("logs.ndjson", start + "{\"b\":\"" + long)
+            let file = file()
+            #expect(write("{\"z\":0}\n", to: file) == [nil])
+            #expect(content == start + "{\"z\":0}\n")
+            directory.file("logs.ndjson", start + "{\"b\":\"" + long + "\"}")
+            #expect(write("{\"z\":0}\n", to: self.file()) == ["LOCKED"])
+        }
+    }
+}
+
+/// Rotation by the gateway itself.
+@Suite(.timeLimit(.minutes(1))) struct LogRotationTests {
+    private let directory = TemporaryDirectory()
+    private let clock = ManualClock(at: WallTime(seconds: 1_736_843_400))
+    private var path: String { "\(directory.path)/logs.ndjson" }
+
+    private func file(_ rotation: FileTarget.Rotation, _ calls: FileCalls = FileCalls()) -> LogFile
+    {
+        var target = FileTarget(path: path)
+        target.rotation = rotation
+        return LogFile(target, calls) { [clock] in clock.now }
+    }
+
+    private func write(_ text: String, to file: LogFile) -> [String?] {
+        file.write([Array(text.utf8)]) { false }.map { $0?.code }
+    }
+
+    /// All work that can wait.
+    private func finish(_ file: LogFile) {
+        while file.tend() == .zero {}
+    }
+
+    @Test("A file that would become too large is an archive first; none is overwritten")
+    func bytes() {
+        let file = file(FileTarget.Rotation(bytes: 20))
+        for number in 1...5 { #expect(write("{\"a\":\(number)}\n", to: file) == [nil]) }
+        #expect(
+            directory.names == [
+                "logs.ndjson", "logs.ndjson.20250114T083000Z.1", "logs.ndjson.20250114T083000Z.2",
+            ]
+        )
+        #expect(readFile("\(path).20250114T083000Z.1") == Array("{\"a\":1}\n{\"a\":2}\n".utf8))
+        #expect(readFile("\(path).20250114T083000Z.2") == Array("{\"a\":3}\n{\"a\":4}\n".utf8))
+        #expect(readFile(path) == Array("{\"a\":5}\n".utf8))
+        // Larger than the bound by itself.
+        #expect(write(String(repeating: "{\"a\":1}\n", count: 9), to: file) == [nil])
+        #expect(write("{}\n", to: file) == [nil])
+        #expect(directory.names.count == 5)
+    }
+
+    @Test("A file of yesterday is an archive today, also after a restart and without new logs")
+    func age() {
+        let rotation = FileTarget.Rotation(age: .seconds(86_400))
+        var file = file(rotation)
+        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        clock.advance(.seconds(15 * 3600))
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(directory.names.count == 1)
+        clock.advance(.seconds(3600))
+        finish(file)
+        #expect(directory.names == ["logs.ndjson.20250115T003000Z.1"])
+        var times = [timespec(), timespec()]
+        #expect(write("{\"a\":3}\n", to: file) == [nil])
+        times = times.map { _ in timespec(tv_sec: Int(clock.now.seconds), tv_nsec: 0) }
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        clock.advance(.seconds(86_400))
+        file.use(DestinationSettings(name: "f", .stdout(.flat)))
+        file = self.file(rotation)
+        #expect(write("{\"a\":4}\n", to: file) == [nil])
+        #expect(write("{\"a\":5}\n", to: file) == [nil])
+        #expect(directory.names.count == 3)
+        #expect(readFile(path) == Array("{\"a\":4}\n{\"a\":5}\n".utf8))
+    }
+
+    @Test(
+        "Archives are compressed, and the newest stay",
+        arguments: [FileTarget.Compression.gzip, .zstd, .none]
+    )
+    func compression(format: FileTarget.Compression) throws {
+        let file = file(FileTarget.Rotation(bytes: 8, keep: 2, compression: format))
+        for number in 1...5 {
+            #expect(write("{\"a\":\(number)}\n", to: file) == [nil])
+            clock.advance(.seconds(1))
+            if number.isMultiple(of: 2) { finish(file) }
+        }
+        finish(file)
+        let archives = ["logs.ndjson.20250114T083003Z.1", "logs.ndjson.20250114T083004Z.1"]
+            .map { $0 + format.suffix }
+        #expect(directory.names == ["logs.ndjson"] + archives)
+        for (number, archive) in zip([3, 4], archives) {
+            let bytes = readFile("\(directory.path)/\(archive)")
+            let coding: ContentCoding? =
+                switch format {
+                case .gzip: .gzip
+                case .zstd: .zstd
+                case .none: nil
+                }
+            let content = try coding.map { coding in
+                let inflater = Inflater()
+                return try bytes.withUnsafeBytes {
+                    Array(try inflater.inflate($0, coding, rawBytes: nil, limit: InflateLimit()))
+                }
+            }
+            #expect(content ?? bytes == Array("{\"a\":\(number)}\n".utf8))
+        }
+    }
+
+    @Test("What a crash left of a compression is removed or finished; other files stay")
+    func leftovers() {
+        let names = [
+            "logs.ndjson.20250114T083000Z.1", "logs.ndjson.20250114T083000Z.1.zst.partial",
+            "logs.ndjson.20250114T083000Z.2", "logs.ndjson.20250114T083000Z.2.zst",
+            "logs.ndjson.old", "logs.ndjson.1", "logs.ndjson.20250114T083000Z.3.bak",
+            "other.20250114T083000Z.1",
+        ]
+        for name in names { directory.file(name, "{}\n") }
+        let file = file(FileTarget.Rotation(keep: 2, compression: .zstd))
+        #expect(write("{}\n", to: file) == [nil])
+        finish(file)
+        #expect(
+            directory.names == [
+                "logs.ndjson", "logs.ndjson.1", "logs.ndjson.20250114T083000Z.1.zst",
+                "logs.ndjson.20250114T083000Z.2.zst", "logs.ndjson.20250114T083000Z.3.bak",
+                "logs.ndjson.old", "other.20250114T083000Z.1",
+            ]
+        )
+    }
+
+    @Test("An archive that cannot be compressed stays as it is")
+    func fullDiskOfArchives() {
+        let disk = LogFileTests.Disk()
+        let file = file(FileTarget.Rotation(bytes: 8, compression: .zstd), disk.calls)
+        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        disk.room = 3
+        finish(file)
+        #expect(directory.names == ["logs.ndjson", "logs.ndjson.20250114T083000Z.1"])
+    }
+}
