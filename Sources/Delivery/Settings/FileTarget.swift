@@ -1,4 +1,3 @@
-package import Glibc
 package import Logs
 
 /// A file that a destination appends to.
@@ -42,7 +41,7 @@ package struct FileTarget: Sendable, Equatable {
     /// Absolute. Its directory must be there.
     package var path: String
     /// Of a file that the gateway makes.
-    package var mode: mode_t = 0o640
+    package var mode: UInt32 = 0o640
     package var shape = LogJSON.Shape.flat
     package var rotation = Rotation()
 
