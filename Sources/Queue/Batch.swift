@@ -38,19 +38,31 @@ package struct Batch: Sendable {
         }
     }
 
-    package let stream: StreamKey
+    package var stream: StreamKey
     package let logs: EncodedLogs
     /// Logs that become dead letters at once.
     package let dead: [Dead]
     /// The number of further logs that were accepted and that an operator's policy dropped. They count as discarded.
     package let dropped: Int
+    /// False if the request may be stored without this batch when its destination has no room.
+    package let isRequired: Bool
 
-    package init(stream: StreamKey, logs: EncodedLogs, dead: [Dead] = [], dropped: Int = 0) {
+    package init(
+        stream: StreamKey,
+        logs: EncodedLogs,
+        dead: [Dead] = [],
+        dropped: Int = 0,
+        isRequired: Bool = true
+    ) {
         self.stream = stream
         self.logs = logs
         self.dead = dead
         self.dropped = dropped
+        self.isRequired = isRequired
     }
+
+    /// The number of all its logs: for the queue, dead and dropped.
+    package var allLogs: Int { dead.reduce(logs.count + dropped) { $0 + $1.logs.count } }
 }
 
 /// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes nothing does not hold up

@@ -19,27 +19,39 @@ package protocol BatchQueue: Sendable {
     /// at it, so clients must not be able to fill the queue with it.
     func keepsUnreadable(for destination: String) -> Bool
 
-    /// Stores all batches or none. Calls back on the queue's thread when they are on stable storage, or when storing
+    /// Stores all required batches or none. An optional batch whose destination has no room is skipped. Calls back on the queue's thread when they are on stable storage, or when storing
     /// failed. The callback must be quick and must not wait.
     ///
     /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to the first request.
-    /// `sender` is the device key of the request; streams and identities are shared by that name. Nil is a device
+    /// `tally` is what became of the request's logs, and its `copies` are the logs of all batches. It counts if the
+    /// batches are stored. `sender` is the device key of the request; streams and identities are shared by that name. Nil is a device
     /// without a key.
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
         sender: String?,
+        tally: IntakeTally,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
+
+    /// Counts a request without batches: none of its logs goes to a destination. The tally is stored within a second.
+    func count(_ tally: IntakeTally)
 }
 
 extension BatchQueue {
     package func append(
         _ batches: [Batch],
         identity: BatchIdentity? = nil,
+        sender: String? = nil,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        append(batches, identity: identity, sender: nil, whenDurable: whenDurable)
+        append(
+            batches,
+            identity: identity,
+            sender: sender,
+            tally: IntakeTally(batches),
+            whenDurable: whenDurable
+        )
     }
 }
 
@@ -77,6 +89,16 @@ package enum QueueAdmission: Equatable, Sendable {
     /// The store cannot be written. The queue tries again by itself.
     case failing
     case stopping
+
+    /// True if the reason is the batch's destination or stream, so that batches for other destinations may have room.
+    package var concernsDestination: Bool {
+        switch self {
+        case .destinationFull, .tooManyLogstores, .tooManyStreams, .tooManyStreamsOfDestination,
+            .tooManyStreamsOfSender:
+            true
+        case .open, .full, .diskFull, .failing, .stopping: false
+        }
+    }
 }
 
 package enum AppendOutcome: Equatable, Sendable {

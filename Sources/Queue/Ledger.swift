@@ -9,6 +9,8 @@ package struct Ledger: Equatable, Sendable {
     package var dead: Int64 = 0
     package var expired: Int64 = 0
     package var discarded: Int64 = 0
+    /// Logs of optional batches that found no room. They were not accepted.
+    package var skipped: Int64 = 0
 
     package init() {}
 
@@ -24,6 +26,7 @@ package struct Ledger: Equatable, Sendable {
         sum.dead += right.dead
         sum.expired += right.expired
         sum.discarded += right.discarded
+        sum.skipped += right.skipped
         return sum
     }
 }

@@ -75,6 +75,8 @@ package struct QueueStatus: Sendable, Equatable {
     package var packets = 0
     package var streamRefusals = StreamRefusals()
     package var destinations: [String: Destination] = [:]
+    /// Since the ledgers began.
+    package var intake = IntakeTally()
     /// By destination and code.
     package var deadLetters: [DeadLetterSum] = []
     /// Bytes that wait for a commit, before compression and including their streams.

@@ -144,8 +144,11 @@ extension DurableQueue: BatchQueue {
         _ batches: [Batch],
         identity: BatchIdentity?,
         sender: String?,
+        tally: IntakeTally,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        door.append(batches, identity, sender: sender, whenDurable)
+        door.append(batches, identity, sender: sender, tally: tally, whenDurable)
     }
+
+    package func count(_ tally: IntakeTally) { door.count(tally) }
 }

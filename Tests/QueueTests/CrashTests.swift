@@ -8,7 +8,10 @@ import Testing
 @testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(2))) struct CrashTests {
-    @Test("A killed process loses nothing it answered for", arguments: 0..<6)
+    @Test(
+        "A killed process loses nothing it answered for, and both destinations of a request have it",
+        arguments: 0..<6
+    )
     func killed(round: Int) async throws {
         let directory = TemporaryDirectory()
         for life in 0..<2 {
@@ -24,18 +27,25 @@ import Testing
         #expect(store.status.ledger.isClosed)
         #expect(store.status.salvages == 0 && store.status.repairedLogs == 0)
         let answered = Set(readNumbers(directory.path + "/answered"))
-        var found = readNumbers(directory.path + "/delivered")
+        let (intake, ledger) = (store.status.intake, store.status.ledger)
+        #expect(intake.isClosed && Int64(intake.copies) == ledger.accepted)
+        #expect(intake.routed * 2 == intake.copies && intake.filtered * 10 == intake.routed)
         let consumer = Consumer(store)
-        while store.status.ledger.queued > 0 {
-            store.flush("app")
-            for packet in consumer.packets(1) {
-                found += try store.contents(of: packet)
-                store.acknowledge(packet)
+        var found: [String: Set<Int>] = [:]
+        for name in ["app", "other"] {
+            found[name] = Set(readNumbers(directory.path + "/delivered-\(name)"))
+            while store.status.destinations[name]?.ledger.queued ?? 0 > 0 {
+                store.flush(name)
+                for packet in consumer.packets(1, of: name) {
+                    found[name]?.formUnion(try store.contents(of: packet))
+                    store.acknowledge(packet)
+                }
+                for _ in 0..<2 { _ = store.store() }
             }
-            for _ in 0..<2 { _ = store.store() }
         }
         #expect(!answered.isEmpty)
-        #expect(answered.isSubset(of: found))
+        #expect(answered.isSubset(of: found["app"] ?? []))
+        #expect(found["app"] == found["other"])
     }
 }
 
@@ -49,14 +59,16 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
     configuration.tuning.checkpointBytes = 100_000
     let store = try DurableQueue(configuration, journal: .silent)
     let answered = NumberFile(path + "/answered")
-    let delivered = NumberFile(path + "/delivered")
+    let delivered = [
+        "app": NumberFile(path + "/delivered-app"), "other": NumberFile(path + "/delivered-other"),
+    ]
     store.deliver { packets in
         for packet in packets {
             guard let contents = try? store.contents(of: packet) else { continue }
-            delivered.append(contents)
+            delivered[packet.stream.destination]?.append(contents)
             store.acknowledge(packet)
+            store.request(1, for: packet.stream.destination)
         }
-        store.request(packets.count, for: "app")
     }
     store.requestOnceKnown(4)
     let killer = try Worker("killer") {
@@ -67,8 +79,11 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
     while true {
         let numbers = next..<next + 10
         next += 10
-        let stream = StreamKey.named("\(next % 3)")
-        store.append([Batch(stream: stream, logs: logs(numbers))]) { outcome in
+        let batches = ["app", "other"].map { name in
+            Batch(stream: .named("\(next % 3)", destination: name), logs: logs(numbers))
+        }
+        let tally = IntakeTally(received: 11, filtered: 1, routed: 10, copies: 20)
+        store.append(batches, identity: nil, sender: nil, tally: tally) { outcome in
             if outcome == .stored { answered.append(Array(numbers)) }
         }
         if next % 500 == 0 { usleep(100) }

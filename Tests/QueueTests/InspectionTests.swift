@@ -71,6 +71,10 @@ import Testing
             ("UPDATE ledger SET queued = 1, accepted = accepted - queued + 1", .ledger),
             ("UPDATE ledger SET delivered = 7", .ledger),
             ("UPDATE ledger SET discarded = -9223372036854775808", .ledger),
+            ("UPDATE intake SET received = received + 1", .ledger),
+            ("UPDATE intake SET copies = copies + 1, filtered = 0", .ledger),
+            ("UPDATE ledger SET skipped = 3", .ledger),
+            ("DELETE FROM intake", .ledger),
             ("UPDATE streams SET next_pack = -1", .streams),
             ("INSERT INTO repeats VALUES (3, x'00', 1, 1, x'00')", .repeats),
             (

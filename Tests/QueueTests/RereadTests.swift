@@ -30,7 +30,7 @@ import Testing
     private func handOver(_ owner: QueueOwner) -> SealedPacket {
         let arrived = Awaited<SealedPacket>()
         let batch = Batch(stream: .named("a", logstore: "typo"), logs: logs(0..<10))
-        owner.door.append([batch], nil, sender: nil) { _ in }
+        owner.door.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
         owner.door.post(.deliver { for packet in $0 { arrived.put(packet) } })
         _ = owner.takeMessages()
         owner.turn()

@@ -41,7 +41,7 @@ import Testing
                 bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
             }
             let batch = Batch(stream: .named("a"), logs: EncodedLogs(bytes: bytes, count: 10))
-            owner.door.append([batch], nil, sender: nil) { _ in }
+            owner.door.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
             turn(owner)
         }
         owner.door.post(.request(packets, .named("app-log")))

@@ -73,6 +73,12 @@ import Testing
         let before = store.status.ledger
         #expect(before.isClosed && before.queued == 90 && before.delivered == 3)
         #expect(before.dead == Int64(fixture.dead.count))
+        let accepted = Int(before.accepted)
+        #expect(
+            store.status.intake
+                == IntakeTally(received: accepted, routed: accepted, copies: accepted)
+        )
+        #expect(before.skipped == 0)
         #expect(try store.deadNumbers().sorted() == fixture.dead)
 
         let delivered = try deliverAll(store)

@@ -11,6 +11,31 @@ extension Inspection {
         }
     }
 
+    /// Compares the tally of all requests with itself and with the ledgers.
+    mutating func compareIntake() {
+        let sums: IntakeTally?
+        do throws(SQLiteError) {
+            sums = try IntakeTable.sums(connection)
+        } catch {
+            return report.found(.unreadable, "intake cannot be read: \(error)")
+        }
+        guard let sums else {
+            return report.found(.ledger, "the tally of received logs is missing or cannot be")
+        }
+        report.intake = sums
+        guard report.ledgers.values.allSatisfy(\.isPlausible) else { return }
+        let all = report.ledgers.values.reduce(Ledger()) { $0 + $1 }
+        if !sums.isClosed {
+            report.found(.ledger, "the tally of received logs does not add up")
+        } else if Int64(sums.copies) != all.accepted + all.skipped {
+            report.found(
+                .ledger,
+                "the tally counts \(sums.copies) copies of logs for destinations, but their ledgers count "
+                    + "\(all.accepted) accepted and \(all.skipped) skipped"
+            )
+        }
+    }
+
     mutating func readLetters() {
         read(DeadRecord.columns, of: "dead", key: "id") { inspection, row in
             let letter = StoredLetter(row)

@@ -110,6 +110,7 @@ package struct Inspection {
         if schema >= 3 { readLetters() }
         if schema >= 2 { readRepeats() }
         compareLedgers()
+        if schema >= 7 { compareIntake() }
     }
 
     /// Runs SQLite's own check of every page, and of the agreement between indexes and tables.

@@ -36,6 +36,7 @@ package struct InspectionReport: Sendable, Equatable {
     package var deadLetters = 0
     package var repeats = 0
     package var ledgers: [String: Ledger] = [:]
+    package var intake = IntakeTally()
     package private(set) var findings: [Finding] = []
 
     package var isFine: Bool { findings.isEmpty }

@@ -31,12 +31,13 @@ enum DeliveryMessage: Sendable {
     case recalled(Int64)
 }
 
-/// The batches of one call. The queue stores all or none.
+/// The batches of one call. The queue stores all required ones or none.
 struct Append: Sendable {
     private(set) var batches: [Batch]
     let identity: BatchIdentity?
     /// The device key of the request. Nil is a device without a key.
     let sender: String?
+    let tally: IntakeTally
     /// Bytes of the logs, of their streams, and of the identity.
     private(set) var rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
@@ -47,12 +48,14 @@ struct Append: Sendable {
         batches: [Batch],
         identity: BatchIdentity?,
         sender: String?,
+        tally: IntakeTally,
         rawBytes: Int,
         answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         self.batches = batches
         self.identity = identity
         self.sender = sender
+        self.tally = tally
         self.rawBytes = rawBytes
         self.answer = answer
     }

@@ -15,6 +15,7 @@ struct QueueAnnouncer {
     private var crowdedPauses = JournalPauses<String>()
     private var shortagePauses = JournalPauses<String>()
     private var dropped = PendingSums<Overflowed>()
+    private var skipped = PendingSums<Skipped>()
     private var expired = PendingSums<String>()
     private var expiredLetters = PendingSums<String>()
     /// The differences of the last check, so that each is reported once.
@@ -123,9 +124,24 @@ struct QueueAnnouncer {
     /// Counts logs that made room for others.
     mutating func note(dropped logs: [Overflowed: Int]) { dropped.add(logs) }
 
+    /// Counts logs that an optional destination had no room for.
+    mutating func note(skipped logs: [Skipped: Int]) { skipped.add(logs) }
+
     mutating func note(expired logs: [String: Int], letters: [String: Int]) {
         expired.add(logs)
         expiredLetters.add(letters)
+    }
+
+    mutating func announceSkipped() {
+        for (skipped, logs) in skipped.takeDue(.now) {
+            journal.warning(
+                "logs were skipped: a destination that is not required has no room",
+                [
+                    "destination": skipped.destination, "logs": logs, "reason": "\(skipped.reason)",
+                    "remedy": "see why logs do not leave, or raise the bound",
+                ]
+            )
+        }
     }
 
     mutating func announceExpired() {

@@ -25,6 +25,8 @@ final class QueueHandle: Sendable {
     private let admissions = Locked(Admissions(queue: .open))
     private let crowdedOut = Locked<Set<String>>([])
     private let waiting = Atomic<Int>(0)
+    /// Tallies of requests without batches since the owner's last turn.
+    private let tallies = Locked(IntakeTally())
     /// True if the owner takes nothing from the mailbox any more.
     private let isClosed = Atomic<Bool>(false)
 
@@ -142,12 +144,15 @@ final class QueueHandle: Sendable {
         _ batches: [Batch],
         _ identity: BatchIdentity?,
         sender: String?,
+        tally: IntakeTally,
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         precondition(
             identity?.digest.count ?? RepeatRecord.digestBytes == RepeatRecord.digestBytes,
             "an identity that could never be found again"
         )
+        assert(tally.isClosed, "a tally that fsck would find wrong")
+        assert(tally.copies == batches.reduce(0) { $0 + $1.allLogs }, "copies that no ledger has")
         // A tiny batch may name a large stream, and both wait. Each dead log becomes a row of its own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
             sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
@@ -156,6 +161,7 @@ final class QueueHandle: Sendable {
             batches: batches,
             identity: identity,
             sender: sender,
+            tally: tally,
             rawBytes: rawBytes,
             answer: answer
         )
@@ -169,6 +175,19 @@ final class QueueHandle: Sendable {
         post(.append(append))
         // Ends the owner's linger: there is enough for a commit.
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
+    }
+
+    /// Adds a tally for the owner's next turn. Wakes nobody: a request without logs must not cost a sync.
+    func count(_ tally: IntakeTally) {
+        assert(tally.isClosed, "a tally that fsck would find wrong")
+        tallies.withLock { $0 += tally }
+    }
+
+    func takeTallies() -> IntakeTally {
+        tallies.withLock { tallies in
+            defer { tallies = IntakeTally() }
+            return tallies
+        }
     }
 
     /// Allows other connections than the owner's to read the database.

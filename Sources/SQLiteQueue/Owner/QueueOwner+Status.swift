@@ -106,6 +106,7 @@ extension QueueOwner {
         status.bytes = store.weight.bytes
         status.asideLogs = Int(store.acknowledgements.remainders.reduce(0) { $0 + $1.logs })
         status.rows = store.weight.rows
+        status.intake = store.tally.sums
         status.streams = store.streams.busyCount
         status.repeats.known = store.repeats.count
         status.packets = store.packets.count

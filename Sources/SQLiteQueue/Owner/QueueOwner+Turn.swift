@@ -8,11 +8,13 @@ extension QueueOwner {
         guard let store else { return refuseAll(door.admission) }
         keeper.turnBegins()
         var taken: [(append: Append, outcome: AppendOutcome)] = []
+        let tallies = door.takeTallies()
         do throws(SQLiteError) {
             try delivery.applyReturns(to: store, configuration, keeper.room)
             try letters.takeStep(in: store, room: keeper.room.bytes)
             try decisions.decide(in: store)
             try delivery.changeLanes(in: store)
+            try store.tally.add(tallies)
             try take(&taken, into: store)
             try store.overflow.makeRoom(rowsAdded: store.intake.writeStaged())
             let sealed = try delivery.seal(in: store)
@@ -20,7 +22,7 @@ extension QueueOwner {
             precondition(!store.database.isWriting, "answers would come before the commit")
             delivery.settle(sealed, in: store)
             settleLosses()
-            countDropped(in: store)
+            countLeftOut(in: store)
             board.countRepeats(taken.count { $0.outcome.isRepeated }, in: store)
             delivery.announceChanges(in: store)
             publish()
@@ -30,6 +32,7 @@ extension QueueOwner {
             delivery.handOver(sealed)
         } catch {
             failed(error)
+            door.count(tallies)
             // The refusal must come at once. The next turn may find the store open again and would not know these
             // requests.
             letters.refuse(door.admission)
@@ -80,6 +83,7 @@ extension QueueOwner {
             let owner = RepeatOwner(sender: append.sender, destination: destination)
             try store.repeats.remember(identity, of: owner)
         }
+        try store.tally.add(append.tally)
         return .stored
     }
 
@@ -106,8 +110,9 @@ extension QueueOwner {
         board.lostLogs += delivery.losses.settle(&announcer, journal)
     }
 
-    /// Called after a commit: logs that made room for others are gone for good.
-    private func countDropped(in store: OpenStore) {
+    /// Called after a commit: logs that made room for others and logs that found none are gone for good.
+    private func countLeftOut(in store: OpenStore) {
+        announcer.note(skipped: store.intake.takeSkipped())
         let dropped = store.overflow.takeDropped()
         board.count(dropped: dropped)
         announcer.note(dropped: dropped)
@@ -188,6 +193,7 @@ extension QueueOwner {
         store.overflow.releaseUnusedLists()
         board.countRepeats(0, in: store)
         announcer.announceExpired()
+        announcer.announceSkipped()
         delivery.announceDiscards()
         board.ledgerImbalances += announcer.announce(store.imbalances())
         // With an empty log the next start has nothing to replay, and the file becomes shorter.

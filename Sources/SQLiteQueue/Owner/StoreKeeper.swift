@@ -142,6 +142,12 @@ final class StoreKeeper {
                 ["destination": destination, "counted": counted, "found": found]
             )
         }
+        if let (counted, found) = recovery.tallyRepaired {
+            journal.error(
+                "tally of received logs did not agree with the ledgers and was corrected",
+                ["counted": counted, "found": found]
+            )
+        }
         if recovery.rows > 0 {
             journal.info("queue resumed", ["rows": recovery.rows, "packets": recovery.packets])
         }

@@ -217,6 +217,7 @@ extension QueueDatabase {
         for (name, ledger) in earlier.ledgers(besides: Set(try ledgers.all().keys)) {
             try ledgers.save(ledger, of: name)
         }
+        try settleIntake()
         try save(earlier)
     }
 

@@ -102,6 +102,7 @@ extension Salvage {
         try saved.write()
         for id in touched { try sealUnpackedRows(id) }
         for (name, ledger) in ledgers { try saved.ledgers.save(ledger, of: name) }
+        try saved.settleIntake()
         try saved.save(remainder)
         try saved.commit()
         committed = remainder
@@ -137,6 +138,7 @@ extension Salvage {
             lost += ledger.discarded - old.discarded
             try saved.ledgers.save(ledger, of: name)
         }
+        try saved.settleIntake()
         try saved.remove(remainder)
         try saved.commit()
         return lost

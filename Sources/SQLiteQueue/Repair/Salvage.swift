@@ -112,6 +112,7 @@ extension Salvage {
         try saved.settings.save(remainder.highest, as: IdentifierSupply.setting)
         try saveStreams()
         try saveLedgers(noted)
+        try saveIntake()
         for (number, place) in acknowledged { try saved.saveAcknowledgedAside(number, place) }
         try saved.commit()
         committed = remainder
@@ -155,6 +156,13 @@ extension Salvage {
             try saved.saveAcknowledgedAside(number, place)
         }
         try saved.save(remainder)
+    }
+
+    /// Takes over the old tally, as far as it agrees with the ledgers. A database of an older schema has none.
+    private func saveIntake() throws(SQLiteError) {
+        let old = try file.readable { () throws(SQLiteError) in try IntakeTable.sums(damaged) }
+        if let old = old.flatMap(\.self) { try saved.intake.save(old) }
+        try saved.settleIntake()
     }
 
     /// Reads as many ledgers as possible.

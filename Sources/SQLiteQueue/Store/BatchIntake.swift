@@ -11,6 +11,8 @@ final class BatchIntake: StorePart {
     private let streams: StreamBook
     private let waiting: WaitingRows
     private let letters: DeadLetterBook
+    /// Logs of optional batches that found no room since the last look.
+    private var skipped: [Skipped: Int] = [:]
     /// Streams with batches of the current transaction.
     private var touched: [QueuedStream] = []
     /// The buffer in which batches are joined before compression.
@@ -31,15 +33,22 @@ final class BatchIntake: StorePart {
         self.letters = letters
     }
 
-    /// Takes the batches into the current transaction, or returns the reason against it.
+    /// Takes the batches into the current transaction, or returns the reason against it. Optional batches without room
+    /// are skipped.
     func stage(
         _ batches: [Batch],
         by maker: StreamShares.Maker = .unknown,
         areReplayed: Bool = false
     ) throws(SQLiteError) -> QueueAdmission? {
-        let batches = destinations.addressed(batches)
+        var batches = destinations.addressed(batches)
         let time = now()
-        if let refusal = reserve(batches, by: maker, time) { return refusal }
+        var crowdedOut: [Int: QueueAdmission] = [:]
+        if let refusal = reserve(batches, by: maker, time, &crowdedOut) { return refusal }
+        if !crowdedOut.isEmpty {
+            try database.write()
+            for (index, reason) in crowdedOut { skip(batches[index], because: reason) }
+            batches = batches.indices.filter { crowdedOut[$0] == nil }.map { batches[$0] }
+        }
         for batch in batches where batch.logs.count > 0 {
             let stream = try streams.obtain(batch.stream, by: maker, time)
             streams.wake(stream, by: maker)
@@ -52,45 +61,88 @@ final class BatchIntake: StorePart {
         return nil
     }
 
-    /// Reserves room for all batches, or returns the reason why there is none. The reserved size is the greatest
-    /// possible one; the real size is known after the batches became rows.
+    private func skip(_ batch: Batch, because reason: QueueAdmission) {
+        let name = batch.stream.destination
+        destinations.named(name).change { $0.skipped += Int64(batch.allLogs) }
+        skipped[Skipped(destination: name, reason: reason), default: 0] += batch.allLogs
+    }
+
+    /// Returns the logs that were skipped since the last call.
+    func takeSkipped() -> [Skipped: Int] {
+        defer { if !skipped.isEmpty { skipped = [:] } }
+        return skipped
+    }
+
+    /// Streams and logstores that the request's batches need and that have no logs yet.
+    private struct NewPlaces {
+        /// The destinations of the streams. Their shares are taken only to find places for all of them.
+        var shares: [String] = []
+        var streamBytes = 0
+        var outlets: Set<Outlet> = []
+    }
+
+    /// Reserves room for all batches but optional ones that have none, which it adds to `crowdedOut` by index. Returns
+    /// the reason why there is no room, with nothing reserved.
     private func reserve(
         _ batches: [Batch],
         by maker: StreamShares.Maker,
-        _ time: WallTime
+        _ time: WallTime,
+        _ crowdedOut: inout [Int: QueueAdmission]
     ) -> QueueAdmission? {
-        // The destinations of the streams that the batches wake. The loop takes their shares only to find places for
-        // all of them.
-        var newStreams: [String] = []
-        defer { for destination in newStreams { streams.giveShareBack(destination, maker) } }
-        var shortage: QueueAdmission?
-        var newStreamBytes = 0
-        var newOutlets: Set<Outlet> = []
+        var places = NewPlaces()
+        defer { for destination in places.shares { streams.giveShareBack(destination, maker) } }
         for (index, batch) in batches.enumerated() where batch.takesRoom {
-            let known = streams.taker(of: batch.stream, by: maker, time)
-            let destination = known?.destination ?? destinations.named(batch.stream.destination)
-            if batch.logs.count > 0, known?.isBusy != true {
-                shortage = streams.takeShare(destination.name, maker)
-                newStreams.append(destination.name)
-                newStreamBytes += batch.stream.cost
-                if !destination.logstores.busy.contains(batch.stream.logstore) {
-                    newOutlets.insert(batch.stream.outlet)
-                }
+            guard let refusal = reserve(batch, &places, by: maker, time) else { continue }
+            if !batch.isRequired, refusal.concernsDestination {
+                crowdedOut[index] = refusal
+                continue
             }
-            weight.reserve(most(batch) + DeadLetterBook.mostDead(batch), destination)
-            let refusal =
-                shortage
-                ?? refusal(destination, outlets: newOutlets)
-                ?? weight.refusal(destination, more: newStreamBytes, margins: false)
-            if let refusal {
-                for batch in batches[...index] where batch.takesRoom {
-                    let most = most(batch) + DeadLetterBook.mostDead(batch)
-                    weight.reserve(-most, destinations.named(batch.stream.destination))
-                }
-                return refusal
+            for index in 0..<index where batches[index].takesRoom && crowdedOut[index] == nil {
+                weight.reserve(
+                    -most(batches[index]),
+                    destinations.named(batches[index].stream.destination)
+                )
             }
+            return refusal
         }
         return nil
+    }
+
+    /// The reserved size is the greatest possible one; the real size is known after the batch became rows.
+    private func reserve(
+        _ batch: Batch,
+        _ places: inout NewPlaces,
+        by maker: StreamShares.Maker,
+        _ time: WallTime
+    ) -> QueueAdmission? {
+        let known = streams.taker(of: batch.stream, by: maker, time)
+        let destination = known?.destination ?? destinations.named(batch.stream.destination)
+        let isNewStream = batch.logs.count > 0 && known?.isBusy != true
+        var shortage: QueueAdmission?
+        var isNewOutlet = false
+        if isNewStream {
+            shortage = streams.takeShare(destination.name, maker)
+            places.shares.append(destination.name)
+            places.streamBytes += batch.stream.cost
+            if !destination.logstores.busy.contains(batch.stream.logstore) {
+                isNewOutlet = places.outlets.insert(batch.stream.outlet).inserted
+            }
+        }
+        let most = most(batch)
+        weight.reserve(most, destination)
+        let refusal =
+            shortage
+            ?? refusal(destination, outlets: places.outlets)
+            ?? weight.refusal(destination, more: places.streamBytes, margins: false)
+        guard let refusal else { return nil }
+        weight.reserve(-most, destination)
+        if isNewStream {
+            streams.giveShareBack(destination.name, maker)
+            places.shares.removeLast()
+            places.streamBytes -= batch.stream.cost
+        }
+        if isNewOutlet { places.outlets.remove(batch.stream.outlet) }
+        return refusal
     }
 
     private func refusal(
@@ -102,10 +154,11 @@ final class BatchIntake: StorePart {
         return new.isEmpty || destination.hasPlaces(for: Set(new)) ? nil : .tooManyLogstores
     }
 
-    /// Incompressible logs grow by less than a row's overhead.
+    /// The greatest size of the batch in the queue. Incompressible logs grow by less than a row's overhead.
     private func most(_ batch: Batch) -> Int {
-        guard batch.logs.count > 0 else { return 0 }
-        return batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
+        let dead = DeadLetterBook.mostDead(batch)
+        guard batch.logs.count > 0 else { return dead }
+        return dead + batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
     }
 
     /// The greatest number of rows. A row ends when it has as many logs as a packet may have, or when the next log
@@ -187,4 +240,10 @@ final class BatchIntake: StorePart {
 
 extension Batch {
     fileprivate var takesRoom: Bool { logs.count > 0 || !dead.isEmpty }
+}
+
+/// The destination of skipped logs, and why it had no room.
+struct Skipped: Hashable {
+    let destination: String
+    let reason: QueueAdmission
 }

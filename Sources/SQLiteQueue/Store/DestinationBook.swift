@@ -93,12 +93,9 @@ final class DestinationBook: StorePart {
     func addressed(_ batches: [Batch]) -> [Batch] {
         guard batches.contains(where: { addressed($0.stream) != $0.stream }) else { return batches }
         return batches.map { batch in
-            Batch(
-                stream: addressed(batch.stream),
-                logs: batch.logs,
-                dead: batch.dead,
-                dropped: batch.dropped
-            )
+            var batch = batch
+            batch.stream = addressed(batch.stream)
+            return batch
         }
     }
 

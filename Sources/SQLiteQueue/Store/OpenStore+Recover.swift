@@ -8,6 +8,8 @@ struct Recovery {
     var packets = 0
     /// The destinations whose ledgers disagreed with their rows, with both numbers of logs.
     var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+    /// The copies that the tally counted and those that the ledgers count, if they disagreed.
+    var tallyRepaired: (counted: Int, found: Int)?
     /// The version of the schema that was found; 0 for a new database.
     var schemaBefore = 0
 }
@@ -61,8 +63,14 @@ extension OpenStore {
         }
         try repeats.recover()
         let repaired = try closeLedgers(queued)
+        let tallyRepaired = try tally.recover(destinations.all.reduce(Ledger()) { $0 + $1.ledger })
         try commit()
-        return Recovery(rows: weight.rows, packets: packets.count, repaired: repaired)
+        return Recovery(
+            rows: weight.rows,
+            packets: packets.count,
+            repaired: repaired,
+            tallyRepaired: tallyRepaired
+        )
     }
 
     private func recoverPackets(

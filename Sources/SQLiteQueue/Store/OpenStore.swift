@@ -27,6 +27,7 @@ final class OpenStore: StorePart {
     let expiry: RowExpiry
     let overflow: Overflow
     let repeats: RepeatMemory
+    let tally: TallyBook
 
     init(
         _ database: QueueDatabase,
@@ -50,6 +51,7 @@ final class OpenStore: StorePart {
         expiry = RowExpiry(ages, streams, packets, waiting, letters)
         overflow = Overflow(destinations, streams, waiting, ages, weight)
         repeats = RepeatMemory(ages, files)
+        tally = TallyBook(context)
     }
 
     /// Opens the database, migrates it to this version and reads everything that the owner must know. Delivery already
@@ -85,6 +87,7 @@ final class OpenStore: StorePart {
             try database.ledgers.save(destination.ledger, of: destination.name)
             destination.ledgerSaved()
         }
+        try tally.save()
         try database.commit()
     }
 

@@ -13,7 +13,7 @@ final class LedgerTable {
     ) throws(SQLiteError) {
         self.transaction = transaction
         saveOne = try connection.prepare(
-            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?)"
+            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         )
         everyOne = try connection.prepare("SELECT * FROM ledger")
     }
@@ -38,6 +38,7 @@ final class LedgerTable {
         saveOne.bind(5, ledger.dead)
         saveOne.bind(6, ledger.expired)
         saveOne.bind(7, ledger.discarded)
+        saveOne.bind(8, ledger.skipped)
         try saveOne.run()
     }
 }

@@ -10,6 +10,7 @@ final class QueueDatabase {
     let rows: RowTable
     let packets: PacketTable
     let ledgers: LedgerTable
+    let intake: IntakeTable
     let settings: SettingTable
     let repeats: RepeatTable
     let dead: DeadTable
@@ -25,6 +26,7 @@ final class QueueDatabase {
         rows = try RowTable(connection, transaction)
         packets = try PacketTable(connection, transaction)
         ledgers = try LedgerTable(connection, transaction)
+        intake = try IntakeTable(connection, transaction)
         settings = try SettingTable(connection, transaction)
         repeats = try RepeatTable(connection, transaction)
         dead = try DeadTable(connection, transaction)

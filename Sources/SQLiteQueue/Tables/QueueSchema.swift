@@ -124,6 +124,21 @@ enum QueueSchema {
         -- Filled where it is added.
         ALTER TABLE streams ADD COLUMN checksum INTEGER
         """,
+        """
+        -- Logs of batches that a destination could do without and had no room for.
+        ALTER TABLE ledger ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
+
+        -- What became of the logs of requests, in one row. Until now each accepted log had one destination.
+        CREATE TABLE intake (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            received INTEGER NOT NULL,
+            filtered INTEGER NOT NULL,
+            dropped INTEGER NOT NULL,
+            routed INTEGER NOT NULL,
+            copies INTEGER NOT NULL
+        );
+        INSERT INTO intake SELECT 1, logs, 0, 0, logs, logs FROM (SELECT coalesce(sum(accepted), 0) AS logs FROM ledger)
+        """,
     ]
 
     /// "SLUC". It lets `file` and the gateway recognise the database.

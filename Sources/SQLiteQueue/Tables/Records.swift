@@ -134,6 +134,8 @@ extension Ledger {
         dead = row.integer(4)
         expired = row.integer(5)
         discarded = row.integer(6)
+        // A database of before schema 7 has no such column.
+        skipped = row.columns > 7 ? row.integer(7) : 0
     }
 
     private static var columns: [WritableKeyPath<Ledger, Int64>] {
@@ -141,13 +143,14 @@ extension Ledger {
     }
 
     var isPlausible: Bool {
-        Self.columns.allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
+        (Self.columns + [\.skipped]).allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
     }
 
     /// The ledger without implausible numbers. One missing number follows from the others. If several are missing, none
     /// can be derived.
     var mended: Ledger {
         var mended = self
+        if !Plausible.counts.contains(skipped) { mended.skipped = 0 }
         let damaged = Self.columns.filter { !Plausible.counts.contains(self[keyPath: $0]) }
         for column in damaged { mended[keyPath: column] = 0 }
         guard damaged.count == 1, let column = damaged.first else { return mended }

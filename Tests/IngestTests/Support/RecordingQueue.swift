@@ -11,6 +11,7 @@ final class RecordingQueue: BatchQueue {
     let outcome = Locked(AppendOutcome.stored)
     /// What is said about texts that cannot be read.
     let keepsUnreadable = Locked(true)
+    private let counted = Locked(IntakeTally())
     /// Answers that wait until `release`, if there are any that shall.
     private let waiting = Locked<[@Sendable () -> Void]?>(nil)
 
@@ -25,6 +26,8 @@ final class RecordingQueue: BatchQueue {
     }
 
     var stored: [Batch] { batches.withLock { $0 } }
+    /// The sum of all tallies, with and without batches.
+    var tally: IntakeTally { counted.withLock { $0 } }
     /// One for each call of `append`.
     var identities: [BatchIdentity?] { named.withLock { $0 } }
 
@@ -50,15 +53,21 @@ final class RecordingQueue: BatchQueue {
 
     func admission(forDestination name: String) -> QueueAdmission { admission }
 
+    func count(_ tally: IntakeTally) { counted.withLock { $0 += tally } }
+
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
         sender: String?,
+        tally: IntakeTally,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         named.withLock { $0.append(identity) }
         let outcome = outcome.withLock { $0 }
-        if outcome == .stored { self.batches.withLock { $0 += batches } }
+        if outcome == .stored {
+            self.batches.withLock { $0 += batches }
+            count(tally)
+        }
         let waits = waiting.withLock { waiting in
             waiting?.append { whenDurable(outcome) }
             return waiting != nil

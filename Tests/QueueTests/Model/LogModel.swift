@@ -8,6 +8,7 @@ import System
 struct LogModel {
     private(set) var logs: [ModelLog] = []
     private(set) var ledgers: [String: Ledger] = [:]
+    private(set) var tally = IntakeTally()
     /// By what it is made of, so that looking one up compares every byte.
     private var byBytes: [[UInt8]: Int] = [:]
     private var order = 0
@@ -28,6 +29,13 @@ struct LogModel {
         logs[number].received = now
         ledgers[logs[number].stream.destination, default: Ledger()].accepted += 1
         move(number, to: place, now)
+    }
+
+    mutating func count(_ tally: IntakeTally) { self.tally += tally }
+
+    /// Logs of an optional batch that found no room.
+    mutating func skip(_ count: Int, of destination: String) {
+        ledgers[destination, default: Ledger()].skipped += Int64(count)
     }
 
     /// Accepted and discarded without ever having been here.

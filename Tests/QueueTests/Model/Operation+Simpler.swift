@@ -55,13 +55,16 @@ extension Operation {
 extension Load {
     var simpler: [Load] {
         let least = Load(logs: 0, filling: 0)
-        return [\Load.stream, \.logs, \.filling, \.late, \.dead, \.dropped].flatMap { field in
-            self[keyPath: field].simpler(least[keyPath: field]).map { number in
-                var load = self
-                load[keyPath: field] = number
-                return load
+        var required = self
+        required.isOptional = false
+        return (isOptional ? [required] : [])
+            + [\Load.stream, \.logs, \.filling, \.late, \.dead, \.dropped].flatMap { field in
+                self[keyPath: field].simpler(least[keyPath: field]).map { number in
+                    var load = self
+                    load[keyPath: field] = number
+                    return load
+                }
             }
-        }
     }
 }
 

@@ -51,6 +51,8 @@ struct Load: Equatable {
     /// Logs more that are dead on arrival, or dropped.
     var dead = 0
     var dropped = 0
+    /// The request may be stored without it.
+    var isOptional = false
 }
 
 /// What holds for a destination, as numbers.

@@ -49,6 +49,7 @@ extension Load {
         if oneOf(4, &generator) { late = Int.random(in: 1...8, using: &generator) }
         if oneOf(6, &generator) { dead = Int.random(in: 1...3, using: &generator) }
         if oneOf(10, &generator) { dropped = Int.random(in: 1...2, using: &generator) }
+        isOptional = oneOf(3, &generator)
     }
 }
 

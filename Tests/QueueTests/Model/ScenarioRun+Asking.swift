@@ -92,7 +92,8 @@ extension ScenarioRun {
             stream: stream,
             logs: encoded(queued),
             dead: dead.isEmpty ? [] : [Batch.Dead(logs: encoded(dead), reason: reason)],
-            dropped: load.dropped
+            dropped: load.dropped,
+            isRequired: !load.isOptional
         )
         return Call.Part(batch: batch, queued: queued, dead: dead)
     }
@@ -104,10 +105,21 @@ extension ScenarioRun {
     private func send(_ index: Int) {
         let answer = Locked<AppendOutcome?>(nil)
         pending.append(.append(call: index, answer))
-        let batches = calls[index].parts.map(\.batch)
-        store.append(batches, identity: Self.identity(index)) { outcome in
+        store.append(
+            calls[index].parts.map(\.batch),
+            identity: Self.identity(index),
+            sender: nil,
+            tally: tally(index)
+        ) { outcome in
             answer.withLock { $0 = outcome }
         }
+    }
+
+    /// As if a filter had dropped some logs more.
+    func tally(_ call: Int) -> IntakeTally {
+        var tally = IntakeTally(calls[call].parts.map(\.batch))
+        tally += IntakeTally(received: call % 3, filtered: call % 3)
+        return tally
     }
 
     static func identity(_ call: Int) -> BatchIdentity {

@@ -23,6 +23,15 @@ extension ScenarioRun {
             try check(shown.isClosed, "the ledger of \(name) is not closed: \(shown)")
             try check(shown == expected, "the ledger of \(name) is \(shown), not \(expected)")
         }
+        try check(
+            status.intake == model.tally,
+            "the tally is \(status.intake), not \(model.tally)"
+        )
+        let all = status.ledger
+        try check(
+            Int64(status.intake.copies) == all.accepted + all.skipped,
+            "\(status.intake.copies) copies were counted, and the ledgers have \(all)"
+        )
         try compareBounds(status)
         storedInto = []
         comparisons += 1

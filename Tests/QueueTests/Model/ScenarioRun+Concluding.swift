@@ -35,7 +35,7 @@ extension ScenarioRun {
         for name in Settings.destinations { try learnDropped(of: name) }
     }
 
-    private func conclude(_ index: Int, _ outcome: AppendOutcome?) throws(ModelFailure) {
+    private func conclude(_ index: Int, _ outcome: AppendOutcome?) throws {
         let call = calls[index]
         switch outcome {
         case nil: throw ModelFailure("call \(index) has no answer")
@@ -45,7 +45,7 @@ extension ScenarioRun {
             try check(receipt == first.receipt && logs == first.logs, "another call's receipt")
         case .refused(let why)?:
             try check(
-                hasReason(why, for: call.parts.map { rules($0) }),
+                hasReason(why, for: call.parts.filter(\.batch.isRequired).map { rules($0) }),
                 "call \(index) is refused as \(why), without a reason"
             )
             try check(
@@ -55,7 +55,9 @@ extension ScenarioRun {
         case .stored?:
             try check(call.stored == nil, "call \(index) is stored twice")
             calls[index].stored = now
+            model.count(tally(index))
             for part in call.parts {
+                if try isSkipped(part) { continue }
                 let name = part.batch.stream.destination
                 for number in part.queued { model.accept(number, as: .queued, now) }
                 for number in part.dead { model.accept(number, as: .dead, now) }
@@ -63,6 +65,26 @@ extension ScenarioRun {
                 if part.queued.count + part.dead.count > 0 { storedInto.insert(name) }
             }
         }
+    }
+
+    /// The model does not know what batches weigh, so it asks which optional ones found no room.
+    private func isSkipped(_ part: Call.Part) throws -> Bool {
+        let name = part.batch.stream.destination
+        let shown = store.status.destinations[name]?.ledger.skipped ?? 0
+        let known = model.ledgers[name]?.skipped ?? 0
+        let numbers = part.queued + part.dead
+        guard shown - known >= part.batch.allLogs, let first = numbers.first else { return false }
+        let here = try Set(rows().flatMap(\.numbers) + letters().map(\.number))
+        guard !here.contains(first) else { return false }
+        try check(here.isDisjoint(with: numbers), "a batch is stored in part")
+        try check(!part.batch.isRequired, "a batch that is required was skipped")
+        let reasons = [QueueAdmission.destinationFull, .tooManyLogstores]
+        try check(
+            reasons.contains { hasReason($0, for: [rules(name)]) },
+            "a batch for \(name) was skipped without a reason"
+        )
+        model.skip(part.batch.allLogs, of: name)
+        return true
     }
 
     /// Whether the queue may say that of something that goes to destinations with these rules.

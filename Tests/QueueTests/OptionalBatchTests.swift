@@ -1,0 +1,125 @@
+import Logs
+import Queue
+import System
+import TestSupport
+import Testing
+
+@testable import SQLiteQueue
+
+@Suite(.timeLimit(.minutes(1))) struct OptionalBatchTests {
+    let directory = TemporaryDirectory()
+
+    private func open(
+        _ lines: Awaited<[UInt8]> = Awaited(),
+        _ change: (inout QueueConfiguration) -> Void = { _ in }
+    ) throws -> DurableQueue {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.bytesMax = 20_000
+        change(&configuration)
+        let journal = Journal(level: .info, format: .json) { lines.put($0) }
+        return try DurableQueue(configuration, journal: journal)
+    }
+
+    /// Ten logs for each of two destinations. Those for `app` need more than its bound.
+    private func copies(isRequired: Bool, filling: Int = 3000) -> [Batch] {
+        [
+            Batch(stream: .named("a"), logs: noise(10, filling), isRequired: isRequired),
+            Batch(stream: .named("a", destination: "other"), logs: logs(0..<10)),
+        ]
+    }
+
+    private func noise(_ count: Int, _ filling: Int) -> EncodedLogs {
+        var bytes: [UInt8] = []
+        for _ in 0..<count {
+            let body = randomBytes(filling)
+            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
+        }
+        return EncodedLogs(bytes: bytes, count: count)
+    }
+
+    @Test("A request is refused whole if a required destination is full")
+    func required() throws {
+        let store = try open()
+        defer { store.close() }
+        for batches in [copies(isRequired: true), copies(isRequired: true).reversed()] {
+            let answer = Awaited<AppendOutcome>()
+            store.append(batches) { answer.put($0) }
+            #expect(answer.take(1) == [.refused(.destinationFull)])
+        }
+        #expect(store.status.ledger == Ledger() && store.status.rows == 0)
+        #expect(store.status.intake == IntakeTally())
+    }
+
+    @Test("A full optional destination is skipped and counted, and the others get their logs")
+    func optional() throws {
+        let lines = Awaited<[UInt8]>()
+        let store = try open(lines)
+        let tally = IntakeTally(received: 12, filtered: 1, dropped: 1, routed: 10, copies: 20)
+        for batches in [copies(isRequired: false), copies(isRequired: false).reversed()] {
+            let answer = Awaited<AppendOutcome>()
+            store.append(batches, identity: nil, sender: nil, tally: tally) { answer.put($0) }
+            #expect(answer.take(1) == [.stored])
+        }
+        let status = store.status
+        #expect(status.destinations["other"]?.ledger.accepted == 20)
+        #expect(status.destinations["app"]?.ledger.accepted == 0)
+        #expect(status.destinations["app"]?.ledger.skipped == 20)
+        #expect(status.destinations["app"]?.bytes == 0)
+        #expect(status.intake.received == 24 && status.intake.copies == 40)
+        let said = String(decoding: lines.take(1)[0], as: UTF8.self)
+        #expect(said.contains("skipped") && said.contains("\"app\"") && said.contains("20"))
+        store.close()
+
+        let again = try open()
+        #expect(again.status.ledger == status.ledger && again.status.intake == status.intake)
+        again.close()
+        #expect(try Inspection.run(directory.path).findings.isEmpty)
+    }
+
+    @Test("A skipped batch leaves its room, its streams and its places for logstores to others")
+    func everythingIsGivenBack() throws {
+        let store = try open {
+            $0.destinations["app"]?.logstoresMax = 1
+            $0.streamsMax = 4
+        }
+        defer { store.close() }
+        func batch(_ logstore: String, filling: Int = 10, isRequired: Bool = true) -> Batch {
+            Batch(
+                stream: .named("a", logstore: logstore),
+                logs: noise(1, filling + 128),
+                isRequired: isRequired
+            )
+        }
+        for _ in 0..<10 {
+            #expect(
+                store.store(
+                    batch("x", filling: 15_000, isRequired: false),
+                    batch("x", filling: 15_000, isRequired: false),
+                    batch("y", isRequired: false)
+                ) == .stored
+            )
+            store.flush("app")
+            let consumer = Consumer(store)
+            store.acknowledge(consumer.packets(1)[0])
+            store.wait { $0.bytes == 0 }
+        }
+        let ledger = try #require(store.status.destinations["app"]?.ledger)
+        #expect(ledger.accepted == 10 && ledger.skipped == 20)
+        #expect(store.store(batch("y")) == .stored)
+        #expect(store.store(batch("x")) == .refused(.tooManyLogstores))
+        #expect(store.store(batch("x", isRequired: false)) == .stored)
+    }
+
+    @Test("A full queue refuses the whole request, whatever is optional")
+    func fullQueue() throws {
+        let store = try open { $0.bytesMax = 30_000 }
+        defer { store.close() }
+        let large = Batch(
+            stream: .named("a", destination: "other"),
+            logs: noise(10, 3000),
+            isRequired: false
+        )
+        #expect(store.store(large) == .refused(.full))
+        #expect(store.status.ledger == Ledger())
+    }
+}
