@@ -1778,9 +1778,33 @@ enum EmbeddedFiles {
           "queued": { "type": "integer", "minimum": 0 },
           "dead": { "type": "integer", "minimum": 0 },
           "expired": { "type": "integer", "minimum": 0 },
-          "discarded": { "type": "integer", "minimum": 0 }
+          "discarded": { "type": "integer", "minimum": 0 },
+          "skipped": {
+            "description": "Logs that an optional destination had no room for",
+            "type": "integer",
+            "minimum": 0
+          }
         },
-        "required": ["accepted", "delivered", "queued", "dead", "expired", "discarded"],
+        "required": [
+          "accepted", "delivered", "queued", "dead", "expired", "discarded", "skipped"
+        ],
+        "additionalProperties": false
+      },
+      "Intake": {
+        "description": "Logs of stored requests: received = filtered + dropped + routed",
+        "type": "object",
+        "properties": {
+          "received": { "type": "integer", "minimum": 0 },
+          "filtered": { "type": "integer", "minimum": 0 },
+          "dropped": { "type": "integer", "minimum": 0 },
+          "routed": { "type": "integer", "minimum": 0 },
+          "copies": {
+            "description": "Accepted and skipped logs of all destinations",
+            "type": "integer",
+            "minimum": 0
+          }
+        },
+        "required": ["received", "filtered", "dropped", "routed", "copies"],
         "additionalProperties": false
       },
       "Readiness": {
@@ -1851,6 +1875,7 @@ enum EmbeddedFiles {
           "reasons": { "type": "array", "items": { "type": "string" } },
           "ledger": { "$ref": "#/components/schemas/Ledger" },
           "ledger_closed": { "type": "boolean" },
+          "intake": { "$ref": "#/components/schemas/Intake" },
           "queue": { "$ref": "#/components/schemas/Queue" },
           "destinations": {
             "type": "array",
@@ -1908,7 +1933,7 @@ enum EmbeddedFiles {
         },
         "required": [
           "version", "time", "uptime_seconds", "ready", "draining", "reasons", "ledger",
-          "ledger_closed", "queue", "destinations", "credentials", "listeners", "process"
+          "ledger_closed", "intake", "queue", "destinations", "credentials", "listeners", "process"
         ],
         "additionalProperties": false
       },
@@ -2061,12 +2086,13 @@ enum EmbeddedFiles {
         "properties": {
           "closed": { "type": "boolean" },
           "ledger": { "$ref": "#/components/schemas/Ledger" },
+          "intake": { "$ref": "#/components/schemas/Intake" },
           "destinations": {
             "type": "object",
             "additionalProperties": { "$ref": "#/components/schemas/DestinationLedger" }
           }
         },
-        "required": ["closed", "ledger", "destinations"],
+        "required": ["closed", "ledger", "intake", "destinations"],
         "additionalProperties": false
       },
       "DestinationLedger": {
@@ -2078,10 +2104,11 @@ enum EmbeddedFiles {
           "dead": { "type": "integer", "minimum": 0 },
           "expired": { "type": "integer", "minimum": 0 },
           "discarded": { "type": "integer", "minimum": 0 },
+          "skipped": { "type": "integer", "minimum": 0 },
           "imbalance": { "type": "integer" }
         },
         "required": [
-          "accepted", "delivered", "queued", "dead", "expired", "discarded", "imbalance"
+          "accepted", "delivered", "queued", "dead", "expired", "discarded", "skipped", "imbalance"
         ],
         "additionalProperties": false
       },

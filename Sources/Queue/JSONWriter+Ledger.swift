@@ -1,6 +1,14 @@
 package import JSON
 
 extension JSONWriter {
+    package mutating func intake(_ tally: IntakeTally) {
+        member("received", tally.received)
+        member("filtered", tally.filtered)
+        member("dropped", tally.dropped)
+        member("routed", tally.routed)
+        member("copies", tally.copies)
+    }
+
     package mutating func ledger(_ ledger: Ledger) {
         member("accepted", ledger.accepted)
         member("delivered", ledger.delivered)
@@ -8,5 +16,6 @@ extension JSONWriter {
         member("dead", ledger.dead)
         member("expired", ledger.expired)
         member("discarded", ledger.discarded)
+        member("skipped", ledger.skipped)
     }
 }

@@ -83,6 +83,9 @@ import Testing
             #"sluice_logs_accepted_total{destination="default"} 1"#,
             #"sluice_logs_delivered_total{destination="default"} 1"#,
             #"sluice_logs_queued{destination="default"} 0"#,
+            #"sluice_logs_skipped_total{destination="default"} 0"#,
+            #"sluice_intake_logs_total{outcome="received"} 1"#,
+            #"sluice_intake_copies_total 1"#,
             #"sluice_ingest_logs_total{route="logs"} 1"#,
             #"sluice_ingest_refused_total{route="logs",status="400",code="PostBodyInvalid"} 1"#,
             #"sluice_queue_admission{state="open"} 1"#,
@@ -100,8 +103,11 @@ import Testing
         #expect(trial.delivered(2))
         let text = try trial.admin("/admin/status").text
         let ledger =
-            #""ledger":{"accepted":2,"delivered":2,"queued":0,"dead":0,"expired":0,"discarded":0}"#
+            #""ledger":{"accepted":2,"delivered":2,"queued":0,"dead":0,"expired":0,"discarded":0,"skipped":0}"#
         #expect(text.ranges(of: ledger).count == 2, "\(text)")
+        let intake = #""intake":{"received":2,"filtered":0,"dropped":0,"routed":2,"copies":2}"#
+        #expect(text.contains(intake))
+        #expect(try trial.admin("/admin/ledger").text.contains(intake))
         #expect(text.contains(#""version":"0.1.0""#))
         #expect(text.contains(#""state":"fine""#))
     }

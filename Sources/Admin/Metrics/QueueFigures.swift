@@ -4,7 +4,7 @@ import System
 
 /// Figures of the queue: as a whole, by destination, and in the ledger.
 enum QueueFigures {
-    static let parts: [any FigurePart] = [queue, ledger, volumes, backlog, losses]
+    static let parts: [any FigurePart] = [queue, intake, ledger, volumes, backlog, losses]
 
     static let queue = FigureGroup<QueueStatus>(
         .queue,
@@ -179,6 +179,28 @@ enum QueueFigures {
         ]
     )
 
+    static let intake = FigureGroup<IntakeTally>(
+        .ledger,
+        \.queue.intake,
+        [
+            Figure(
+                "sluice_intake_logs_total",
+                by: "outcome",
+                "Logs of stored requests since the queue exists: received = filtered + dropped + routed."
+            ) {
+                [
+                    ("received", $0.received), ("filtered", $0.filtered), ("dropped", $0.dropped),
+                    ("routed", $0.routed),
+                ]
+            },
+            Figure(
+                "sluice_intake_copies_total",
+                \.copies,
+                "Copies of routed logs, one for each destination: accepted + skipped of all destinations."
+            ),
+        ]
+    )
+
     /// Also of destinations that the configuration no longer has: the ledger counts for ever.
     static let ledger = FigureGroup<Ledger>(
         .ledger,
@@ -203,6 +225,11 @@ enum QueueFigures {
                 "sluice_logs_discarded_total",
                 \.discarded,
                 "Logs dropped by an operator or a setting."
+            ),
+            Figure(
+                "sluice_logs_skipped_total",
+                \.skipped,
+                "Logs not accepted, because a destination with required: false had no room."
             ),
             Figure("sluice_logs_queued", \.queued, "Logs that wait for delivery."),
             Figure("sluice_logs_dead", \.dead, "Logs that cannot be delivered as they are."),

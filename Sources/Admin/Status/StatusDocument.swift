@@ -22,6 +22,7 @@ extension GatewayReport {
             json.array("reasons") { json in reasons.forEach { json.element($0) } }
             json.object("ledger") { $0.ledger(queue.ledger) }
             json.member("ledger_closed", isLedgerClosed)
+            json.object("intake") { $0.intake(queue.intake) }
             json.object("queue") { $0.queue(queue, now: now) }
             json.array("destinations") { json in
                 for destination in destinations {
@@ -71,6 +72,7 @@ extension GatewayReport {
         document { json in
             json.member("closed", isLedgerClosed)
             json.object("ledger") { $0.ledger(queue.ledger) }
+            json.object("intake") { $0.intake(queue.intake) }
             json.object("destinations") { json in
                 for (name, destination) in queue.destinations.sorted(by: { $0.key < $1.key }) {
                     json.object(name) { json in

@@ -8,6 +8,7 @@ extension GatewayReport {
     var statusText: String {
         var lines = summary
         lines += ["", "sluice \(Version.current), up \(spanText(uptime)), at \(now.rfc3339)"]
+        if let line = queue.intake.line { lines.append(line) }
         lines += queue.ledger.lines
         for destination in destinations {
             lines += ["", "destination  \(destination.name): \(destination.delivery.stateName)"]
@@ -25,6 +26,16 @@ extension GatewayReport {
     }
 }
 
+extension IntakeTally {
+    /// Nil if every log has gone to one destination, so that the ledger says the same.
+    fileprivate var line: String? {
+        guard filtered > 0 || dropped > 0 || copies != routed else { return nil }
+        return
+            "  received   \(received) = filtered \(filtered) + dropped \(dropped) + routed \(routed), "
+            + "in \(copies) copies"
+    }
+}
+
 extension Ledger {
     /// The equation, which must always hold.
     fileprivate var lines: [String] {
@@ -32,7 +43,10 @@ extension Ledger {
             "accepted \(accepted) = delivered \(delivered) + queued \(queued) + dead \(dead) "
             + "+ expired \(expired) + discarded \(discarded)"
         let verdict = isClosed ? "" : "   DOES NOT HOLD: report this as a defect of Sluice"
-        return ["  ledger     \(equation)\(verdict)"]
+        let more =
+            skipped > 0
+            ? ["             skipped \(skipped) for lack of room (required: false)"] : []
+        return ["  ledger     \(equation)\(verdict)"] + more
     }
 }
 

@@ -43,8 +43,14 @@ package struct QueueCheck: Sendable {
                 "  ledger        \(TerminalText.sentence(name)): accepted \(ledger.accepted) = delivered "
                     + "\(ledger.delivered) + queued \(ledger.queued) + dead \(ledger.dead) + expired "
                     + "\(ledger.expired) + discarded \(ledger.discarded)"
+                    + (ledger.skipped > 0 ? ", skipped \(ledger.skipped)" : "")
             )
         }
+        let intake = report.intake
+        lines.append(
+            "  received      \(intake.received) = filtered \(intake.filtered) + dropped \(intake.dropped) "
+                + "+ routed \(intake.routed), in \(intake.copies) copies"
+        )
         if !report.isFine {
             lines.append(
                 """
@@ -70,6 +76,7 @@ package struct QueueCheck: Sendable {
             json.member("logs", report.logs)
             json.member("dead_letters", report.deadLetters)
             json.member("remembered_requests", report.repeats)
+            json.object("intake") { $0.intake(report.intake) }
             json.object("ledgers") { json in
                 for (name, ledger) in report.ledgers.sorted(by: { $0.key < $1.key }) {
                     json.object(name) { $0.ledger(ledger) }
