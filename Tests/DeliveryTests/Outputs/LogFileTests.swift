@@ -112,6 +112,17 @@ import Testing
         #expect(content == "{\"a\":1}\n{\"a\":2}\n")
     }
 
+    @Test("Nothing is taken for safe either when the sync before a rotation fails")
+    func failedSyncOfRotation() {
+        let disk = Disk()
+        let file = file(disk, FileTarget.Rotation(bytes: 20))
+        disk.failsToSync = true
+        let codes = write("{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3}\n", to: file)
+        #expect(codes == ["EIO", "EIO", "EIO"])
+        #expect(content.isEmpty)
+        #expect(directory.names == ["logs.ndjson"])
+    }
+
     // MARK: - What stands at the path
 
     @Test("Each thing that cannot be written to has a reason, and none holds the thread")

@@ -29,23 +29,29 @@ final class LogFile: LineWriter {
         // How many texts are safe, and how many are written.
         var (safe, written) = (0, 0)
         var problem: SystemError?
+        func secure() throws(SystemError) {
+            try file?.sync()
+            safe = written
+        }
         do throws(SystemError) {
             try followPath()
             for text in texts {
-                if let file, file.bytes - file.safeBytes > Self.unsafeBytesMax { try file.sync() }
+                if let file, file.bytes - file.safeBytes > Self.unsafeBytesMax { try secure() }
                 _ = try opened()
-                if isDue(before: text.count) { try rotate() }
-                if file?.bytes == file?.safeBytes { safe = written }
+                if isDue(before: text.count) {
+                    try secure()
+                    try rotate()
+                }
                 let file = try opened()
-                try file.append(text, at: now())
+                do throws(SystemError) {
+                    try file.append(text, at: now())
+                } catch {
+                    problem = error
+                    break
+                }
                 written += 1
             }
-        } catch {
-            problem = error
-        }
-        do throws(SystemError) {
-            try file?.sync()
-            safe = written
+            try secure()
         } catch {
             problem = error
         }
@@ -112,9 +118,7 @@ final class LogFile: LineWriter {
     }
 
     private func rotate() throws(SystemError) {
-        guard let file else { return }
-        try file.sync()
         try archives.add(at: now())
-        self.file = nil
+        file = nil
     }
 }
