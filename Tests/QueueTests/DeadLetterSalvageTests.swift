@@ -73,6 +73,8 @@ import Testing
             DROP TABLE dead;
             DROP TABLE decisions;
             DROP TABLE audit;
+            DROP TABLE intake;
+            ALTER TABLE ledger DROP COLUMN skipped;
             ALTER TABLE streams DROP COLUMN checksum;
             ALTER TABLE packets DROP COLUMN lane_key;
             ALTER TABLE packets DROP COLUMN lane_sequence;

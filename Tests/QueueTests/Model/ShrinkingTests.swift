@@ -35,7 +35,8 @@ import Testing
         )
         #expect(
             Operation.append([Load(stream: 3)]).code
-                == ".append([Load(stream: 3, logs: 1, filling: 10, late: 0, dead: 0, dropped: 0)])"
+                == ".append([Load(stream: 3, logs: 1, filling: 10, late: 0, dead: 0, dropped: 0, "
+                + "isOptional: false)])"
         )
         #expect(Operation.ask(outlet: 1, count: 2).code == ".ask(outlet: 1, count: 2)")
         #expect(Operation.crash.code == ".crash")
