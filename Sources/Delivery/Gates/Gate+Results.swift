@@ -92,6 +92,7 @@ extension Gate {
         }
         // What was sent by more than there are now says nothing against these.
         guard pass.epoch == epoch else { return }
+        if bounds.probesMax != nil { return pause(bounds.longestWait, now, random: random) }
         switch window.count(isFailure: true, now) {
         case .shrink: decrease(to: limit * 4 / 5)
         case .halve where limit > bounds.least: decrease(to: limit / 2)
@@ -137,7 +138,7 @@ extension Gate {
 extension Gate {
     /// Goes to single probes at once.
     mutating func pause(_ longestWait: Duration, _ now: Moment, random: Double) {
-        let waits = Backoff(first: bounds.firstWait, longest: longestWait)
+        let waits = Backoff(first: bounds.firstWait, longest: longestWait, times: bounds.probesMax)
         probing = Probing(waits, now, random: random)
         startOver()
     }
@@ -151,6 +152,11 @@ extension Gate {
     /// While probing, the next one need not wait longer than until then.
     mutating func hastenProbe(to moment: Moment) {
         probing?.hasten(to: moment)
+    }
+
+    /// Its tries are used up, and something came that is worth another one.
+    mutating func endRest(_ now: Moment) {
+        if probing?.isResting == true { probing?.hasten(to: now) }
     }
 
     /// Something has changed, as a credential or a setting: worth a probe at once. Requests that were sent before say

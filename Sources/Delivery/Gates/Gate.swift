@@ -24,6 +24,8 @@ struct Gate {
         var longestWaitUndecided: Duration = .seconds(1)
         /// The longest Retry-After that is honoured; after it a probe is sent all the same.
         var longestHold: Duration = .seconds(600)
+        /// Probes before a rest of the longest wait. With such a bound one failure is enough to close the gate.
+        var probesMax: Int?
     }
 
     /// A request holds it while it is on its way.
@@ -107,7 +109,8 @@ extension Gate.Bounds {
             firstWait: waits.first,
             longestWait: waits.longest,
             longestWaitSuspended: waits.longest * 5,
-            longestWaitUndecided: max(waits.first, min(waits.longest, .seconds(1)))
+            longestWaitUndecided: max(waits.first, min(waits.longest, .seconds(1))),
+            probesMax: waits.times
         )
     }
 }

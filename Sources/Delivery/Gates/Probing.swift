@@ -14,6 +14,8 @@ struct Probing: Equatable {
         get { waits.longest }
         set { waits.longest = newValue }
     }
+    /// The tries are used up.
+    var isResting: Bool { !isFlying && waits.rests(after: failures + 1) }
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 

@@ -70,6 +70,9 @@ final class DestinationSender {
         leases.began(lease)
         if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
         outlets.arrived(lease, settings.bounds(most: settings.concurrency))
+        if settings.probeWaits.times != nil, let outlet = outlets[packet.stream.logstore] {
+            gates.endRest(of: outlet, .now)
+        }
     }
 
     func announced(_ outlet: Outlet) {

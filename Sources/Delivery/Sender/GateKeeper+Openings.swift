@@ -12,7 +12,11 @@ extension GateKeeper {
     /// that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has its
     /// part.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
-        guard queueDemand == .all, outlet.gate.probing == nil else { return 1 }
+        guard queueDemand == .all, outlet.gate.probing == nil else {
+            // One more than it has, up to a bound: a new packet ends the rest.
+            let isResting = outlet.gate.probing?.isResting ?? false
+            return isResting ? min(outlet.line.waitingCount + 1, outlet.gate.bounds.most) : 1
+        }
         let limit = min(outlet.gate.limit, project.limit)
         let room = min(
             outlet.gate.room(now),

@@ -207,6 +207,13 @@ final class GateKeeper {
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
+    /// A new packet has come: where the tries are used up it is worth another one.
+    func endRest(of outlet: DeliveryOutlet, _ now: Moment) {
+        outlet.gate.endRest(now)
+        project.endRest(now)
+        for endpoint in endpoints.endpoints { endpoint.gate.endRest(now) }
+    }
+
     /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for
     /// their content are taken apart again.
     func tryAgain(_ now: Moment) {
