@@ -10,6 +10,7 @@ extension DestinationSettings {
             } catch {
                 throw DeliveryError(description: error.description)
             }
+        case .http(let target): return HTTPOutput(self, target, userAgent: userAgent)
         case .file(let target): return LineOutput(self, target.shape)
         case .stdout(let shape): return LineOutput(self, shape)
         }
@@ -18,7 +19,7 @@ extension DestinationSettings {
     /// The carrier of this kind.
     var carrier: any Carrier {
         switch target {
-        case .sls: TransferPool(transport)
+        case .sls, .http: TransferPool(transport)
         case .file(let target): WriterThread("file-\(name)") { LogFile(target) }
         case .stdout: WriterThread("stdout-\(name)") { LineStream() }
         }

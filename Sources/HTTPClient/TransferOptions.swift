@@ -12,7 +12,7 @@ package struct TransferOptions: Sendable {
         case pinned(file: String, keyHash: String)
     }
 
-    package struct ClientCertificate: Sendable {
+    package struct ClientCertificate: Sendable, Equatable {
         package let chainFile: String
         package let keyFile: String
 

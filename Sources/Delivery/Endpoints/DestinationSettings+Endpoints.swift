@@ -6,6 +6,7 @@ extension DestinationSettings {
     var endpoints: [EndpointKey] {
         switch target {
         case .sls(let target): target.endpoints.map { .server($0, proxy: transport.proxy) }
+        case .http(let target): [.server(target.place, proxy: transport.proxy)]
         case .file(let target): [.here(target.path)]
         case .stdout: [.here("standard output")]
         }
@@ -18,7 +19,8 @@ extension DestinationSettings {
     var quota: ProjectQuota.Key {
         switch target {
         case .sls(let target): target.quota
-        case .file, .stdout: ProjectQuota.Key(place: "destination", project: "/\(name)")
+        // Nobody knows what it shares with others. No project has such a name.
+        case .http, .file, .stdout: ProjectQuota.Key(place: "destination", project: "/\(name)")
         }
     }
 }

@@ -14,7 +14,8 @@ extension DestinationSettings {
             switch target {
             case .sls(let target): target.problems
             case .file(let target): target.problems
-            case .stdout: []
+            // Its parts can have no other form.
+            case .http, .stdout: []
             }
         func note(_ setting: String, _ reason: String) {
             problems.append(Problem(setting: setting, reason: reason))

@@ -6,6 +6,7 @@ package struct DestinationSettings: Sendable {
     /// What only destinations of a kind have.
     package enum Target: Sendable {
         case sls(SLSTarget)
+        case http(HTTPTarget)
         case file(FileTarget)
         /// Standard output.
         case stdout(LogJSON.Shape)
@@ -73,7 +74,7 @@ extension DestinationSettings {
     var credential: String? {
         switch target {
         case .sls(let target): target.credential
-        case .file, .stdout: nil
+        case .http, .file, .stdout: nil
         }
     }
 
@@ -81,7 +82,7 @@ extension DestinationSettings {
     var project: String? {
         switch target {
         case .sls(let target): target.project
-        case .file, .stdout: nil
+        case .http, .file, .stdout: nil
         }
     }
 
@@ -89,8 +90,8 @@ extension DestinationSettings {
     func mayBecome(_ new: DestinationSettings) -> Bool {
         guard name == new.name else { return false }
         return switch (target, new.target) {
-        case (.sls, .sls), (.file, .file), (.stdout, .stdout): true
-        case (.sls, _), (.file, _), (.stdout, _): false
+        case (.sls, .sls), (.http, .http), (.file, .file), (.stdout, .stdout): true
+        case (.sls, _), (.http, _), (.file, _), (.stdout, _): false
         }
     }
 

@@ -1,4 +1,4 @@
-import HTTPClient
+package import HTTPClient
 import System
 
 /// How requests travel to a destination: for how long, through which proxy, and whose certificates are trusted.
@@ -14,6 +14,8 @@ package struct TransportSettings: Sendable, Equatable {
     package var stallTimeout: Duration?
     /// Certificate authorities to trust instead of the system's, as a PEM file; also for an https proxy.
     package var certificateAuthorities: String?
+    /// Shown to a server that asks for one.
+    package var clientCertificate: TransferOptions.ClientCertificate?
     /// What all requests go through.
     package var proxy: Proxy?
 
@@ -34,6 +36,7 @@ package struct TransportSettings: Sendable, Equatable {
         options.proxy = proxy.map {
             TransferOptions.ProxyAccess(address: $0.address, user: $0.user, password: $0.password)
         }
+        options.clientCertificate = clientCertificate
         options.stallTimeout = stallTimeout ?? sendTimeout
         options.connectionsSince = connectionsSince
         return options
@@ -42,7 +45,8 @@ package struct TransportSettings: Sendable, Equatable {
     /// True when connections that were made with the old settings must not be used: they may have taken another way,
     /// or trusted other authorities. A file of the same name may have another content.
     func needsNewConnections(after old: TransportSettings) -> Bool {
-        certificateAuthorities != nil || old.certificateAuthorities != nil || proxy != old.proxy
+        certificateAuthorities != nil || old.certificateAuthorities != nil
+            || clientCertificate != nil || old.clientCertificate != nil || proxy != old.proxy
     }
 }
 

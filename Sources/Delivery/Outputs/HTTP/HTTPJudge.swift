@@ -1,0 +1,245 @@
+import Crypto
+import HTTPClient
+import SLS
+import System
+
+/// Decides from a server's answer what becomes of a packet. Servers differ, so only the status counts.
+struct HTTPJudge {
+    private let successes: Set<Int>
+    /// What a server may echo and nobody may read.
+    private let secrets: [String]
+
+    private static let messageBytesMax = 512
+    private static let retryAfterMax: Duration = .seconds(3600)
+
+    init(_ target: HTTPTarget) {
+        successes = target.successes
+        let url = target.url.revealed
+        let path = String(url.dropFirst(target.place.description.count))
+        let values = target.headers.map(\.value.revealed)
+        // "Bearer token": a server may repeat the token alone.
+        let words = values.compactMap { $0.split(separator: " ").last.map(String.init) }
+        let parameters = path.split(separator: "?").dropFirst()
+            .flatMap { $0.split(separator: "&") }
+            .compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) }
+        // A shorter one is no secret, and would blot out half of the message.
+        secrets = ([url, path] + values + words + parameters).filter { $0.utf8.count >= 4 }
+            .sorted { $0.utf8.count > $1.utf8.count }
+    }
+
+    func judge(_ response: TransferResponse) -> Judgement {
+        let status = response.head.status
+        let isSuccess =
+            successes.isEmpty ? (200...299).contains(status) : successes.contains(status)
+        let rule = isSuccess ? Self.stored : Self.rules.first { $0.statuses.contains(status) }
+        let known = rule ?? Self.unknown
+        var judgement = Judgement(
+            action: known.action,
+            kind: known.kind,
+            result: known.result,
+            status: status,
+            code: isSuccess ? nil : "HTTP\(status)",
+            message: isSuccess ? "stored" : message(response),
+            requestID: response.head["x-request-id"].map(redacted),
+            remedy: known.remedy,
+            retryAfter: isSuccess ? nil : retryAfter(response.head),
+            isOutcomeUnknown: !isSuccess && (status < 300 || status == 408 || status >= 500),
+            traits: .answered,
+            countedAs: isSuccess ? "OK" : (100...599).contains(status) ? "\(status)" : "other"
+        )
+        if status == 413 { judgement.traits.insert(.ofSize) }
+        if (300...399).contains(status), let place = location(response.head) {
+            judgement.remedy += "; it leads to \(place)"
+        }
+        return judgement
+    }
+
+    /// `isTaken` tells whether curl took something of the body, so that it may have arrived.
+    func judge(_ problem: TransportProblem, isTaken: Bool) -> Judgement {
+        Judgement(
+            action: .again(problem.scope),
+            kind: .network,
+            result: .sendNetworkError,
+            status: nil,
+            code: problem.code,
+            message: redacted(problem.message),
+            requestID: nil,
+            remedy: problem.remedy,
+            retryAfter: nil,
+            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
+        )
+    }
+
+    // MARK: - The answer's words
+
+    /// What the server says, in one line.
+    private func message(_ response: TransferResponse) -> String {
+        let text = String(decoding: response.body, as: UTF8.self)
+        let words = text.unicodeScalars.split { $0.value <= 0x20 || $0.value == 0x7f }
+        let said = words.map { String($0) }.joined(separator: " ")
+        return said.isEmpty ? "HTTP status \(response.head.status)" : redacted(said)
+    }
+
+    /// Cut after the secrets are out: half a secret would not be recognised.
+    private func redacted(_ text: String) -> String {
+        var text = text
+        for secret in secrets { text = text.replacing(secret, with: "•••") }
+        var bytes = 0
+        let kept = text.unicodeScalars.prefix { scalar in
+            bytes += UTF8.width(scalar)
+            return bytes <= Self.messageBytesMax
+        }
+        return String(kept)
+    }
+
+    /// Scheme, host and port: the rest may hold a token.
+    private func location(_ head: TransferResponse.Head) -> String? {
+        guard let url = head["location"], let mark = url.firstRange(of: "://") else {
+            return nil
+        }
+        let end = url[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? url.endIndex
+        return (try? Endpoint(parsing: String(url[..<end])))?.description
+    }
+
+    /// Seconds, or a date, which is compared with the server's own time, because this host's clock may be wrong.
+    private func retryAfter(_ head: TransferResponse.Head) -> Duration? {
+        guard let text = head["retry-after"] else { return nil }
+        let seconds: Int64
+        if let number = Int64(text) {
+            seconds = number
+        } else if let date = WallTime(httpDate: text),
+            let now = head["date"].flatMap(WallTime.init(httpDate:))
+        {
+            seconds = date.seconds - now.seconds
+        } else {
+            return nil
+        }
+        return seconds > 0 ? min(.seconds(seconds), Self.retryAfterMax) : nil
+    }
+}
+
+// MARK: - The table
+
+extension HTTPJudge {
+    private struct Rule {
+        let statuses: ClosedRange<Int>
+        let action: Judgement.Action
+        let kind: DeliveryFailure.Kind
+        let result: ProducerResult
+        let remedy: String
+
+        init(
+            _ statuses: ClosedRange<Int>,
+            _ action: Judgement.Action,
+            _ kind: DeliveryFailure.Kind,
+            _ result: ProducerResult,
+            _ remedy: String
+        ) {
+            self.statuses = statuses
+            self.action = action
+            self.kind = kind
+            self.result = result
+            self.remedy = remedy
+        }
+    }
+
+    private static let stored = Rule(0...999, .acknowledge, .other, .ok, "none needed")
+
+    private static let unknown = Rule(
+        0...999,
+        .again(.endpoint),
+        .other,
+        .sendDiscardError,
+        "check url: this is no answer of an HTTP server to a POST"
+    )
+
+    /// The first that fits.
+    private static let rules: [Rule] = [
+        Rule(
+            200...299,
+            .pause(.project),
+            .request,
+            .sendDiscardError,
+            "add the status to success if it says that the logs are stored; otherwise check url"
+        ),
+        Rule(
+            300...399,
+            .pause(.project),
+            .request,
+            .sendDiscardError,
+            "set url to where the redirection leads; Sluice follows none"
+        ),
+        Rule(
+            401...401,
+            .pause(.project),
+            .unauthorized,
+            .sendUnauthorized,
+            "check the headers that prove who sends, as authorization"
+        ),
+        Rule(
+            403...403,
+            .pause(.project),
+            .unauthorized,
+            .sendUnauthorized,
+            "check the headers that prove who sends, and what they may do there"
+        ),
+        Rule(404...404, .pause(.project), .notFound, .sendUnauthorized, "check url"),
+        Rule(410...410, .pause(.project), .notFound, .sendUnauthorized, "check url"),
+        Rule(
+            408...408,
+            .again(.endpoint),
+            .server,
+            .sendServerError,
+            "none needed unless it lasts"
+        ),
+        Rule(
+            413...413,
+            .split,
+            .content,
+            .sendDiscardError,
+            "lower packet.bytes or packet.logs of the destination"
+        ),
+        Rule(
+            425...425,
+            .again(.endpoint),
+            .server,
+            .sendServerError,
+            "none needed unless it lasts"
+        ),
+        Rule(
+            429...429,
+            .slowDown(.quota),
+            .quota,
+            .sendQuotaError,
+            "none needed unless it lasts"
+        ),
+        Rule(
+            400...400,
+            .split,
+            .content,
+            .sendDiscardError,
+            "look for what the server does not like about the log; body and shape choose the form"
+        ),
+        Rule(
+            422...422,
+            .split,
+            .content,
+            .sendDiscardError,
+            "look for what the server does not like about the log; body and shape choose the form"
+        ),
+        Rule(
+            400...499,
+            .pause(.project),
+            .request,
+            .sendDiscardError,
+            "check url, body and compress against what the server takes"
+        ),
+        Rule(
+            500...599,
+            .again(.endpoint),
+            .server,
+            .sendServerError,
+            "none needed unless it lasts"
+        ),
+    ]
+}

@@ -1,0 +1,85 @@
+import Crypto
+import HTTPClient
+import Logs
+import Queue
+import SLS
+import System
+
+/// Posts packets as JSON to an HTTP server, and judges its answers.
+struct HTTPOutput: Output {
+    let settings: DestinationSettings
+    private let target: HTTPTarget
+    private let fixedHeaders: [String]
+    private let judge: HTTPJudge
+
+    init(_ settings: DestinationSettings, _ target: HTTPTarget, userAgent: String) {
+        self.settings = settings
+        self.target = target
+        var headers = [
+            target.body == .array
+                ? "Content-Type: application/json" : "Content-Type: application/x-ndjson"
+        ]
+        if target.compression != .none {
+            headers.append("Content-Encoding: \(target.compression.rawValue)")
+        }
+        if !target.headers.contains(where: { $0.name == "user-agent" }) {
+            headers.append("User-Agent: \(userAgent)")
+        }
+        fixedHeaders = headers + target.headers.map { "\($0.name): \($0.value.revealed)" }
+        judge = HTTPJudge(target)
+    }
+
+    func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
+
+    /// The body is the same whenever the packet is sent, so that its server knows a repetition by the
+    /// Idempotency-Key.
+    func work(
+        for packet: SealedPacket,
+        _ blocks: [StoredBlock],
+        to endpoint: EndpointKey,
+        by credential: Credential?,
+        at time: WallTime
+    ) throws(Unsendable) -> CarrierWork {
+        let text = try json(of: packet, blocks, as: target.shape, target.body)
+        let body = compressed(text)
+        var request = TransferRequest(target.url.revealed, keeping: .httpAnswer)
+        request.method = "POST"
+        request.headers = fixedHeaders + ["Idempotency-Key: \(packet.packID)"]
+        request.body = .plain(body)
+        request.timeLimit = settings.transport.timeLimit(bodyBytes: body.count)
+        return .request(request)
+    }
+
+    private func compressed(_ text: [UInt8]) -> [UInt8] {
+        switch target.compression {
+        case .gzip:
+            // Level 1, as for SLS: devices send faster than a higher one compresses.
+            var stream = StreamCompressor(.gzip, level: 1)
+            let start = text.withUnsafeBytes { stream.append($0) }
+            return start + stream.finish()
+        case .zstd: return Zstd.compress(text)
+        case .none: return text
+        }
+    }
+
+    func judge(
+        _ outcome: CarrierOutcome,
+        of attempt: Attempt,
+        by credential: Credential?
+    ) -> Judgement {
+        switch outcome {
+        case .request(.answered(let response)): judge.judge(response)
+        case .request(.failed(let failure)):
+            judge.judge(TransportProblem(failure), isTaken: attempt.isBodyTaken)
+        }
+    }
+}
+
+extension ResponseUse {
+    static var httpAnswer: ResponseUse {
+        ResponseUse(
+            headers: ["date", "location", "retry-after", "x-request-id"],
+            body: .first(4 << 10, max: 1 << 20)
+        )
+    }
+}
