@@ -2199,12 +2199,13 @@ enum EmbeddedFiles {
         "type": "object",
         "properties": {
           "name": { "type": "string" },
+          "kind": { "type": "string", "enum": ["sls", "http", "file", "stdout"] },
           "configured": { "type": "boolean" },
           "notice": { "type": ["string", "null"] },
           "endpoint": { "type": "string" },
           "endpoints": { "type": "array", "items": { "type": "string" } },
           "endpoint_reason": { "type": ["string", "null"] },
-          "project": { "type": "string" },
+          "project": { "type": ["string", "null"] },
           "logstore": { "type": "string" },
           "state": {
             "type": "string",
@@ -2222,8 +2223,8 @@ enum EmbeddedFiles {
           "outlets": { "type": "array", "items": { "$ref": "#/components/schemas/Outlet" } }
         },
         "required": [
-          "name", "configured", "notice", "endpoint", "endpoints", "endpoint_reason", "project",
-          "logstore", "state", "trouble", "next_attempt", "ledger", "ledger_closed", "queue",
+          "name", "kind", "configured", "notice", "endpoint", "endpoints", "endpoint_reason",
+          "project", "logstore", "state", "trouble", "next_attempt", "ledger", "ledger_closed", "queue",
           "delivery", "last_error", "outlets"
         ],
         "additionalProperties": false
@@ -2388,6 +2389,10 @@ enum EmbeddedFiles {
         "type": "object",
         "properties": {
           "name": { "type": "string" },
+          "kind": { "type": "string", "enum": ["sls", "http", "file", "stdout"] },
+          "preset": { "type": "string", "enum": ["none", "puree"] },
+          "required": { "type": "boolean" },
+          "shape": { "type": "string", "enum": ["flat", "nested"] },
           "endpoint": {
             "type": "array",
             "items": { "type": "string" },
@@ -2402,7 +2407,30 @@ enum EmbeddedFiles {
           "signature": { "type": "string", "enum": ["v1", "v4"] },
           "proxy": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "ca_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
-          "compress": { "type": "string", "enum": ["lz4", "zstd", "deflate", "none"] },
+          "url": { "type": "string" },
+          "headers": { "type": "object", "additionalProperties": { "type": "string" } },
+          "body": { "type": "string", "enum": ["json_array", "ndjson"] },
+          "success": {
+            "type": "array",
+            "items": { "type": "integer", "minimum": 0 },
+            "minItems": 1,
+            "maxItems": 100
+          },
+          "cert_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+          "key_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+          "path": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+          "rotate": {
+            "type": "object",
+            "properties": {
+              "bytes": { "type": "integer", "minimum": 0 },
+              "age": { "type": "string" },
+              "keep": { "type": "integer", "minimum": 0 },
+              "compress": { "type": "string", "enum": ["none", "gzip", "zstd"] }
+            },
+            "required": ["keep", "compress"],
+            "additionalProperties": false
+          },
+          "compress": { "type": "string", "enum": ["lz4", "zstd", "deflate", "gzip", "none"] },
           "packet": {
             "type": "object",
             "properties": {
@@ -2411,6 +2439,16 @@ enum EmbeddedFiles {
               "age": { "type": "string" }
             },
             "required": ["bytes", "logs", "age"],
+            "additionalProperties": false
+          },
+          "retry": {
+            "type": "object",
+            "properties": {
+              "first": { "type": "string" },
+              "most": { "type": "string" },
+              "times": { "type": "integer", "minimum": 0 }
+            },
+            "required": ["first", "most"],
             "additionalProperties": false
           },
           "concurrency": { "type": "integer", "minimum": 0 },
@@ -2452,25 +2490,12 @@ enum EmbeddedFiles {
         },
         "required": [
           "name",
-          "endpoint",
-          "project",
-          "logstore",
-          "max_logstores",
-          "region",
-          "credential",
-          "signature",
-          "proxy",
-          "ca_file",
-          "compress",
+          "kind",
+          "preset",
+          "required",
           "packet",
+          "retry",
           "concurrency",
-          "connect_timeout",
-          "send_timeout",
-          "stall_timeout",
-          "exactly_once",
-          "lanes",
-          "drop_unauthorized",
-          "clock_offset",
           "topic",
           "source",
           "tags",
@@ -2491,6 +2516,25 @@ enum EmbeddedFiles {
         "description": "Settings as in the configuration file; null returns a setting to the file",
         "type": "object",
         "properties": {
+          "kind": {
+            "anyOf": [
+              { "type": "string", "enum": ["sls", "http", "file", "stdout"] },
+              { "type": "null" }
+            ]
+          },
+          "preset": {
+            "anyOf": [{ "type": "string", "enum": ["none", "puree"] }, { "type": "null" }]
+          },
+          "required": {
+            "anyOf": [
+              { "type": "boolean" },
+              { "type": "string", "enum": ["true", "false"] },
+              { "type": "null" }
+            ]
+          },
+          "shape": {
+            "anyOf": [{ "type": "string", "enum": ["flat", "nested"] }, { "type": "null" }]
+          },
           "endpoint": {
             "anyOf": [
               { "type": ["string", "number", "boolean"] },
@@ -2547,9 +2591,83 @@ enum EmbeddedFiles {
           "ca_file": {
             "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
           },
+          "url": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
+          "headers": {
+            "anyOf": [
+              {
+                "type": "object",
+                "additionalProperties": { "type": ["string", "number", "boolean"] }
+              },
+              { "type": "null" }
+            ]
+          },
+          "body": {
+            "anyOf": [{ "type": "string", "enum": ["json_array", "ndjson"] }, { "type": "null" }]
+          },
+          "success": {
+            "anyOf": [
+              { "type": ["string", "number", "boolean"] },
+              {
+                "type": "array",
+                "items": {
+                  "anyOf": [
+                    { "type": "integer", "minimum": 200, "maximum": 299 },
+                    { "type": "string", "pattern": "^[+-]?[0-9]+$" }
+                  ]
+                },
+                "minItems": 1,
+                "maxItems": 100
+              },
+              { "type": "null" }
+            ]
+          },
+          "cert_file": {
+            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+          },
+          "key_file": {
+            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
+          },
+          "path": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
+          "rotate": {
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "bytes": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 1048576, "maximum": 1099511627776 },
+                      { "type": "string", "pattern": "^[0-9]+([KMGT]i?B|B)?$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "age": {
+                    "anyOf": [
+                      { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "keep": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 1, "maximum": 10000 },
+                      { "type": "string", "pattern": "^[+-]?[0-9]+$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "compress": {
+                    "anyOf": [
+                      { "type": "string", "enum": ["none", "gzip", "zstd"] },
+                      { "type": "null" }
+                    ]
+                  }
+                },
+                "additionalProperties": false
+              },
+              { "type": "null" }
+            ]
+          },
           "compress": {
             "anyOf": [
-              { "type": "string", "enum": ["lz4", "zstd", "deflate", "none"] },
+              { "type": "string", "enum": ["lz4", "zstd", "deflate", "gzip", "none"] },
               { "type": "null" }
             ]
           },
@@ -2575,6 +2693,36 @@ enum EmbeddedFiles {
                   "age": {
                     "anyOf": [
                       { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+                      { "type": "null" }
+                    ]
+                  }
+                },
+                "additionalProperties": false
+              },
+              { "type": "null" }
+            ]
+          },
+          "retry": {
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "first": {
+                    "anyOf": [
+                      { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "most": {
+                    "anyOf": [
+                      { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d))+$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "times": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 1, "maximum": 100 },
+                      { "type": "string", "pattern": "^[+-]?[0-9]+$" },
                       { "type": "null" }
                     ]
                   }

@@ -31,17 +31,10 @@ package enum ConfigurationSummary {
             lines.append("  routing      \(configuration.routing.summary)")
         }
         for destination in configuration.destinations {
-            let logstore =
-                switch destination.logstore {
-                case .named(let name): name
-                case .any: "any logstore"
-                }
             let isDefault = destination.name == configuration.defaultDestination.name
-            let endpoints = destination.endpoints.map(\.description).joined(separator: ", else ")
             lines.append(
                 "  destination  \(destination.name)\(isDefault ? " (default)" : ""): "
-                    + "\(destination.project)/\(logstore) at \(endpoints), "
-                    + "signature \(destination.signature), key \(key(of: destination, configuration))"
+                    + target(of: destination, configuration)
             )
             lines += destination.particulars.map { "               \($0)" }
         }
@@ -55,6 +48,23 @@ package enum ConfigurationSummary {
         case .optional: " that may show a client's certificate"
         case .required: " and certificates of clients"
         }
+    }
+
+    private static func target(
+        of destination: Destination,
+        _ configuration: GatewayConfiguration
+    ) -> String {
+        guard destination.kind == .sls else {
+            return "\(destination.kind.rawValue), \(destination.place)"
+        }
+        let logstore =
+            switch destination.logstore {
+            case .named(let name): name
+            case .any: "any logstore"
+            }
+        let endpoints = destination.endpoints.map(\.description).joined(separator: ", else ")
+        return "\(destination.project)/\(logstore) at \(endpoints), "
+            + "signature \(destination.signature), key \(key(of: destination, configuration))"
     }
 
     /// Where the key comes from, and enough of its id to recognise it where it is at hand.

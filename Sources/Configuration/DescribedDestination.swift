@@ -9,7 +9,7 @@ struct DescribedDestination {
     private let place: ConfigurationProblem.Place
     private var project: String?
     private var logstore: Destination.Logstore?
-    /// Nil when it could not be read.
+    /// Nil when it could not be read, and for a kind that needs none.
     private(set) var credential: String?
     private(set) var credentialPlace: ConfigurationProblem.Place
     /// Nil when something in it is missing, which is reported.
@@ -61,16 +61,23 @@ struct DescribedDestination {
         var destination = Destination(name: name)
         destination.backlog.overflow = queue.overflow
         destination.backlog.freshPercent = queue.freshPercent
-        let read = destination.readSettings(&section)
+        let first = ["kind", "preset"]
+        let known = destination.readSettings(&section, only: first)
+        // No key belongs to an unknown kind.
+        guard known.contains("kind") || !section.has("kind") else { return }
+        let kind = destination.kind
+        destination.usePreset()
+        let keys = Destination.descriptions.map(\.key)
+            .filter { kind.has($0) && !first.contains($0) }
+        let read = destination.readSettings(&section, only: keys)
+        section.refuseKeys(of: kind)
         destination.complete(section, given: read, queue: queue)
         if read.contains("project") { project = destination.project }
         if read.contains("logstore") { logstore = destination.logstore }
         if read.contains("credential") || !section.has("credential") {
-            credential = destination.credential
+            credential = destination.credentialInUse
         }
-        if read.isSuperset(of: ["endpoint", "project", "logstore"]) {
-            self.destination = destination
-        }
+        if read.isSuperset(of: Destination.needed(by: kind)) { self.destination = destination }
         section.refuseOthers()
     }
 

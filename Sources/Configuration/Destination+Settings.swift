@@ -1,4 +1,5 @@
 import Delivery
+import Logs
 import Net
 import Queue
 import SLS
@@ -8,7 +9,10 @@ extension Destination: SettingGroup {
     init() { self.init(name: "") }
 
     static var settings: [Setting<Destination>] {
+        kindSettings
         targetSettings
+        httpSettings
+        fileSettings
         sendingSettings
         logSettings
         backlogSettings
@@ -21,6 +25,69 @@ extension Destination: SettingGroup {
             if let former = setting.former { keys[former] = setting.key }
         }
         return keys
+    }
+
+    // MARK: - Kinds
+
+    @SettingRows<Destination> static var kindSettings: [Setting<Destination>] {
+        Setting(
+            "kind",
+            \.kind,
+            .choice(["sls": .sls, "http": .http, "file": .file, "stdout": .stdout]),
+            reload: .atRestart
+        ) {
+            "`sls`, `http`, `file` or `stdout`"
+        }
+        Setting(
+            "preset",
+            \.transfer.preset,
+            .choice(["none": .none, "puree": .puree]),
+            // The settings that it stands for tell.
+            reload: .silent
+        ) {
+            """
+            `puree` stands for `packet: {logs: 5, age: 10s}` and `retry: {first: 2s, times: 3}`, as far as \
+            these are not given
+            """
+        }
+        Setting("required", \.isRequired, .boolean) {
+            """
+            `false`: a request is taken also while this destination has no room, and its logs are then \
+            missing here
+            """
+        }
+        Setting("shape", \.shape, .choice(["flat": .flat, "nested": .nested])) {
+            """
+            of a log in JSON: `flat` is its fields with `date` and `tag`; `nested` has `time`, `tag`, \
+            `topic`, `source`, `tags` and `fields`
+            """
+        }
+    }
+
+    static var httpSettings: [Setting<Destination>] {
+        HTTPOutputSettings.settings.map { $0.lifted(\.http) }
+    }
+
+    static var fileSettings: [Setting<Destination>] {
+        FileOutputSettings.settings.map { $0.lifted(\.file) }
+    }
+
+    /// The settings without which a destination of the kind cannot be.
+    static func needed(by kind: DestinationKind) -> Set<String> {
+        switch kind {
+        case .sls: ["endpoint", "project", "logstore"]
+        case .http: ["url"]
+        case .file: ["path"]
+        case .stdout: []
+        }
+    }
+
+    mutating func usePreset() {
+        guard transfer.preset == .puree else { return }
+        transfer.packet.logs = 5
+        transfer.packet.age = .seconds(10)
+        transfer.retry.first = .seconds(2)
+        transfer.retry.times = 3
     }
 
     // MARK: - Where it goes
@@ -103,11 +170,19 @@ extension Destination: SettingGroup {
         Setting(
             "compress",
             \.transfer.compression,
-            .choice(["lz4": .lz4, "zstd": .zstd, "deflate": .deflate, "none": .none])
+            .choice([
+                "lz4": .lz4, "zstd": .zstd, "deflate": .deflate, "gzip": .gzip, "none": .none,
+            ]),
+            default: "by the kind",
+            shownAs: { .text($0.bodyCompression.rawValue) }
         ) {
-            "`lz4`, `zstd`, `deflate`, `none`; only lz4 is sent as it is stored"
+            """
+            kind sls: `lz4` (the default, and the only one that is sent as it is stored), `zstd`, `deflate`, \
+            `none`; kind http: `gzip` (the default), `zstd`, `none`
+            """
         }
         Setting(group: "packet", \.transfer.packet)
+        Setting(group: "retry", \.transfer.retry)
         Setting("concurrency", \.transfer.concurrency, .count(1...256)) {
             "requests in flight to one logstore at most; to all of them together twice as many"
         }
@@ -275,7 +350,18 @@ extension Destination: SettingGroup {
         given: Set<String>,
         queue: QueueSettings
     ) {
-        completeRegion(section, isRead: given.contains("region"))
+        switch kind {
+        case .sls: completeRegion(section, isRead: given.contains("region"))
+        case .http: http.check(section)
+        case .file: file.check(section)
+        case .stdout: break
+        }
+        if let onlyLogstore { logstore = .named(onlyLogstore) }
+        // The table has all of them, so that their settings are read and described already.
+        if kind == .file || kind == .stdout {
+            section.problem("kind", "\(kind.rawValue) is not built yet; use sls or http")
+        }
+        checkCompression(section)
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
             !section.report.hasProblem(with: "queue.max_bytes")
         {
@@ -293,7 +379,7 @@ extension Destination: SettingGroup {
                 "there is one logstore, \(name); write logstore: \"*\", or remove max_logstores"
             )
         }
-        if section.has("lanes"), !transfer.isExactlyOnce {
+        if kind == .sls, section.has("lanes"), !transfer.isExactlyOnce {
             section.problem(
                 "lanes",
                 "has a meaning with exactly_once: true only; add that, or remove lanes"
@@ -307,6 +393,20 @@ extension Destination: SettingGroup {
                 "\(quoted(label.name)) is in tags too, which say what the operator knows; choose another name"
             )
         }
+    }
+
+    private func checkCompression(_ section: borrowing Section) {
+        guard section.has("compress"), kind.has("compress"), let given = transfer.compression else {
+            return
+        }
+        let words: [BodyCompression] =
+            kind == .sls ? [.lz4, .zstd, .deflate, .none] : [.gzip, .zstd, .none]
+        guard !words.contains(given) else { return }
+        let list = words.map(\.rawValue).joined(separator: ", ")
+        section.problem(
+            "compress",
+            "\(given.rawValue) is not for kind \(kind.rawValue); use one of \(list)"
+        )
     }
 
     /// The region that is given, or else the one that an endpoint shows.

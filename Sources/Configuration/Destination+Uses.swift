@@ -1,6 +1,7 @@
 package import Delivery
 package import JSON
 import Queue
+import SLS
 import System
 
 // A destination in the words of the rooms that use it.
@@ -36,16 +37,8 @@ extension Destination {
     /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out with
     /// the tags of the day it was accepted.
     package var deliverySettings: DestinationSettings {
-        var settings = DestinationSettings(
-            name: name,
-            endpoint: endpoints[0],
-            project: project,
-            credential: credential,
-            signature: signature,
-            region: region,
-            compression: transfer.compression
-        )
-        settings.sls.endpoints = endpoints
+        var settings = DestinationSettings(name: name, target)
+        settings.probeWaits = transfer.retry.backoff
         settings.concurrency = transfer.concurrency
         settings.dropUnauthorized = transfer.dropsUnauthorized
         settings.transport.connectTimeout = transfer.connectTimeout
@@ -54,7 +47,36 @@ extension Destination {
         settings.clockOffset = transfer.clockOffset
         settings.transport.proxy = transfer.proxy
         settings.transport.certificateAuthorities = transfer.certificateFile
+        settings.transport.clientCertificate = http.clientCertificate
         return settings
+    }
+
+    private var target: DestinationSettings.Target {
+        switch kind {
+        case .sls:
+            var target = SLSTarget(
+                endpoint: endpoints[0],
+                project: project,
+                credential: credential,
+                signature: signature,
+                region: region,
+                compression: Compression(rawValue: bodyCompression.rawValue) ?? .lz4
+            )
+            target.endpoints = endpoints
+            return .sls(target)
+        case .http:
+            guard let address = http.address else {
+                preconditionFailure("checked when it was read")
+            }
+            var target = HTTPTarget(url: address.url, at: address.place)
+            target.body = http.body
+            target.shape = shape
+            target.compression = HTTPTarget.Compression(rawValue: bodyCompression.rawValue) ?? .gzip
+            target.successes = Set(http.successes)
+            target.headers = http.headers.map { ($0.name, $0.value) }
+            return .http(target)
+        case .file, .stdout: preconditionFailure("refused when it was read")
+        }
     }
 
     /// What an operator chose here that changes what happens to logs, in words.
@@ -62,6 +84,10 @@ extension Destination {
         var lines: [String] = []
         if transfer.lanes > 0 {
             lines.append("each log exactly once, \(transfer.lanes) lanes for a logstore")
+        }
+        if !isRequired { lines.append("skipped by requests while it has no room") }
+        if let times = transfer.retry.times {
+            lines.append("rests after \(times) tries for \(durationText(transfer.retry.most))")
         }
         if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
         if transfer.dropsUnauthorized {
@@ -103,6 +129,8 @@ extension JSONWriter {
     /// The settings of a destination, as the configuration file has them.
     package mutating func settings(_ destination: Destination) {
         member("name", destination.name)
-        for each in destination.shown { member(each.key, each.value) }
+        for each in destination.shown where destination.kind.has(each.key) {
+            member(each.key, each.value)
+        }
     }
 }

@@ -1,4 +1,5 @@
 package import Delivery
+package import Logs
 package import Queue
 package import SLS
 
@@ -18,12 +19,17 @@ package struct Destination: Sendable, Equatable {
         }
     }
 
+    /// The logstore of other kinds than sls, which have one in the queue.
+    private static let onlyLogstore = "logs"
+
     package var name: String
+    package var kind = DestinationKind.sls
     /// At least one; the first that answers is used, the earlier the better.
     package var endpoints: [Endpoint] = []
+    /// Of kind sls; empty for the others, as its endpoints.
     package var project = ""
     package var logstore = Logstore.any
-    /// The credential's name.
+    /// The credential's name; counts only for kind sls.
     package var credential = "default"
     package var signature = SignatureVersion.v4
     /// Absent where no endpoint shows it and signature v1 needs none.
@@ -32,6 +38,11 @@ package struct Destination: Sendable, Equatable {
     package var intake = Intake()
     package var backlog = Backlog()
     package var transfer = Transfer()
+    package var shape = LogJSON.Shape.flat
+    package var http = HTTPOutputSettings()
+    package var file = FileOutputSettings()
+    /// False: a request is taken also when this destination has no room for its logs.
+    package var isRequired = true
     /// A reload found no such destination any more: it goes on as it is, until the restart.
     package var isRemoved = false
 
@@ -86,9 +97,24 @@ package struct Destination: Sendable, Equatable {
         package var logstoresMax = 100
     }
 
+    /// Defaults for several settings.
+    package enum Preset: Sendable, Equatable {
+        case none
+        /// What Puree's outputs do: few logs a request, and few tries.
+        case puree
+    }
+
+    /// How packets may be compressed; each kind takes some of these.
+    package enum BodyCompression: String, Sendable {
+        case lz4, zstd, deflate, gzip, none
+    }
+
     /// How packets are made and sent.
     package struct Transfer: Sendable, Equatable {
-        package var compression = Compression.lz4
+        /// Absent, it is the kind's own.
+        package var compression: BodyCompression?
+        package var retry = RetrySettings()
+        package var preset = Preset.none
         package var packet = PacketLimits()
         package var concurrency = 8
         package var isExactlyOnce = false
@@ -108,5 +134,28 @@ package struct Destination: Sendable, Equatable {
         /// For delivery exactly once; 0 delivers at least once. A lane carries one packet at a time, so twice as many
         /// as requests keep those busy while acknowledged packets wait for their commit.
         package var lanes: Int { isExactlyOnce ? lanesGiven ?? concurrency * 2 : 0 }
+    }
+}
+
+extension Destination {
+    /// The name of the credential that it delivers with; nil for a kind that needs none.
+    package var credentialInUse: String? { kind == .sls ? credential : nil }
+
+    /// Where all its logs are in the queue; nil for kind sls, whose logstores are SLS's own.
+    package var onlyLogstore: String? { kind == .sls ? nil : Self.onlyLogstore }
+
+    /// The compression of its packets.
+    var bodyCompression: BodyCompression { transfer.compression ?? (kind == .sls ? .lz4 : .gzip) }
+
+    /// Where it delivers to, in words that hold no secret.
+    package var place: String {
+        switch kind {
+        case .sls:
+            "\(project)/\(logstore.name) at "
+                + endpoints.map(\.description).joined(separator: ", else ")
+        case .http: http.address?.description ?? ""
+        case .file: file.path ?? ""
+        case .stdout: "the standard output"
+        }
     }
 }

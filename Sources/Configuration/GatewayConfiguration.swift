@@ -136,7 +136,7 @@ extension GatewayConfiguration {
             ? [] : [.init(key: "credentials.encryption_key", isImmediate: false)]
         return key
             + Set(credentials.keys).union(new.credentials.keys).sorted().compactMap { name in
-                let users = kept.filter { $0.credential == name }.map(\.name)
+                let users = kept.filter { $0.credentialInUse == name }.map(\.name)
                 if new.credentials[name] == nil, !users.isEmpty {
                     let plural = users.count == 1 ? "" : "s"
                     return .init(
@@ -156,6 +156,8 @@ extension GatewayConfiguration {
         for name in names {
             let key = "destinations.\(name)"
             switch (destination(name), new.destination(name)) {
+            case (let before?, let after?) where before.kind != after.kind:
+                changes.append(.init(key: "\(key).kind", isImmediate: false))
             case (let before?, let after?):
                 changes += before.changes(to: after, at: key + ".")
             case (nil, _): changes.append(.init(key: "\(key) (new)", isImmediate: false))
@@ -168,7 +170,7 @@ extension GatewayConfiguration {
     /// Takes over what takes effect at once.
     package mutating func apply(_ new: GatewayConfiguration) {
         for setting in Self.settings { setting.apply(&self, new) }
-        let kept = Set(kept(under: new).map(\.credential))
+        let kept = Set(kept(under: new).compactMap(\.credentialInUse))
         // One that is gone stays for the destinations that still use it.
         credentials = new.credentials.merging(credentials.filter { kept.contains($0.key) }) {
             new,
@@ -176,7 +178,8 @@ extension GatewayConfiguration {
         }
         for index in destinations.indices {
             if let after = new.destination(destinations[index].name) {
-                destinations[index] = after
+                // One of another kind begins with a restart.
+                if after.kind == destinations[index].kind { destinations[index] = after }
             } else {
                 destinations[index].isRemoved = true
             }
@@ -185,7 +188,7 @@ extension GatewayConfiguration {
 
     /// Destinations that go on as they are, because the new configuration knows nothing of them.
     private func kept(under new: GatewayConfiguration) -> [Destination] {
-        destinations.filter { new.destination($0.name) == nil }
+        destinations.filter { new.destination($0.name)?.kind != $0.kind }
     }
 
     private func destination(_ name: String) -> Destination? {

@@ -28,7 +28,10 @@ package struct SettingsReference {
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
             .init("webhook", ["webhook"], WebhookSettings.descriptions),
             .init("log", ["log"], LogSettings.descriptions),
+            .init("destinations/kind", destination, Destination.kindSettings),
             .init("destinations/target", destination, Destination.targetSettings),
+            .init("destinations/http", destination, Destination.httpSettings),
+            .init("destinations/file", destination, Destination.fileSettings),
             .init("destinations/sending", destination, Destination.sendingSettings),
             .init("destinations/logs", destination, Destination.logSettings),
             .init("destinations/backlog", destination, Destination.backlogSettings),
@@ -142,7 +145,9 @@ package struct SettingsReference {
     /// `settings` in the answers of /admin/destinations.
     package static var settingsSchema: String {
         let name: JSONSchema.Member = ("name", .string, true)
-        let members = Destination.descriptions.map { ($0.key, $0.shownSchema, true) }
+        let members = Destination.descriptions.map {
+            ($0.key, $0.shownSchema, DestinationKind.kinds(with: $0.key) == nil)
+        }
         return JSONSchema.object([name] + members).text
     }
 }

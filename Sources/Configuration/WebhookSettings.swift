@@ -1,10 +1,10 @@
 package import Crypto
-package import SLS
+import SLS
 
 /// The group `webhook`: who is told, by a POST, when a credential is not well.
 package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     /// Absent, nothing is posted.
-    package var address: WebhookAddress?
+    package var address: WebAddress?
     /// The value of the header of that name.
     package var authorization: Secret?
     /// Lets messages go to other machines without TLS.
@@ -17,7 +17,7 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     package init() {}
 
     static var settings: [Setting<WebhookSettings>] {
-        Setting("url", \.address, WebhookAddress.kind, default: "none: no message") {
+        Setting("url", \.address, WebAddress.webhook, default: "none: no message") {
             """
             `https://hooks.example.com/sluice?token=…`; only scheme, host and port are ever shown. \
             Plain `http://` on this machine only
@@ -57,39 +57,18 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// A URL whose path and query may carry a token: printing it shows scheme, host and port.
-package struct WebhookAddress: Sendable, Equatable, CustomStringConvertible {
-    package let url: Secret
-    package let place: Endpoint
-
-    package var description: String { place.description }
-}
-
-extension WebhookAddress {
-    static var kind: Kind<WebhookAddress> {
+extension WebAddress {
+    fileprivate static var webhook: Kind<WebAddress> {
         Kind(wants: "a URL such as https://hooks.example.com/sluice") { text throws(Mismatch) in
-            try WebhookAddress(parsing: text)
+            try WebAddress(webhook: text)
         }
     }
 
-    /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without repeating it.
-    init(parsing text: String) throws(Mismatch) {
-        let example = "write it as https://hooks.example.com/sluice"
-        guard let mark = text.firstRange(of: "://") else {
-            throw Mismatch("has no scheme; \(example)")
-        }
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-            throw Mismatch(
-                "holds spaces or characters other than ASCII; percent-encode them, or \(example)"
-            )
-        }
-        let end = text[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? text.endIndex
-        guard !text[mark.upperBound..<end].contains("@") else {
-            throw Mismatch("holds a name or password; give webhook.authorization instead")
-        }
-        guard let place = try? Endpoint(parsing: String(text[..<end])) else {
-            throw Mismatch("is not the URL of an HTTP server; \(example)")
-        }
-        self.init(url: Secret(text), place: place)
+    init(webhook text: String) throws(Mismatch) {
+        try self.init(
+            parsing: text,
+            example: "https://hooks.example.com/sluice",
+            secretKey: "webhook.authorization"
+        )
     }
 }

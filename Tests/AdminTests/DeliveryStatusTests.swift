@@ -1,3 +1,4 @@
+import Configuration
 import JSON
 import Queue
 import SLS
@@ -65,6 +66,7 @@ import Testing
         return .init(
             name: "app",
             endpoint: "https://cn-hangzhou.log.aliyuncs.com",
+            kind: .sls,
             project: "my-project",
             logstore: "*",
             queue: queue,

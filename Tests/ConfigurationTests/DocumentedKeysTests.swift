@@ -23,8 +23,10 @@ import Testing
         var compared = 0
         // A default may be what another key says.
         for (key, value) in page.defaults
-        // A credential's kind decides which keys it has.
-        where !isKnown(value) && !key.hasPrefix("credentials.") {
+        // The kind of a credential or destination decides which keys it has.
+        where !isKnown(value) && !key.hasPrefix("credentials.")
+            && !KnownKeys.ofOtherKinds.contains(key)
+        {
             let given = try read(configuration(key, value), keys)
             #expect(given == plain, "\(key): \(value)")
             compared += 1
@@ -146,9 +148,7 @@ enum KnownKeys {
         for key in known(in: []) where key != "destinations" && key != "credentials" {
             found.formUnion(leaves(of: [key]))
         }
-        for key in known(in: ["destinations", "NAME"]) {
-            found.formUnion(leaves(of: ["destinations", "NAME", key]))
-        }
+        for kind in kinds { found.formUnion(keys(ofKind: kind)) }
         for from in sources {
             for key in known(in: ["credentials", "NAME"], from: from) {
                 found.insert("credentials.NAME.\(key)")
@@ -158,22 +158,43 @@ enum KnownKeys {
         return found
     }()
 
+    /// Those of destinations that are not of kind sls.
+    static let ofOtherKinds = all.filter { $0.hasPrefix("destinations.") }
+        .subtracting(keys(ofKind: "sls"))
+
+    private static let kinds = ["sls", "http", "file", "stdout"]
+
+    private static func keys(ofKind kind: String) -> Set<String> {
+        let group = ["destinations", "NAME"]
+        return Set(
+            known(in: group, kind: kind).flatMap { leaves(of: group + [$0], kind: kind) }
+        )
+    }
+
     private static let sources = [
         "static", "file", "admin", "assume_role", "oidc_role", "ecs_role", "uri", "chain",
     ]
     private static let stranger = String(repeating: "q", count: 60)
 
-    private static func leaves(of path: [String]) -> [String] {
-        let keys = known(in: path)
+    private static func leaves(of path: [String], kind: String? = nil) -> [String] {
+        let keys = known(in: path, kind: kind)
         return keys.isEmpty
-            ? [path.joined(separator: ".")] : keys.flatMap { leaves(of: path + [$0]) }
+            ? [path.joined(separator: ".")]
+            : keys.flatMap { leaves(of: path + [$0], kind: kind) }
     }
 
     /// Nothing when there is no such group.
-    private static func known(in path: [String], from source: String? = nil) -> [String] {
+    private static func known(
+        in path: [String],
+        from source: String? = nil,
+        kind: String? = nil
+    ) -> [String] {
         var text = "\(stranger): 1"
         if let source { text += ", from: \(source)" }
-        for key in path.reversed() { text = "\(key): {\(text)}" }
+        for key in path.reversed() {
+            if key == "NAME", let kind { text += ", kind: \(kind)" }
+            text = "\(key): {\(text)}"
+        }
         let directory = TemporaryDirectory()
         let file = directory.file("sluice.yaml", "{\(text)}")
         do {

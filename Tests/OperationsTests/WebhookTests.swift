@@ -29,8 +29,8 @@ import Testing
 
     private func settings(_ receiver: RecordingServer) throws -> WebhookSettings {
         var settings = WebhookSettings()
-        settings.address = try WebhookAddress(
-            parsing: "\(receiver.url)/canary-path?token=canary-query"
+        settings.address = try WebAddress(
+            webhook: "\(receiver.url)/canary-path?token=canary-query"
         )
         settings.authorization = Secret("Bearer canary-header")
         return settings

@@ -76,7 +76,7 @@ struct DestinationAnswers: Sendable {
         let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
         return
             "\(destination.name): \(state), \(counted(destination.queue.ledger.queued, "log")) queued, sends to "
-            + "\(destination.project)/\(destination.logstore) at \(destination.endpoint)\(notice)\(beaten)\n"
+            + "\(destination.place)\(notice)\(beaten)\n"
     }
 
     private func member(

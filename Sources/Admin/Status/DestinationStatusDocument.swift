@@ -1,3 +1,4 @@
+import Configuration
 import Delivery
 import JSON
 import Operations
@@ -8,6 +9,7 @@ extension JSONWriter {
     mutating func destination(_ destination: GatewayReport.Destination, now: WallTime) {
         let delivery = destination.delivery
         member("name", destination.name)
+        member("kind", destination.kind.rawValue)
         member("configured", !destination.isRemoved)
         member("notice", destination.notice)
         member("endpoint", destination.endpoint)

@@ -52,7 +52,7 @@ extension Ledger {
 
 extension GatewayReport.Destination {
     func lines(_ now: WallTime) -> [String] {
-        var lines = ["  sends to   \(project)/\(logstore) at \(endpoint)"]
+        var lines = ["  sends to   \(place)"]
         if let reason = delivery.endpointReason { lines.append("             because \(reason)") }
         lines += queue.ledger.lines
         if queue.imbalance != 0 {

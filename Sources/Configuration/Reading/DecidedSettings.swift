@@ -103,3 +103,15 @@ extension JSONWriter {
         }
     }
 }
+
+extension DecidedSettings {
+    /// The first setting that may hold a secret: a proxy's address with a password, and headers and URLs of servers.
+    package var secretKey: String? {
+        entries.first { entry in
+            guard !entry.value.isNull else { return false }
+            guard entry.key == "proxy" else { return ["headers", "url"].contains(entry.key) }
+            guard case .scalar(let text, _) = entry.value.content else { return false }
+            return text.contains("@")
+        }?.key
+    }
+}

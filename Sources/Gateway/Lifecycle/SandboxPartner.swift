@@ -42,6 +42,13 @@ package final class SandboxPartner: Sendable {
         var redirected = configuration
         redirected.credentials[Self.credentialName] = .fixed(key)
         for index in redirected.destinations.indices {
+            if redirected.destinations[index].kind == .http {
+                // The sandbox takes its logs, too: nothing leaves this machine.
+                redirected.destinations[index].kind = .sls
+                redirected.destinations[index].transfer.compression = nil
+                redirected.destinations[index].project = "sandbox"
+            }
+            guard redirected.destinations[index].kind == .sls else { continue }
             let region = redirected.destinations[index].region
             // A host name leaves room for the project in front of it; curl resolves all such names to loopback by
             // itself.

@@ -24,7 +24,11 @@ package struct RoutingTable: Sendable {
     private let fallback: Destination
 
     package init(_ configuration: GatewayConfiguration) {
-        projects = Dictionary(grouping: configuration.destinations, by: \.project)
+        // One without a project is reached as the default destination alone, and by routes.
+        projects = Dictionary(
+            grouping: configuration.destinations.filter { $0.kind == .sls },
+            by: \.project
+        )
         fallback = configuration.defaultDestination
     }
 
@@ -47,6 +51,7 @@ package struct RoutingTable: Sendable {
         logstore: String
     ) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
+        if let only = candidates[0].onlyLogstore { return target(candidates[0], only) }
         if let exact = candidates.first(where: { $0.logstore == .named(logstore) }) {
             return target(exact, logstore)
         }
@@ -99,7 +104,9 @@ package struct RoutingTable: Sendable {
             let end = host.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }
             return host[..<(end ?? host.endIndex)].lowercased()
         }
-        return label.flatMap { projects[$0] } ?? projects[fallback.project] ?? [fallback]
+        return label.flatMap { projects[$0] }
+            ?? (fallback.kind == .sls ? projects[fallback.project] : nil)
+            ?? [fallback]
     }
 
     private func target(

@@ -79,7 +79,7 @@ package struct CredentialInquiry: Sendable {
     }
 
     private func places(deliveringWith name: String) -> [CredentialProver.Place] {
-        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
+        let users = configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } }
         let delivery = forwarder.status
         let queue = store.status.destinations
         return users.map { destination in

@@ -113,22 +113,29 @@ package struct DestinationChanges: Sendable {
         }
         try condition.check(now.version(before))
         guard !now.isRemoved else { throw .removedDestination(name) }
-        guard !settings.holdsSecret else {
+        if let key = settings.secretKey {
             throw HTTPProblem(
                 400,
                 "ParameterInvalid",
-                "proxy: decisions are stored unencrypted; put a proxy with a password into the "
-                    + "configuration file"
+                "\(key): decisions are stored unencrypted; put \(key == "proxy" ? "a proxy with a password" : key) "
+                    + "into the configuration file"
             )
         }
         var next = running
         let candidate = try candidate(name, settings)
-        guard running.credentials[candidate.credential] != nil else {
+        guard candidate.kind == now.kind else {
+            throw HTTPProblem(
+                400,
+                "ParameterInvalid",
+                "destinations.\(name).kind: change it in the configuration file and restart the gateway"
+            )
+        }
+        if let credential = candidate.credentialInUse, running.credentials[credential] == nil {
             throw HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "destinations.\(name).credential: the gateway has no credential "
-                    + "\(clipped(candidate.credential)); add it to the configuration and send SIGHUP"
+                    + "\(clipped(credential)); add it to the configuration and send SIGHUP"
             )
         }
         if let problem = forwarder.problem(with: [candidate.deliverySettings]) {
@@ -236,18 +243,6 @@ extension GatewayConfiguration {
     fileprivate mutating func replace(_ destination: Destination) {
         for index in destinations.indices where destinations[index].name == destination.name {
             destinations[index] = destination
-        }
-    }
-}
-
-extension DecidedSettings {
-    /// True for a proxy's address with a password.
-    fileprivate var holdsSecret: Bool {
-        entries.contains { entry in
-            guard entry.key == "proxy", case .scalar(let text, _) = entry.value.content else {
-                return false
-            }
-            return text.contains("@")
         }
     }
 }

@@ -1,3 +1,4 @@
+package import Configuration
 package import Credentials
 package import Delivery
 package import HTTP
@@ -19,13 +20,18 @@ package struct GatewayReport: Sendable {
         package let name: String
         /// The endpoint in use.
         package let endpoint: String
-        package let project: String
+        package let kind: DestinationKind
+        /// Nil for a kind without projects.
+        package let project: String?
         /// "*" for every logstore.
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
         /// True: a reload no longer has the destination. It works until the restart.
         package var isRemoved = false
+
+        /// "my-project/app-log at https://cn-hangzhou.log.aliyuncs.com", or the endpoint alone.
+        package var place: String { project.map { "\($0)/\(logstore) at \(endpoint)" } ?? endpoint }
     }
 
     package struct Intake: Sendable {

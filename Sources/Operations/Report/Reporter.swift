@@ -162,7 +162,8 @@ extension GatewayReport.Destination {
         self.init(
             name: destination.name,
             endpoint: delivery.endpoint,
-            project: destination.project,
+            kind: destination.kind,
+            project: destination.kind == .sls ? destination.project : nil,
             logstore: destination.logstore.name,
             queue: queue,
             delivery: delivery,

@@ -19,7 +19,7 @@ final class WebhookSender: Sendable {
     private let worker = Locked<Worker?>(nil)
 
     private struct Route: Sendable {
-        let address: WebhookAddress
+        let address: WebAddress
         let settings: WebhookSettings
         let pace: WebhookPace
         let host = hostName()
@@ -27,7 +27,7 @@ final class WebhookSender: Sendable {
 
     init(
         _ webhook: Webhook,
-        _ address: WebhookAddress,
+        _ address: WebAddress,
         _ settings: WebhookSettings,
         _ pace: WebhookPace,
         _ journal: Journal

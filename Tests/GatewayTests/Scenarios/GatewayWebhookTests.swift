@@ -29,7 +29,7 @@ import Testing
 
     private func settings(_ receiver: RecordingServer) throws -> WebhookSettings {
         var settings = WebhookSettings()
-        settings.address = try WebhookAddress(parsing: "\(receiver.url)/canary-url")
+        settings.address = try WebAddress(webhook: "\(receiver.url)/canary-url")
         settings.authorization = Secret("canary-header")
         return settings
     }

@@ -1,0 +1,64 @@
+/// What only a destination of kind file has.
+package struct FileOutputSettings: Sendable, Equatable {
+    /// When the file is put aside, and how many of those are kept.
+    package struct Rotation: Sendable, Equatable {
+        package enum Compression: String, Sendable {
+            case gzip, zstd, none
+        }
+
+        /// Absent, the file may have any size, or age.
+        package var bytes: Int?
+        package var age: Duration?
+        package var keep = 10
+        package var compression = Compression.none
+
+        package init() {}
+    }
+
+    /// Nil only where it could not be read, which is reported.
+    package var path: String?
+    package var rotation = Rotation()
+
+    package init() {}
+}
+
+extension FileOutputSettings: SettingGroup {
+    static var settings: [Setting<FileOutputSettings>] {
+        Setting("path", \.path, .path, default: "required") {
+            "`/var/log/sluice/archive.ndjson`, to which a log a line is appended"
+        }
+        Setting(group: "rotate", \.rotation)
+    }
+
+    func check(_ section: borrowing Section) {
+        if !section.has("path") {
+            section.problem("path", "is missing; kind file appends logs to it")
+        } else if let path, !path.hasPrefix("/") {
+            section.problem("path", "is not absolute; write it as /var/log/sluice/archive.ndjson")
+        }
+    }
+}
+
+extension FileOutputSettings.Rotation: SettingGroup {
+    static var settings: [Setting<FileOutputSettings.Rotation>] {
+        Setting("bytes", \.bytes, .size(1 << 20...1 << 40), default: "none: by age alone") {
+            "a file that has so many is put aside"
+        }
+        Setting(
+            "age",
+            \.age,
+            .duration(.seconds(60) ... .seconds(366 * 86_400)),
+            default: "none: by size alone"
+        ) {
+            "so is one whose first log was written so long ago"
+        }
+        Setting("keep", \.keep, .count(1...10_000)) { "how many such files are kept" }
+        Setting(
+            "compress",
+            \.compression,
+            .choice(["none": .none, "gzip": .gzip, "zstd": .zstd])
+        ) {
+            "`gzip` or `zstd`: how they are compressed"
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import Crypto
+import Delivery
+import HTTPClient
+import JSON
+import Logs
+import Queue
+import SLS
+import System
+import TestConfiguration
+import TestSupport
+import Testing
+
+@testable import Configuration
+
+@Suite struct DestinationKindTests {
+    private let directory = TemporaryDirectory()
+
+    /// The one destination of a file, which may be of any kind.
+    private func destination(_ settings: String) throws -> Destination {
+        try read("destinations: {out: {\(settings)}}\n", [:]).destinations[0]
+    }
+
+    private func problems(_ settings: String) -> [String] {
+        do {
+            _ = try destination(settings)
+            return []
+        } catch let error as ConfigurationProblems {
+            return error.problems.map(\.description)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    @Test("An HTTP server needs no more than its URL")
+    func plain() throws {
+        let read = try destination("kind: http, url: \"https://logs.example.com/in?key=hush\"")
+        #expect(read.kind == .http)
+        #expect(read.place == "https://logs.example.com")
+        #expect(read.logstore == .named("logs"))
+        #expect(read.queueRules.logstore == "logs")
+        #expect(read.credentialInUse == nil)
+        guard case .http(let target) = read.deliverySettings.target else {
+            Issue.record("it is of kind http")
+            return
+        }
+        #expect(target.url == Secret("https://logs.example.com/in?key=hush"))
+        #expect(target.compression == .gzip)
+        #expect(target.body == .array)
+        #expect(target.shape == .flat)
+        #expect(target.successes.isEmpty)
+    }
+
+    @Test("All settings of an HTTP server")
+    func full() throws {
+        let (chain, key) = (directory.file("chain.pem", "x"), directory.file("key.pem", "x"))
+        let read = try destination(
+            "kind: http, url: \"http://127.0.0.1:9/in\", body: ndjson, shape: nested, compress: zstd, "
+                + "success: [200, 201], headers: {Authorization: \"Bearer hush\", x-team: logs}, "
+                + "cert_file: \(chain), key_file: \(key), required: false, "
+                + "retry: {first: 2s, most: 5m, times: 3}"
+        )
+        let settings = read.deliverySettings
+        guard case .http(let target) = settings.target else {
+            Issue.record("it is of kind http")
+            return
+        }
+        #expect(target.body == .lines)
+        #expect(target.shape == .nested)
+        #expect(target.compression == .zstd)
+        #expect(target.successes == [200, 201])
+        #expect(target.headers.map(\.name) == ["authorization", "x-team"])
+        #expect(target.headers.first?.value == Secret("Bearer hush"))
+        #expect(settings.transport.clientCertificate?.keyFile == key)
+        #expect(
+            settings.probeWaits == Backoff(first: .seconds(2), longest: .seconds(300), times: 3)
+        )
+        #expect(!read.isRequired)
+    }
+
+    @Test("Secrets are not shown, and keys of other kinds neither")
+    func shown() throws {
+        let read = try destination(
+            "kind: http, url: \"https://logs.example.com/in?key=hush\", headers: {x: hush-hush}"
+        )
+        var json = JSONWriter()
+        json.object { $0.settings(read) }
+        #expect(!json.text.contains("hush"))
+        #expect(json.text.contains(#""url":"https://logs.example.com""#))
+        #expect(json.text.contains(#""headers":{"x":"•••"}"#))
+        #expect(json.text.contains(#""compress":"gzip""#))
+        #expect(!json.text.contains(#""project""#) && !json.text.contains(#""rotate""#))
+        #expect(!"\(read)".contains("hush"))
+    }
+
+    @Test("The preset of Puree yields to what is given")
+    func preset() throws {
+        let url = "kind: http, url: \"https://logs.example.com/in\", preset: puree"
+        let read = try destination(url)
+        #expect(read.transfer.packet.logs == 5)
+        #expect(read.transfer.packet.age == .seconds(10))
+        #expect(read.transfer.retry.first == .seconds(2))
+        #expect(read.transfer.retry.times == 3)
+        let other = try destination(url + ", packet: {age: 3s}, retry: {times: 7}")
+        #expect(other.transfer.packet.logs == 5)
+        #expect(other.transfer.packet.age == .seconds(3))
+        #expect(other.transfer.retry.first == .seconds(2))
+        #expect(other.transfer.retry.times == 7)
+    }
+
+    static let wrong: [(String, String)] = [
+        ("kind: http", "url: is missing"),
+        (
+            "kind: http, url: \"https://logs.example.com\", project: p",
+            "is for kind sls; this destination is of kind http"
+        ),
+        (
+            "kind: http, url: \"https://logs.example.com\", path: /x",
+            "is for kind file; this destination is of kind http"
+        ),
+        (
+            "kind: http, url: \"https://logs.example.com\", compress: lz4",
+            "lz4 is not for kind http"
+        ),
+        ("kind: http, url: \"https://me:hush@logs.example.com\"", "holds a name or password"),
+        (
+            "kind: http, url: \"https://logs.example.com\", headers: {content-type: x}",
+            "set by Sluice itself"
+        ),
+        (
+            "kind: http, url: \"https://logs.example.com\", success: [302]",
+            "302 is not between 200 and 299"
+        ),
+        (
+            "kind: http, url: \"https://logs.example.com\", retry: {first: 2m}",
+            "raise most, or lower first"
+        ),
+        ("kind: file, path: archive", "is not absolute"),
+        ("kind: file", "path: is missing"),
+        ("kind: stdout", "not built yet"),
+        ("kind: ftp", "is not one of sls, http, file, stdout"),
+        (
+            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log, url: x",
+            "is for kind http; this destination is of kind sls"
+        ),
+        (
+            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log, compress: gzip",
+            "gzip is not for kind sls"
+        ),
+    ]
+
+    @Test("What cannot be is told with the key and the remedy", arguments: wrong)
+    func mistakes(settings: String, reason: String) {
+        let told = problems(settings)
+        #expect(told.contains { $0.contains(reason) }, "\(told)")
+        #expect(!told.joined().contains("hush"))
+    }
+
+    @Test("One mistake is told once")
+    func once() {
+        #expect(problems("kind: http").count == 1)
+        #expect(problems("kind: ftp, url: x").count == 1)
+        #expect(problems("kind: http, url: \"https://logs.example.com\", lanes: 3").count == 1)
+    }
+
+    /// A configuration whose one destination is this.
+    private func configuration(_ settings: String) throws -> GatewayConfiguration {
+        try read(
+            "destinations: {out: {\(settings)}}\n",
+            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret"]
+        )
+    }
+
+    private static let http = "kind: http, url: \"https://logs.example.com/in\""
+
+    @Test(
+        "A change is told by its key and holds at once",
+        arguments: [
+            ("body: ndjson", "body"), ("shape: nested", "shape"), ("success: 200", "success"),
+            ("headers: {x-team: hush}", "headers"), ("compress: zstd", "compress"),
+        ]
+    )
+    func changes(setting: String, key: String) throws {
+        var running = try configuration(Self.http)
+        let new = try configuration(Self.http + ", " + setting)
+        let changes = running.changes(to: new)
+        #expect(changes == [.init(key: "destinations.out.\(key)", isImmediate: true)])
+        running.apply(new)
+        #expect(running.destinations == new.destinations)
+    }
+
+    @Test("A destination of another kind begins with a restart")
+    func newKind() throws {
+        let sls = try configuration(
+            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: app-log"
+        )
+        var running = sls
+        let new = try configuration(Self.http)
+        let changes = running.changes(to: new)
+        #expect(changes.contains(.init(key: "destinations.out.kind", isImmediate: false)))
+        running.apply(new)
+        #expect(running.destinations == sls.destinations)
+        #expect(running.credentials["default"] != nil, "it is still delivered with")
+    }
+}

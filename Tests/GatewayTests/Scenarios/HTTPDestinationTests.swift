@@ -1,0 +1,108 @@
+import Configuration
+import HTTP
+import Queue
+import System
+import TestGateway
+import TestHTTP
+import TestSupport
+import Testing
+
+@testable import Gateway
+@testable import Operations
+
+/// A gateway whose logs go to an HTTP server.
+@Suite(.timeLimit(.minutes(1))) struct HTTPDestinationTests {
+    /// The settings of a file, with the only destination of kind http.
+    private func gateway(
+        to url: String,
+        _ directory: TemporaryDirectory,
+        _ more: String = ""
+    ) throws -> Gateway {
+        let file = directory.file(
+            "sluice.yaml",
+            """
+            listen: 127.0.0.1:0
+            data_dir: \(directory.path)/data
+            admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
+            destinations: {out: {kind: http, url: "\(url)", packet: {age: 10ms}, \(more)}}
+            """
+        )
+        return try Gateway(try .read(.init(file: file, environment: [:])), journal: .silent)
+    }
+
+    private func admin(_ gateway: Gateway, _ path: String) throws -> TestAnswer {
+        try TestClient(address: gateway.adminAddress)
+            .get(path, ["authorization": "Bearer \(SandboxedGateway.token)"])
+    }
+
+    @Test("Logs of any address arrive, and the status tells of them without a secret")
+    func arrives() throws {
+        let server = try RecordingServer { _, _ in Response(status: 200) }
+        defer { server.stop() }
+        let directory = TemporaryDirectory()
+        let gateway = try gateway(
+            to: "\(server.url)/in?key=canary-key",
+            directory,
+            "compress: none, body: ndjson, headers: {authorization: \"Bearer canary-token\"}"
+        )
+        defer { gateway.stop(within: .zero) }
+        let devices = TestClient(address: gateway.deviceAddress)
+        #expect(try devices.post("/logs/pv.home", #"{"a":"1"}"#.utf8).status == 200)
+        let track = #"{"__logs__":[{"b":"2"}]}"#
+        #expect(try devices.post("/logstores/any-log/track", track.utf8).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 2 })
+        let texts = server.requests.map(\.text).joined()
+        #expect(texts.contains(#""a":"1""#) && texts.contains(#""b":"2""#))
+        #expect(texts.contains(#""tag":"pv.home""#))
+        #expect(server.requests.allSatisfy { $0.fields["authorization"] == "Bearer canary-token" })
+        for path in ["/admin/status", "/admin/destinations", "/admin/destinations/out", "/metrics"]
+        {
+            let text = try admin(gateway, path).text
+            #expect(!text.contains("canary"), "\(path)")
+        }
+        let status = try admin(gateway, "/admin/status").text
+        #expect(status.contains(#""kind":"http""#))
+        #expect(status.contains(#""project":null"#))
+    }
+
+    @Test("A Sluice behind a Sluice stores nothing twice when answers are lost")
+    func chain() throws {
+        let behind = try SandboxedGateway()
+        let address = behind.gateway.deviceAddress
+        let relay = try RecordingServer { request, number in
+            let answer = try? TestClient(address: address).post(
+                "/logs/chain",
+                request.body,
+                [
+                    "content-type": request.fields["content-type"] ?? "",
+                    "content-encoding": "gzip",
+                    "idempotency-key": request.fields["idempotency-key"] ?? "",
+                ]
+            )
+            // Every other answer is lost, after the logs were stored.
+            guard let answer, answer.status == 200, number % 2 == 1 else {
+                return Response(status: 502)
+            }
+            return Response(status: 200)
+        }
+        defer { relay.stop() }
+        let directory = TemporaryDirectory()
+        let front = try gateway(
+            to: "\(relay.url)/in",
+            directory,
+            "retry: {first: 10ms, most: 100ms}, concurrency: 1"
+        )
+        defer { front.stop(within: .zero) }
+        for number in 0..<20 {
+            let log = #"{"n":"\#(number)"}"#
+            let answer = try TestClient(address: front.deviceAddress).post("/logs/t", log.utf8)
+            #expect(answer.status == 200)
+        }
+        #expect(eventually { front.report.queue.ledger.delivered == 20 })
+        #expect(behind.delivered(20))
+        #expect(behind.gateway.report.queue.ledger.accepted == 20)
+        #expect(
+            relay.requests.count > Set(relay.requests.map { $0.fields["idempotency-key"] }).count
+        )
+    }
+}
