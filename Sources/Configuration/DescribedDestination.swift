@@ -81,8 +81,30 @@ struct DescribedDestination {
         section.refuseOthers()
     }
 
+    /// Two writers of one file, or of the standard output, would mix their lines.
+    private static func refuseSharedOutputs(
+        _ found: [DescribedDestination],
+        _ report: ProblemReport
+    ) {
+        for (index, one) in found.enumerated() {
+            guard let own = one.destination, own.kind == .file || own.kind == .stdout else {
+                continue
+            }
+            let twin = found[..<index].first { other in
+                other.destination.map { $0.kind == own.kind && $0.place == own.place } ?? false
+            }
+            guard let twin else { continue }
+            report.add(
+                one.place,
+                key: "destinations.\(one.name)",
+                "writes to \(own.place), as \(twin.name) does; keep one of them, and route to it"
+            )
+        }
+    }
+
     /// Two destinations for the same project and logstore: no request could tell them apart.
     private static func refuseTwins(_ found: [DescribedDestination], _ report: ProblemReport) {
+        refuseSharedOutputs(found, report)
         for (index, one) in found.enumerated() {
             guard let project = one.project, let logstore = one.logstore else { continue }
             let twin = found[..<index].first { $0.project == project && $0.logstore == logstore }

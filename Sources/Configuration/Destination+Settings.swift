@@ -357,10 +357,6 @@ extension Destination: SettingGroup {
         case .stdout: break
         }
         if let onlyLogstore { logstore = .named(onlyLogstore) }
-        // The table has all of them, so that their settings are read and described already.
-        if kind == .file || kind == .stdout {
-            section.problem("kind", "\(kind.rawValue) is not built yet; use sls or http")
-        }
         checkCompression(section)
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
             !section.report.hasProblem(with: "queue.max_bytes")

@@ -75,7 +75,8 @@ extension Destination {
             target.successes = Set(http.successes)
             target.headers = http.headers.map { ($0.name, $0.value) }
             return .http(target)
-        case .file, .stdout: preconditionFailure("refused when it was read")
+        case .file: return .file(file.target(shape))
+        case .stdout: return .stdout(shape)
         }
     }
 

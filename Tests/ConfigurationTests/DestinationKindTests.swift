@@ -136,7 +136,7 @@ import Testing
         ),
         ("kind: file, path: archive", "is not absolute"),
         ("kind: file", "path: is missing"),
-        ("kind: stdout", "not built yet"),
+        ("kind: file, path: /var/log/", "does not name a file"),
         ("kind: ftp", "is not one of sls, http, file, stdout"),
         (
             "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log, url: x",
@@ -160,6 +160,37 @@ import Testing
         #expect(problems("kind: http").count == 1)
         #expect(problems("kind: ftp, url: x").count == 1)
         #expect(problems("kind: http, url: \"https://logs.example.com\", lanes: 3").count == 1)
+    }
+
+    @Test("A file, and the standard output")
+    func local() throws {
+        let file = try destination(
+            "kind: file, path: /var/log/a.ndjson, shape: nested, "
+                + "rotate: {bytes: 100MiB, age: 1d, keep: 3, compress: zstd}"
+        )
+        guard case .file(let target) = file.deliverySettings.target else {
+            Issue.record("it is of kind file")
+            return
+        }
+        #expect(target.path == "/var/log/a.ndjson")
+        #expect(target.shape == .nested)
+        #expect(
+            target.rotation
+                == .init(bytes: 100 << 20, age: .seconds(86_400), keep: 3, compression: .zstd)
+        )
+        guard case .stdout(.flat) = try destination("kind: stdout").deliverySettings.target else {
+            Issue.record("it is of kind stdout")
+            return
+        }
+    }
+
+    @Test("Two destinations do not write to one place")
+    func shared() {
+        for settings in ["kind: stdout", "kind: file, path: /var/log/a.ndjson"] {
+            #expect(throws: ConfigurationProblems.self) {
+                try read("destinations: {one: {\(settings)}, two: {\(settings)}}\n", [:])
+            }
+        }
     }
 
     /// A configuration whose one destination is this.

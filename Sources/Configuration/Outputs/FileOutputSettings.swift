@@ -1,16 +1,15 @@
+package import Delivery
+import Logs
+
 /// What only a destination of kind file has.
 package struct FileOutputSettings: Sendable, Equatable {
     /// When the file is put aside, and how many of those are kept.
     package struct Rotation: Sendable, Equatable {
-        package enum Compression: String, Sendable {
-            case gzip, zstd, none
-        }
-
         /// Absent, the file may have any size, or age.
         package var bytes: Int?
         package var age: Duration?
         package var keep = 10
-        package var compression = Compression.none
+        package var compression = FileTarget.Compression.none
 
         package init() {}
     }
@@ -20,6 +19,19 @@ package struct FileOutputSettings: Sendable, Equatable {
     package var rotation = Rotation()
 
     package init() {}
+
+    func target(_ shape: LogJSON.Shape) -> FileTarget {
+        guard let path else { preconditionFailure("checked when it was read") }
+        var target = FileTarget(path: path)
+        target.shape = shape
+        target.rotation = FileTarget.Rotation(
+            bytes: rotation.bytes,
+            age: rotation.age,
+            keep: rotation.keep,
+            compression: rotation.compression
+        )
+        return target
+    }
 }
 
 extension FileOutputSettings: SettingGroup {
@@ -35,6 +47,10 @@ extension FileOutputSettings: SettingGroup {
             section.problem("path", "is missing; kind file appends logs to it")
         } else if let path, !path.hasPrefix("/") {
             section.problem("path", "is not absolute; write it as /var/log/sluice/archive.ndjson")
+        } else if path != nil,
+            let problem = target(.flat).problems.first(where: { $0.setting == "path" })
+        {
+            section.problem("path", problem.reason)
         }
     }
 }

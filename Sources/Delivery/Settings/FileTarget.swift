@@ -59,7 +59,7 @@ package struct FileTarget: Sendable, Equatable {
         String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
     }
 
-    var problems: [DestinationSettings.Problem] {
+    package var problems: [DestinationSettings.Problem] {
         var problems: [DestinationSettings.Problem] = []
         func note(_ setting: String, _ reason: String) {
             problems.append(DestinationSettings.Problem(setting: setting, reason: reason))

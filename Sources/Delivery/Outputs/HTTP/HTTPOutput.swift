@@ -71,6 +71,7 @@ struct HTTPOutput: Output {
         case .request(.answered(let response)): judge.judge(response)
         case .request(.failed(let failure)):
             judge.judge(TransportProblem(failure), isTaken: attempt.isBodyTaken)
+        case .lines: preconditionFailure("this output's carrier is another one")
         }
     }
 }
