@@ -120,8 +120,7 @@ let package = Package(
             "Ingest",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Credentials",
-                "Tokens", "Configuration",
+                "Credentials", "Tokens", "Routing", "Configuration",
             ]
         ),
         room(
@@ -129,14 +128,14 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
                 "SQLiteQueue",
-                "Delivery", "Credentials", "Configuration", "Ingest",
+                "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
             ]
         ),
         room(
             "Admin",
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Delivery", "Credentials", "Configuration", "Ingest", "Operations",
+                "Delivery", "Credentials", "Routing", "Configuration", "Ingest", "Operations",
             ]
         ),
         room(
@@ -225,8 +224,9 @@ let package = Package(
             of: "Ingest",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Credentials", "Tokens", "Configuration", "TestHTTP", "TestConfiguration", "CLZ4",
-                "CZlib",
+                "Credentials", "Tokens", "Routing", "Configuration", "TestHTTP",
+                "TestConfiguration",
+                "CLZ4", "CZlib",
             ]
         ),
         tests(
@@ -249,7 +249,8 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "SQLiteQueue", "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest",
-                "Operations", "Admin", "Tokens", "TestHTTP", "TestConfiguration", "TestGateway",
+                "Operations", "Admin", "Tokens", "Routing", "TestHTTP", "TestConfiguration",
+                "TestGateway",
             ]
         ),
         tests(of: "CLI", uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration"]),

@@ -117,7 +117,9 @@ final class RequestTables {
             project: head.field("x-log-project"),
             address
         )
-        if dialect.bringsLogs { try proven?.sender.check(target.destination, dialect.label) }
+        if dialect.bringsLogs, !target.isRouted {
+            try proven?.sender.check(target.destination, dialect.label)
+        }
         let budget = RequestBudget(
             head,
             addressBudget,

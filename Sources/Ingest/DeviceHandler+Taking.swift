@@ -1,7 +1,9 @@
 import Configuration
 import HTTP
 import Logs
+import Net
 import Queue
+import Routing
 import System
 
 extension DeviceHandler {
@@ -53,24 +55,34 @@ extension DeviceHandler {
             let outcome = taken.outcome
             taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
         }
+        let receipt = shared.mint.next()
+        let repeatedBytesMax = decoder.limit.repeating(for: body.count)
+        var dispatched =
+            tables.routing.router == nil
+            ? dispatch.parts(of: taken.groups, repeatedBytesMax: repeatedBytesMax)
+            : try dispatch.dispatch(
+                taken.groups,
+                routing(head, request, receipt, repeatedBytesMax)
+            )
         // Logs may name their own targets.
-        for part in taken.parts {
+        for part in dispatched.parts {
             try request.sender?.check(part.target.destination, dialect.label)
         }
-        for part in taken.parts where part.logs.unreadable > 0 {
+        for part in dispatched.parts where part.logs.unreadable > 0 {
             guard shared.queue.keepsUnreadable(for: part.target.destination) else {
                 throw .unreadable(part.logs)
             }
         }
-        let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
+        let doomed = dispatched.parts.reduce(0) {
+            $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count }
+        }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
-        let streamsMax = 2 * shared.limits.json.batches
-        guard taken.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
-        let receipt = shared.mint.next()
-        if taken.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
+        let streamsMax = 2 * shared.limits.json.batches * dispatched.destinations
+        guard dispatched.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
+        if dispatched.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
             let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
-            let room = decoder.limit.repeating(for: body.count)
-            shared.counters.countClaimsRemoved(facts.stamp(&taken.parts, atMost: room))
+            let room = repeatedBytesMax * dispatched.destinations
+            shared.counters.countClaimsRemoved(facts.stamp(&dispatched.parts, atMost: room))
         }
         let bodyBytes = max(content.count, decoder.inflatedBytes - before)
         let origin = Origin(
@@ -81,7 +93,7 @@ extension DeviceHandler {
             isRepaired: decoder.json.repairs != repairs,
             start: start
         )
-        try store(taken, of: dialect, origin, tables.crossOrigin(head), responder)
+        try store(taken, dispatched, of: dialect, origin, tables.crossOrigin(head), responder)
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -97,6 +109,46 @@ extension DeviceHandler {
         return timing
     }
 
+    private func routing(
+        _ head: RequestHead,
+        _ request: AdmittedLogs,
+        _ receipt: [UInt8],
+        _ repeatedBytesMax: Int
+    ) -> DispatchRequest {
+        let table = tables.routing
+        return DispatchRequest(
+            table: table,
+            allows: { request.sender?.maySend(to: $0) ?? true },
+            checkRight: { name throws(Refusal) in
+                try request.sender?.check(name, request.dialect.label)
+            },
+            sender: SenderText(
+                clientIP: head.clientAddress(behind: tables.access.proxies)?.description ?? "",
+                key: request.sender?.name ?? "",
+                receipt: String(decoding: receipt, as: UTF8.self)
+            ),
+            repeatedBytesMax: repeatedBytesMax,
+            retarget: { tag throws(Refusal) in
+                try table.target(
+                    host: head.field("host"),
+                    project: head.field("x-log-project"),
+                    .tag(tag)
+                )
+            },
+            applyRules: { [decoder, shared] logs, target throws(Refusal) in
+                let offset = shared.clockOffset(target.destination)
+                let timing = BatchTiming(arrival: head.arrival, offset: offset)
+                do throws(LogDecodingError) {
+                    return try logs.bytes.withBuffer { bytes throws(LogDecodingError) in
+                        try decoder.putLogs.decode(bytes, timing, target.intake.rules).logs
+                    }
+                } catch {
+                    throw Refusal(error)
+                }
+            }
+        )
+    }
+
     /// The request's part of the counters.
     private struct Origin {
         let sender: DeviceSender?
@@ -110,6 +162,7 @@ extension DeviceHandler {
 
     private func store(
         _ taken: TakenLogs,
+        _ dispatched: DispatchedLogs,
         of dialect: any LogDialect,
         _ origin: Origin,
         _ readers: CrossOrigin,
@@ -117,7 +170,7 @@ extension DeviceHandler {
     ) throws(Refusal) {
         let (start, keyCounter) = (origin.start, origin.sender?.counter)
         let figures = IngestCounters.Figures(
-            of: taken.parts,
+            of: taken.groups,
             bodyBytes: origin.bodyBytes,
             isRepaired: origin.isRepaired
         )
@@ -139,16 +192,20 @@ extension DeviceHandler {
             let response = answerOfDialect(acceptance)
             responder.send(answers.accepted(response, dialect.label, acceptance, readers))
         }
-        guard figures.logs > 0 else {
+        // Also when filters and routes leave nothing to be stored.
+        guard dispatched.parts.contains(where: { $0.logs.count > 0 }) else {
             counters.countAccepted(dialect.label, figures, since: start)
+            counters.countRouted(dispatched.counts)
+            let tally = dispatched.tally(of: figures.logs, [])
+            if tally.received > 0 { shared.queue.count(tally) }
             keyCounter?.countAccepted(figures)
-            return answer(receipt, 0)
+            return answer(receipt, figures.logs)
         }
         let identity = taken.identity.map {
             BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
         }
         var batches: [Batch] = []
-        for part in taken.parts where part.logs.count > 0 { batches.append(try part.batch()) }
+        for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
         // The inflated batches wait for the commit, and count like the body.
         guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
             throw .tooMuchInFlight
@@ -156,13 +213,16 @@ extension DeviceHandler {
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
+        let counts = dispatched.counts
         guard intake.enter() else { throw .draining }
-        shared.queue.append(batches, identity: identity, sender: sender) { outcome in
+        let tally = dispatched.tally(of: figures.logs, batches)
+        shared.queue.append(batches, identity: identity, sender: sender, tally: tally) { outcome in
             defer { intake.leave() }
             switch outcome {
             case .stored:
                 if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
                 counters.countAccepted(dialect.label, figures, since: start)
+                counters.countRouted(counts)
                 keyCounter?.countAccepted(figures)
                 answer(receipt, figures.logs)
             case .repeated(let receipt, let count):
@@ -179,5 +239,16 @@ extension Batch {
     /// The memory that the batch takes until it is stored.
     fileprivate var heldBytes: Int {
         dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func withBuffer<Value>(
+        _ body: (UnsafeRawBufferPointer) throws(LogDecodingError) -> Value
+    ) throws(LogDecodingError) -> Value {
+        let result: Result<Value, LogDecodingError> = withUnsafeBytes { bytes in
+            Result { () throws(LogDecodingError) in try body(bytes) }
+        }
+        return try result.get()
     }
 }

@@ -2,6 +2,7 @@ package import Configuration
 package import HTTP
 import Logs
 package import Queue
+package import Routing
 package import System
 
 /// Answers devices. Each loop and each worker thread has one, with decoders and an inflater of its own.
@@ -21,6 +22,8 @@ package final class DeviceHandler: RequestHandler {
         package var clockOffset: @Sendable (String) -> Duration = { _ in .zero }
         /// nil: there is no admin API to show it.
         package var tail: Tail?
+        /// What filters did.
+        package let filters = FilterCounters()
         /// True: the queue gets the identity of each request, to recognise its repetition.
         package let recognizesRepeats: Bool
 
@@ -46,6 +49,7 @@ package final class DeviceHandler: RequestHandler {
     let answers: DeviceAnswers
     let decoder: BodyDecoder
     let tables: RequestTables
+    let dispatch: LogDispatch
     private var stamp: Stamp
 
     package init(_ shared: Shared) {
@@ -57,6 +61,7 @@ package final class DeviceHandler: RequestHandler {
             shared.routes,
             bodyBytesMax: shared.limits.bodyBytes
         )
+        dispatch = LogDispatch(shared.limits.json, shared.filters)
         stamp = Stamp(mint: shared.mint)
     }
 
@@ -105,14 +110,28 @@ package final class DeviceHandler: RequestHandler {
     }
 
     /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
-    /// when the head's has none; the queue is asked for those when they are known.
+    /// when the head's has none; the queue is asked for those when they are known. Filters may drop all logs, or give
+    /// them another tag, so the queue decides when those are known.
     private func admission(of logs: AdmittedLogs) -> QueueAdmission {
         let target = logs.target
         guard logs.dialect.bringsLogs else { return .open }
+        if let plans = dispatch.plans(tables.routing) {
+            guard let plan = logs.reader.tag.map({ plans.plan(for: $0) }), plan.filters.isEmpty
+            else { return shared.queue.admission }
+            if target.isRouted { return admission(of: plan) }
+        }
         guard logs.reader.bodyNamesLogstores, target.tag != nil else {
             return shared.queue.admission(for: target.outlet)
         }
         return shared.queue.admission(forDestination: target.destination)
+    }
+
+    private func admission(of plan: TagPlan) -> QueueAdmission {
+        for name in plan.destinations where tables.routing.isRequired(name) {
+            let admission = shared.queue.admission(forDestination: name)
+            guard admission == .open else { return admission }
+        }
+        return shared.queue.admission
     }
 
     /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.

@@ -1,12 +1,13 @@
 import Ingest
 import Operations
+import Routing
 import System
 import Tokens
 
 /// Figures of what devices send, and of who sends it.
 enum IngestFigures {
     static let parts: [any FigurePart] = [
-        accepted, refused, keys, senders, tokenKeys, content,
+        accepted, refused, keys, senders, tokenKeys, content, filters,
     ]
 
     private static let accepted = FigureGroup<IngestCounters.Accepted>(
@@ -14,8 +15,16 @@ enum IngestFigures {
         by: ["route"],
         { $0.requests.accepted.map { ([$0.route], $0.counts) } },
         [
-            Figure("sluice_ingest_requests_total", \.requests, "Requests whose logs were stored."),
-            Figure("sluice_ingest_logs_total", \.logs, "Logs that were stored."),
+            Figure(
+                "sluice_ingest_requests_total",
+                \.requests,
+                "Requests whose logs were accepted."
+            ),
+            Figure(
+                "sluice_ingest_logs_total",
+                \.logs,
+                "Logs that were accepted, before filters."
+            ),
             Figure(
                 "sluice_ingest_body_bytes_total",
                 \.bodyBytes,
@@ -173,6 +182,39 @@ enum IngestFigures {
                 \.claimsRemoved,
                 "Device fields and tags that were removed because a stamp has the same name."
             ),
+            Figure(
+                "sluice_ingest_filtered_logs_total",
+                \.routed.filtered,
+                "Logs that filters dropped or sampled out; the answers to their requests count them."
+            ),
+            Figure(
+                "sluice_ingest_dropped_logs_total",
+                \.routed.dropped,
+                "Logs that a route without destinations, or `unrouted: drop`, dropped."
+            ),
+            Figure(
+                "sluice_ingest_unrouted_logs_total",
+                \.routed.unrouted,
+                "Logs that no route takes, whatever became of them."
+            ),
+        ]
+    )
+
+    private static let filters = FigureGroup<FilterCounters.Counts>(
+        .logs,
+        by: ["filter"],
+        { $0.requests.filters.map { ([$0.filter], $0.counts) } },
+        [
+            Figure(
+                "sluice_filter_logs_total",
+                by: "result",
+                "Logs that a filter was applied to (seen), and what it did to them; failed: a step failed."
+            ) { counts in
+                [
+                    ("seen", counts.seen), ("changed", counts.changed), ("dropped", counts.dropped),
+                    ("sampled_out", counts.sampledOut), ("failed", counts.failed),
+                ]
+            }
         ]
     )
 }

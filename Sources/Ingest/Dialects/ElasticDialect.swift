@@ -74,9 +74,9 @@ private struct BulkLogReader: LogReader {
         }
         // Parts without logs need no room.
         let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
-            .compactMap { try? $0.1.get().outlet }
+            .compactMap { try? $0.1.get() }.filter { !$0.isRouted }.map(\.outlet)
         let crowdedOut = request.queue.crowdedOut(wanted)
-        var groups: [(TrackedLogs, RoutingTable.Target)] = []
+        var groups: [LogGroup] = []
         var indices: [ElasticIndex] = []
         for (part, target) in zip(logs.parts, targets) {
             // A refused index costs its own documents only.
@@ -85,13 +85,15 @@ private struct BulkLogReader: LogReader {
                 guard part.logs.sound.count == 0 || !crowdedOut.contains(target.outlet) else {
                     throw .noRoom
                 }
-                groups.append((TrackedLogs(part, target), target))
+                let tag = ElasticIndex.tag(of: part.index)
+                let tracked = TrackedLogs(logs: part.logs)
+                groups.append(LogGroup(tracked, target, tag: tag, fallbackTopic: tag))
                 indices.append(ElasticIndex(part.index, nil))
             } catch {
                 indices.append(ElasticIndex(part.index, error))
             }
         }
-        var taken = TakenLogs(groups, of: request)
+        var taken = TakenLogs(groups)
         let answer = BulkAnswer(
             items: logs.items,
             indices: indices,
@@ -124,16 +126,6 @@ private struct BulkLogReader: LogReader {
     ) throws(Refusal) -> RoutingTable.Target {
         guard TagText.isSound(index) else { throw .badIndex }
         return try request.target(ofTag: ElasticIndex.tag(of: index))
-    }
-}
-
-extension TrackedLogs {
-    fileprivate init(_ part: BulkLogs.Part, _ target: RoutingTable.Target) {
-        let topic = target.labels.topic
-        self.init(
-            logs: part.logs,
-            topic: topic.isEmpty ? ElasticIndex.tag(of: part.index) : topic
-        )
     }
 }
 

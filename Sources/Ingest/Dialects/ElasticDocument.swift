@@ -69,6 +69,8 @@ private struct DocumentLogReader: LogReader {
     let id: String?
     let media: ElasticMedia
 
+    var tag: String? { ElasticIndex.tag(of: index) }
+
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs: DecodedLogs
         do throws(LogDecodingError) {
@@ -81,12 +83,11 @@ private struct DocumentLogReader: LogReader {
         } catch {
             throw Refusal(error)
         }
-        let topic = request.target.labels.topic
-        let tracked = TrackedLogs(
-            logs: logs,
-            topic: topic.isEmpty ? ElasticIndex.tag(of: index) : topic
-        )
-        var taken = TakenLogs([tracked], of: request)
+        let tag = ElasticIndex.tag(of: index)
+        let tracked = TrackedLogs(logs: logs)
+        var taken = TakenLogs([
+            LogGroup(tracked, request.target, tag: tag, fallbackTopic: tag)
+        ])
         if let id, request.recognizesContent {
             taken.identity = RequestIdentity.document(
                 id,

@@ -74,19 +74,25 @@ struct LokiDialect: LogDialect {
 private struct LokiLogReader: LogReader {
     /// The labels that name the source of logs; a stream's first one is its topic.
     private static let namingLabels = ["service_name", "app", "job"]
+    /// The labels that give a stream its routing tag.
+    private static let taggingLabels = ["tag", "job"]
 
     let encoding: LokiDialect.Encoding
     let tenant: LokiTenant
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        var streams = try streams(of: request, decoder)
-        for index in streams.indices {
-            if request.target.labels.topic.isEmpty {
-                streams[index].topic = Self.topic(of: streams[index].tags, request.limits)
-            }
-            tenant.mark(&streams[index])
+        let streams = try streams(of: request, decoder)
+        let groups = streams.map { stream in
+            let topic = Self.topic(of: stream.tags, request.limits)
+            let tag = TagText.cut(
+                Self.label(Self.taggingLabels, of: stream.tags) ?? "",
+                orElse: LokiDialect.tag
+            )
+            var stream = stream
+            tenant.mark(&stream)
+            return LogGroup(stream, request.target, tag: tag, fallbackTopic: topic)
         }
-        var taken = TakenLogs(streams, of: request)
+        var taken = TakenLogs(groups, of: request)
         taken.answer = { _ in Response(status: 204) }
         // Loki stores a line once that is repeated with its time and labels.
         if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
@@ -120,12 +126,20 @@ private struct LokiLogReader: LogReader {
         of labels: [(key: String, value: String)],
         _ limits: LimitSettings
     ) -> String {
-        for name in namingLabels {
+        label(namingLabels, of: labels)?.cut(to: limits.json.topicBytes) ?? LokiDialect.tag
+    }
+
+    /// The value of the first of these labels that is there.
+    private static func label(
+        _ names: [String],
+        of labels: [(key: String, value: String)]
+    ) -> String? {
+        for name in names {
             guard let label = labels.first(where: { $0.key.hasSameBytes(as: name) }) else {
                 continue
             }
-            return label.value.cut(to: limits.json.topicBytes)
+            return label.value
         }
-        return LokiDialect.tag
+        return nil
     }
 }

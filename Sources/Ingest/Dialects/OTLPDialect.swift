@@ -41,11 +41,13 @@ private struct OTLPLogReader: LogReader {
     let encoding: OTLPEncoding
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let labels = request.target.labels
-        let topic = labels.topic.isEmpty ? request.target.tag ?? OTLPDialect.tag : labels.topic
-        var groups = try groups(of: request, decoder)
-        for index in groups.indices { groups[index].topic = topic }
-        var taken = TakenLogs(groups, of: request)
+        let topic = request.target.tag ?? OTLPDialect.tag
+        let groups = try groups(of: request, decoder)
+        let tagged = groups.map { group in
+            let tag = TagText.cut(group.service ?? "", orElse: OTLPDialect.tag)
+            return LogGroup(group, request.target, tag: tag, fallbackTopic: topic)
+        }
+        var taken = TakenLogs(tagged, of: request)
         let encoding = encoding
         if let rejection = OTLPRejection(groups.map(\.logs)) {
             taken.answer = { _ in encoding.partialSuccess(rejection) }
@@ -60,6 +62,7 @@ private struct OTLPLogReader: LogReader {
         _ decoder: BodyDecoder
     ) throws(Refusal) -> [TrackedLogs] {
         let (rules, bytesMax) = (request.rules, request.repeatedBytesMax)
+        let byService = request.table.router != nil
         do throws(LogDecodingError) {
             switch encoding {
             case .json:
@@ -67,14 +70,16 @@ private struct OTLPLogReader: LogReader {
                     request.content,
                     request.timing,
                     rules,
-                    atMost: bytesMax
+                    atMost: bytesMax,
+                    byService: byService
                 )
             case .protobuf:
                 return try decoder.otlp.decode(
                     request.content,
                     request.timing,
                     rules,
-                    atMost: bytesMax
+                    atMost: bytesMax,
+                    byService: byService
                 )
             }
         } catch {

@@ -39,7 +39,7 @@ struct PlainDialect: LogDialect {
             )
         }
         try Refusal.checkNotMessagePack(type)
-        return (.tag(tag), PlainLogReader(tag: tag, query: query))
+        return (.tag(tag), PlainLogReader(topic: tag, query: query))
     }
 
     func refused(_ refusal: Refusal) -> Response { ErrorShape.plain.response(refusal) }
@@ -48,23 +48,22 @@ struct PlainDialect: LogDialect {
 private struct PlainLogReader: LogReader {
     private static let errorsMax = 10
 
-    let tag: String
+    let topic: String
     let query: PlainQuery
 
+    var tag: String? { topic }
+
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let target = request.target
         let logs: DecodedLogs
         do throws(LogDecodingError) {
             logs = try self.logs(request, decoder)
         } catch {
             throw Refusal(error)
         }
-        let trailer = target.labels.trailer(
-            tag: tag,
-            topic: query.topic,
-            source: query.source
-        )
-        var taken = TakenLogs([TakenPart(logs, trailer, target)])
+        let tracked = TrackedLogs(logs: logs, topic: query.topic, source: query.source)
+        var taken = TakenLogs([
+            LogGroup(tracked, request.target, tag: topic, fallbackTopic: topic)
+        ])
         var more = ""
         if logs.unreadable > 0 {
             more = ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))"

@@ -26,15 +26,18 @@ struct PutLogsDialect: LogDialect {
     {
         let sequence = isRouted ? try HashRoute(head).sequence : nil
         let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
-        return (.logstore(logstore), PutLogsLogReader(sequence: sequence))
+        return (.logstore(logstore), PutLogsLogReader(logstore: logstore, sequence: sequence))
     }
 
     func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
 }
 
 private struct PutLogsLogReader: LogReader {
+    let logstore: String
     /// The number of a write to a shard.
     let sequence: String?
+
+    var tag: String? { logstore }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
         guard !body.isEmpty else {
@@ -50,7 +53,8 @@ private struct PutLogsLogReader: LogReader {
         } catch {
             throw Refusal(error)
         }
-        return TakenLogs(groups, of: request, sequence)
+        let tagged = groups.map { LogGroup($0, request.target, tag: logstore) }
+        return TakenLogs(tagged, of: request, sequence)
     }
 
     private func groups(

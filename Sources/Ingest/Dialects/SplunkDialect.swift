@@ -58,8 +58,9 @@ struct SplunkDialect: LogDialect {
                 throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
             }
             // The index of lines is their topic, whatever the logstore.
-            let reader = SplunkLineReader(origin: lineOrigin, hasChannel: hasChannel)
-            return (head.address(orTag: try lineOrigin.tag), reader)
+            let tag = try lineOrigin.tag
+            let reader = SplunkLineReader(index: tag, origin: lineOrigin, hasChannel: hasChannel)
+            return (head.address(orTag: tag), reader)
         case .acknowledgements:
             guard hasChannel else { throw .missingChannel }
             return (head.address(orTag: Self.tag), AcknowledgementReader())
@@ -87,31 +88,36 @@ private struct SplunkEventReader: LogReader {
         } catch {
             throw Refusal(error)
         }
-        var parts: [(TrackedLogs, RoutingTable.Target)] = []
+        var parts: [LogGroup] = []
         let most = request.limits.json.batches
         let isCrowd = groups.count > most && Set(groups.map { ByteText($0.host) }).count > most
         for group in groups {
             do throws(Refusal) {
-                let target = try request.target(ofTag: try group.tag)
+                let tag = try group.tag
+                let target = try request.target(ofTag: tag)
                 // With too many streams, tags become fields; a source cannot.
                 let hidesHost = isCrowd && parts.count >= most
-                parts.append((TrackedLogs(group, target, hostIsTag: hidesHost), target))
+                parts.append(LogGroup(group, target, tag: tag, hostIsTag: hidesHost))
             } catch {
                 var refusal = error
                 refusal.item = group.first
                 throw refusal
             }
         }
-        var taken = TakenLogs(parts, of: request)
+        var taken = TakenLogs(parts)
         taken.answer = SplunkAnswer.success(acknowledged: hasChannel)
         return taken
     }
 }
 
 private struct SplunkLineReader: LogReader {
+    /// The index of all lines, or the dialect's name.
+    let index: String
     /// The query's values for all lines.
     let origin: SplunkEvents
     let hasChannel: Bool
+
+    var tag: String? { index }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let noData = Refusal(400, "NoData", "the body has no line")
@@ -127,7 +133,7 @@ private struct SplunkLineReader: LogReader {
             throw Refusal(413, "PostBodyTooLarge", error.description, position: error.position)
         }
         guard events.logs.count > 0 else { throw noData }
-        var taken = TakenLogs([(TrackedLogs(events, request.target), request.target)], of: request)
+        var taken = TakenLogs([LogGroup(events, request.target, tag: index)])
         taken.answer = SplunkAnswer.success(acknowledged: hasChannel)
         return taken
     }
@@ -188,11 +194,12 @@ extension SplunkEvents {
     }
 }
 
-extension TrackedLogs {
+extension LogGroup {
     /// The host becomes SLS's source if it fits. The other origins become tags.
     fileprivate init(
         _ events: SplunkEvents,
         _ target: RoutingTable.Target,
+        tag: String,
         hostIsTag: Bool = false
     ) {
         let isSource = !hostIsTag && events.host.utf8.count <= LogLimits().sourceBytes
@@ -200,11 +207,11 @@ extension TrackedLogs {
             ("host", isSource ? "" : events.host), ("index", events.index),
             ("source", events.source), ("sourcetype", events.sourcetype),
         ]
-        self.init(
+        let tracked = TrackedLogs(
             logs: events.logs,
-            topic: target.labels.topic.isEmpty ? events.topic : target.labels.topic,
             source: isSource ? events.host : nil,
             tags: tags.filter { !$0.1.isEmpty }.map { (key: $0.0, value: $0.1) }
         )
+        self.init(tracked, target, tag: tag, fallbackTopic: events.topic)
     }
 }

@@ -40,13 +40,16 @@ struct TrackDialect: LogDialect {
     {
         let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
         guard head.method == .post else {
-            return (.logstore(logstore), try queryReader(head))
+            return (.logstore(logstore), try queryReader(head, logstore))
         }
         try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
-        return (.logstore(logstore), TrackBodyReader())
+        return (.logstore(logstore), TrackBodyReader(logstore: logstore))
     }
 
-    private func queryReader(_ head: RequestHead) throws(Refusal) -> TrackQueryReader {
+    private func queryReader(
+        _ head: RequestHead,
+        _ logstore: String
+    ) throws(Refusal) -> TrackQueryReader {
         guard (head.query?.count ?? 0) < Self.queryBytesMax else {
             throw Refusal(
                 413,
@@ -55,6 +58,7 @@ struct TrackDialect: LogDialect {
             )
         }
         return TrackQueryReader(
+            logstore: logstore,
             addsBrowser: form == .pixelWithBrowser,
             response: form == .track ? Response(status: 200) : .pixel
         )
@@ -64,6 +68,10 @@ struct TrackDialect: LogDialect {
 }
 
 private struct TrackBodyReader: LogReader {
+    let logstore: String
+
+    var tag: String? { logstore }
+
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
@@ -74,7 +82,7 @@ private struct TrackBodyReader: LogReader {
                 content.beginsAsLogGroup
                 ? try decoder.putLogs.decode(content, timing, rules)
                 : try decoder.json.decodeTracking(content, timing, rules)
-            return TakenLogs([tracked], of: request)
+            return TakenLogs([LogGroup(tracked, request.target, tag: logstore)], of: request)
         } catch {
             throw Refusal(error)
         }
@@ -83,9 +91,12 @@ private struct TrackBodyReader: LogReader {
 
 /// Reads the log in the query of a GET.
 private struct TrackQueryReader: LogReader {
+    let logstore: String
     /// True: the browser and the page become fields of the log.
     let addsBrowser: Bool
     let response: Response
+
+    var tag: String? { logstore }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
         guard body.isEmpty else { throw .unwantedBody }
@@ -95,7 +106,8 @@ private struct TrackQueryReader: LogReader {
         var taken = TakenLogs([])
         // HEAD must not store anything.
         if request.head.method == .get {
-            taken = TakenLogs([try logs(request, decoder.query)], of: request)
+            let tracked = try logs(request, decoder.query)
+            taken = TakenLogs([LogGroup(tracked, request.target, tag: logstore)], of: request)
         }
         // Without this, a cache would answer the next GET and the log would be lost.
         var response = response

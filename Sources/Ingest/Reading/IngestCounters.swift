@@ -35,6 +35,16 @@ package final class IngestCounters: Sendable {
         package var unusable = 0
     }
 
+    /// What filters and routes did to logs of accepted requests.
+    package struct Routed: Sendable, Equatable {
+        /// Dropped or sampled out by a filter.
+        package var filtered = 0
+        /// Dropped on purpose by a route or by `unrouted: drop`.
+        package var dropped = 0
+        /// Taken by no route.
+        package var unrouted = 0
+    }
+
     package struct RefusalKind: Hashable, Sendable {
         package let route: String
         package let status: Int
@@ -50,13 +60,13 @@ package final class IngestCounters: Sendable {
         let repairedLogs: Int
         let unreadableLogs: Int
 
-        init(of parts: [TakenPart], bodyBytes: Int, isRepaired: Bool) {
-            logs = parts.reduce(0) { $0 + $1.logs.count }
+        init(of groups: [LogGroup], bodyBytes: Int, isRepaired: Bool) {
+            logs = groups.reduce(0) { $0 + $1.logs.count }
             self.bodyBytes = bodyBytes
-            isCorrected = parts.contains { $0.logs.corrected > 0 }
+            isCorrected = groups.contains { $0.logs.corrected > 0 }
             self.isRepaired = isRepaired
-            repairedLogs = parts.reduce(0) { $0 + $1.logs.repaired }
-            unreadableLogs = parts.reduce(0) { $0 + $1.logs.unreadable }
+            repairedLogs = groups.reduce(0) { $0 + $1.logs.repaired }
+            unreadableLogs = groups.reduce(0) { $0 + $1.logs.unreadable }
         }
     }
 
@@ -87,6 +97,9 @@ package final class IngestCounters: Sendable {
     private let repairedLogs = Atomic<Int>(0)
     private let unreadableLogs = Atomic<Int>(0)
     private let claims = Atomic<Int>(0)
+    private let filtered = Atomic<Int>(0)
+    private let dropped = Atomic<Int>(0)
+    private let unrouted = Atomic<Int>(0)
     private let refusals = Locked<[RefusalKind: Int]>([:])
     /// Answers of device listeners, indexed by `DeviceLabel`.
     package let answers = AnswerCounters(labels: DeviceLabel.names)
@@ -111,6 +124,20 @@ package final class IngestCounters: Sendable {
         let counter = routes[label.rawValue]
         counter.repeated.add(1, ordering: .relaxed)
         counter.acknowledgements.count(since: start)
+    }
+
+    func countRouted(_ counts: DispatchedLogs.Counts) {
+        if counts.filtered > 0 { filtered.add(counts.filtered, ordering: .relaxed) }
+        if counts.dropped > 0 { dropped.add(counts.dropped, ordering: .relaxed) }
+        if counts.unrouted > 0 { unrouted.add(counts.unrouted, ordering: .relaxed) }
+    }
+
+    package var routed: Routed {
+        Routed(
+            filtered: filtered.load(ordering: .relaxed),
+            dropped: dropped.load(ordering: .relaxed),
+            unrouted: unrouted.load(ordering: .relaxed)
+        )
     }
 
     func countUnusableClock() {

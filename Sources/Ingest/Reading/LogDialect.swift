@@ -38,6 +38,9 @@ extension LogDialect {
 
 /// Reads the body of one request into logs.
 protocol LogReader: Sendable {
+    /// The routing tag of all logs. Nil: the body tells it.
+    var tag: String? { get }
+
     /// True: logs of the body may name other logstores than the one that follows from the address's tag.
     var bodyNamesLogstores: Bool { get }
 
@@ -48,6 +51,8 @@ protocol LogReader: Sendable {
 }
 
 extension LogReader {
+    var tag: String? { nil }
+
     var bodyNamesLogstores: Bool { false }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
@@ -67,6 +72,11 @@ enum TagText {
     static func isSound(_ text: String) -> Bool {
         bytes.contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+    }
+
+    /// The beginning of a text that devices chose for another purpose.
+    static func cut(_ text: String, orElse fallback: String) -> String {
+        text.isEmpty ? fallback : text.cut(to: bytes.upperBound)
     }
 }
 
@@ -96,7 +106,7 @@ struct LogRequest {
 
     /// The destination's rules for logs, with the request's rule for damaged JSON.
     var rules: LogRules {
-        var rules = target.intake.rules
+        var rules = table.rules(for: target)
         rules.damage = damage
         return rules
     }
@@ -121,7 +131,7 @@ extension RequestHead {
 }
 
 extension Destination.Intake {
-    fileprivate var rules: LogRules {
+    var rules: LogRules {
         LogRules(
             times: TimeWindow(past: logDelayMax),
             late: late,
@@ -146,8 +156,8 @@ struct Acceptance: Sendable {
 
 /// The logs of one request.
 struct TakenLogs {
-    /// Logs with different targets, topics, sources or tags.
-    var parts: [TakenPart]
+    /// Logs with different addresses, topics, sources or tags.
+    var groups: [LogGroup]
     /// Identifies the request when it is repeated; nil when nothing in it does.
     var identity: [UInt8]?
     /// The outcome of each part, when some were refused and others were not; empty otherwise. It belongs to the
@@ -158,8 +168,8 @@ struct TakenLogs {
     /// The size of the answer's body, when it grows with the request.
     var answerBytes = 0
 
-    init(_ parts: [TakenPart], identity: [UInt8]? = nil) {
-        self.parts = parts
+    init(_ groups: [LogGroup], identity: [UInt8]? = nil) {
+        self.groups = groups
         self.identity = identity
     }
 }

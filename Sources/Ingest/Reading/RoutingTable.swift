@@ -1,5 +1,7 @@
 package import Configuration
+import Logs
 import Queue
+package import Routing
 import SLS
 import System
 
@@ -14,14 +16,24 @@ package struct RoutingTable: Sendable {
         let logstore: String
         let labels: Destination.Labels
         let intake: Destination.Intake
+        /// False: a request is taken also when the destination has no room for its logs.
+        let isRequired: Bool
         /// The tag, for a request that has one instead of a logstore.
         var tag: String?
+        /// True: routes decide about the destination. The target tells how the request addressed its logs; its
+        /// destination is the default one.
+        var isRouted = false
 
         var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
     }
 
     private let projects: [String: [Destination]]
-    private let fallback: Destination
+    let fallback: Destination
+    let names: [String: Destination]
+    /// nil: there are neither filters nor routes.
+    package let router: Router?
+    /// The common rules of the destinations that routes can reach; nil: they differ.
+    let routedIntake: Destination.Intake?
 
     package init(_ configuration: GatewayConfiguration) {
         // One without a project is reached as the default destination alone, and by routes.
@@ -30,6 +42,9 @@ package struct RoutingTable: Sendable {
             by: \.project
         )
         fallback = configuration.defaultDestination
+        names = Dictionary(configuration.destinations.map { ($0.name, $0) }) { first, _ in first }
+        router = Self.router(configuration.routing)
+        routedIntake = Self.commonIntake(configuration)
     }
 
     func target(
@@ -37,9 +52,10 @@ package struct RoutingTable: Sendable {
         project: String?,
         _ address: LogAddress
     ) throws(Refusal) -> Target {
+        if hasRoutes, !isAddressed(project, host: host) { return routedTarget(address) }
         switch address {
-        case .logstore(let name): try target(host: host, project: project, logstore: name)
-        case .tag(let tag): try target(host: host, project: project, tag: tag)
+        case .logstore(let name): return try target(host: host, project: project, logstore: name)
+        case .tag(let tag): return try target(host: host, project: project, tag: tag)
         }
     }
 
@@ -77,8 +93,7 @@ package struct RoutingTable: Sendable {
         switch destination.logstore {
         case .named(let logstore): return target(destination, logstore, tag)
         case .any:
-            let end = tag.utf8.firstIndex(of: UInt8(ascii: "."))
-            let term = String(tag[..<(end ?? tag.endIndex)])
+            let term = Self.firstTerm(tag)
             if let problem = NamePattern.logstore.problem(with: term) {
                 throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
             }
@@ -100,26 +115,35 @@ package struct RoutingTable: Sendable {
             }
             return found
         }
-        let label = host.map { host in
-            let end = host.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }
-            return host[..<(end ?? host.endIndex)].lowercased()
-        }
-        return label.flatMap { projects[$0] }
+        return host.flatMap { projects[Self.project(ofHost: $0)] }
             ?? (fallback.kind == .sls ? projects[fallback.project] : nil)
             ?? [fallback]
     }
 
-    private func target(
+    /// True when the request itself says which project its logs are for.
+    private func isAddressed(_ project: String?, host: String?) -> Bool {
+        project != nil || host.map { projects[Self.project(ofHost: $0)] != nil } == true
+    }
+
+    private static func project(ofHost host: String) -> String {
+        let end = host.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }
+        return host[..<(end ?? host.endIndex)].lowercased()
+    }
+
+    func target(
         _ destination: Destination,
         _ logstore: String,
-        _ tag: String? = nil
+        _ tag: String? = nil,
+        isRouted: Bool = false
     ) -> Target {
         Target(
             destination: destination.name,
             logstore: logstore,
             labels: destination.labels,
             intake: destination.intake,
-            tag: tag
+            isRequired: destination.isRequired,
+            tag: tag,
+            isRouted: isRouted
         )
     }
 }

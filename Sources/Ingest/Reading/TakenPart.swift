@@ -21,23 +21,23 @@ struct TakenPart {
     /// Logs with a device's tags. Tags that are repeated in each log may make the logs `repeatedBytesMax` large
     /// together; beyond that they become tags of the stream.
     init(
-        _ tracked: TrackedLogs,
+        _ group: LogGroup,
         _ target: RoutingTable.Target,
         _ limits: LogLimits,
         repeatedBytesMax: Int,
         foldsAll: Bool = false
     ) {
         let folding = foldsAll ? .all : target.intake.foldTags
-        var tags = DeviceTags(tracked.tags, for: target, limits, folding: folding)
-        var logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
+        var tags = DeviceTags(group.tracked.tags, for: target, limits, folding: folding)
+        var logs = tags.added(to: group.logs, atMost: repeatedBytesMax)
         if logs == nil, !tags.folded.isEmpty {
-            tags = DeviceTags(tracked.tags, for: target, limits, folding: .none)
-            logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
+            tags = DeviceTags(group.tracked.tags, for: target, limits, folding: .none)
+            logs = tags.added(to: group.logs, atMost: repeatedBytesMax)
         }
         let kept = logs == nil ? tags.keptMarkingCrowded : tags.kept
         self.init(
-            logs ?? tags.crowdedAddedToFirst(of: tracked.logs, atMost: limits.valueBytes),
-            target.labels.trailer(of: tracked, kept),
+            logs ?? tags.crowdedAddedToFirst(of: group.logs, atMost: limits.valueBytes),
+            target.labels.trailer(of: group, kept),
             target
         )
     }
@@ -59,6 +59,12 @@ struct TakenPart {
             let reason = DeathReason(code: faulty.fault.code, message: faulty.fault.message)
             return Batch.Dead(logs: faulty.logs, reason: reason)
         }
-        return Batch(stream: stream, logs: logs.sound, dead: dead, dropped: logs.dropped)
+        return Batch(
+            stream: stream,
+            logs: logs.sound,
+            dead: dead,
+            dropped: logs.dropped,
+            isRequired: target.isRequired
+        )
     }
 }

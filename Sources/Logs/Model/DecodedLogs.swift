@@ -113,6 +113,8 @@ package struct TrackedLogs: Sendable {
     package var source: String?
     /// In the order of the request; of each name the last one.
     package var tags: [(key: String, value: String)]
+    /// The `service.name` of OTLP's resource, for logs that were asked for by service.
+    package var service: String?
     /// False when a log has no time in a protocol where each log should have one.
     package var areTimed = true
 

@@ -17,14 +17,18 @@ package struct EncodedLogs: Sendable, Equatable {
         time: LogTime,
         fields: [(key: String, value: String)]
     ) {
+        append(time: time, named: fields.map { (ReservedKey.storable($0.key), $0.value) })
+    }
+
+    /// Adds one log with names as they are, also those that SLS reserves.
+    package mutating func append(
+        time: LogTime,
+        named fields: [(key: String, value: String)]
+    ) {
         var log: [UInt8] = [LogTag.time]
         log.append(paddedVarint: time.seconds)
         for (key, value) in fields {
-            log.append(
-                pairTagged: LogTag.contents,
-                key: ReservedKey.storable(key),
-                value: value
-            )
+            log.append(pairTagged: LogTag.contents, key: key, value: value)
         }
         if time.nanoseconds > 0 {
             log.append(LogTag.nanoseconds)

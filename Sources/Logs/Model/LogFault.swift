@@ -14,6 +14,8 @@ package enum LogFault: Sendable, Equatable {
     case logTooLarge(bytesMax: Int)
     /// A step of a filter failed, counted from 0.
     case filterFailed(filter: String, step: Int, reason: String)
+    /// No route takes logs of its tag.
+    case unrouted(tag: String)
     /// Filters changed its tag more often than this. The tags in their order, the first one included.
     case tagLoop(tags: [String], changesMax: Int)
 
@@ -26,6 +28,7 @@ package enum LogFault: Sendable, Equatable {
         case .logTooLarge: "LogTooLarge"
         case .filterFailed: "FilterFailed"
         case .tagLoop: "TagLoop"
+        case .unrouted: "Unrouted"
         }
     }
 
@@ -45,6 +48,7 @@ package enum LogFault: Sendable, Equatable {
             "the log exceeds \(bytesMax) bytes, which is all that one request to SLS can carry"
         case .filterFailed(let filter, let step, let reason):
             "step \(step) of the filter \(filter) failed: \(reason)"
+        case .unrouted(let tag): "no route takes the tag \(tag)"
         case .tagLoop(let tags, let changesMax):
             "filters changed the log's tag more than \(changesMax) times: \(tags.joined(separator: " → "))"
         }

@@ -4,6 +4,7 @@ package import Delivery
 package import HTTP
 package import Ingest
 package import Queue
+package import Routing
 package import System
 
 /// The state of the whole gateway at one moment. Metrics, the admin API and readiness are made from it.
@@ -51,6 +52,8 @@ package struct GatewayReport: Sendable {
         package let damage: IngestCounters.Damage
         /// Fields and tags of devices that were removed because they have the name of a stamp.
         package let claimsRemoved: Int
+        package let routed: IngestCounters.Routed
+        package let filters: [(filter: String, counts: FilterCounters.Counts)]
     }
 
     package struct Senders: Sendable {

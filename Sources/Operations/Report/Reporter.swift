@@ -6,6 +6,7 @@ package import Ingest
 import JSON
 import Net
 import Queue
+import Routing
 import SLS
 package import SQLiteQueue
 import Synchronization
@@ -123,7 +124,9 @@ package final class Reporter: Sendable {
                 refused: counters.refused,
                 clocks: counters.clocks,
                 damage: counters.damage,
-                claimsRemoved: counters.claimsRemoved
+                claimsRemoved: counters.claimsRemoved,
+                routed: counters.routed,
+                filters: parts.devices.filters.counts
             ),
             senders: .init(
                 keys: door.counts,

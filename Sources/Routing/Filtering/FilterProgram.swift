@@ -13,6 +13,8 @@ struct FilterProgram {
     struct Step {
         let action: Action
         let condition: CompiledCondition?
+        /// True for a step that also applies to topic, source and tags.
+        let coversStreams: Bool
 
         var isRedaction: Bool {
             if case .redact = action { true } else { false }
@@ -65,6 +67,16 @@ struct FilterProgram {
     }
 }
 
+extension FilterStep.Action {
+    fileprivate var coversStreams: Bool {
+        switch self {
+        case .remove(let fields): fields.contains(where: \.coversStreams)
+        case .redact(let redaction): redaction.fields.contains(where: \.coversStreams)
+        default: false
+        }
+    }
+}
+
 /// Text with places, where the texts are those of the program.
 struct CompiledTemplate {
     enum Part {
@@ -113,7 +125,8 @@ struct FilterCompiler {
                 steps: filter.steps.map { step in
                     FilterProgram.Step(
                         action: action(step.action),
-                        condition: step.condition.map { condition($0) }
+                        condition: step.condition.map { condition($0) },
+                        coversStreams: step.action.coversStreams
                     )
                 },
                 onError: filter.onError

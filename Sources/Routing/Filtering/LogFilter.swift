@@ -9,10 +9,10 @@ package final class LogFilter {
     /// The tag of a log may change so often.
     package static let tagChangesMax = 8
 
-    private let program: FilterProgram
-    private let draft: LogDraft
-    private let tags: TagStates
-    private let runner: StepRunner
+    let program: FilterProgram
+    let draft: LogDraft
+    let tags: TagStates
+    let runner: StepRunner
     private let lists: [CounterList]
     /// Of the present batch, for each filter.
     private var counts: [FilterCounters.Counts]

@@ -7,6 +7,7 @@ final class RecordingQueue: BatchQueue {
     private let named = Locked<[BatchIdentity?]>([])
     private let state = Locked(QueueAdmission.open)
     private let closed = Locked<[Outlet: QueueAdmission]>([:])
+    private let full = Locked<[String: QueueAdmission]>([:])
     /// What `append` answers, which may differ from what was said before the body.
     let outcome = Locked(AppendOutcome.stored)
     /// What is said about texts that cannot be read.
@@ -51,7 +52,13 @@ final class RecordingQueue: BatchQueue {
 
     func keepsUnreadable(for destination: String) -> Bool { keepsUnreadable.withLock { $0 } }
 
-    func admission(forDestination name: String) -> QueueAdmission { admission }
+    func say(_ admission: QueueAdmission, forDestination name: String) {
+        full.withLock { $0[name] = admission }
+    }
+
+    func admission(forDestination name: String) -> QueueAdmission {
+        full.withLock { $0[name] } ?? admission
+    }
 
     func count(_ tally: IntakeTally) { counted.withLock { $0 += tally } }
 

@@ -26,10 +26,12 @@ struct DeviceSender: Sendable {
         return limited
     }
 
+    func maySend(to destination: String) -> Bool { destinations?.contains(destination) ?? true }
+
     /// Refuses a destination that the key has no right to. SLS's SDKs treat every 403 as a quota error; SLS itself
     /// answers 401 for missing rights.
     func check(_ destination: String, _ label: DeviceLabel) throws(Refusal) {
-        guard let destinations, !destinations.contains(destination) else { return }
+        guard !maySend(to: destination) else { return }
         counter.countRefused(.destination)
         throw Refusal(
             label.isSLS ? 401 : 403,

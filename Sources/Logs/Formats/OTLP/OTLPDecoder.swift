@@ -20,15 +20,17 @@ package final class OTLPDecoder {
 
     /// `bytesMax` bounds what all logs together become, each with what its resource says. A request that
     /// would be more is read again: then logs that share much have it as tags, in a group of their own.
+    /// With `byService`, each service's logs are a group.
     package func decode(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
-        atMost bytesMax: Int = .max
+        atMost bytesMax: Int = .max,
+        byService: Bool = false
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer { reader.shrink(to: Self.keptBytes) }
         return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
-            try read(body, timing, rules, form, bytesMax)
+            try read(body, timing, rules, form, bytesMax, byService)
         }
     }
 
@@ -37,10 +39,11 @@ package final class OTLPDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules,
         _ form: OTLPForm,
-        _ bytesMax: Int
+        _ bytesMax: Int,
+        _ byService: Bool
     ) throws(LogDecodingError) -> [TrackedLogs] {
         do throws(ProtobufError) {
-            reader.start(timing, rules, form, atMost: bytesMax)
+            reader.start(timing, rules, form, atMost: bytesMax, byService: byService)
             return try reader.request(body)
         } catch {
             throw LogDecodingError(

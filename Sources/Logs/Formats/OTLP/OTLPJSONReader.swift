@@ -6,11 +6,12 @@ extension JSONLogDecoder {
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
-        atMost bytesMax: Int = .max
+        atMost bytesMax: Int = .max,
+        byService: Bool = false
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
             try decode(JSONBody(body, timing, rules)) { json throws(JSONFault) in
-                var reader = OTLPJSONReader(form, atMost: bytesMax)
+                var reader = OTLPJSONReader(form, atMost: bytesMax, byService: byService)
                 return try reader.request(&json)
             }
         }
@@ -27,8 +28,8 @@ struct OTLPJSONReader: ~Copyable {
     var texts = OTLPTexts()
     private var passedTokens = 0
 
-    init(_ form: OTLPForm, atMost bytesMax: Int) {
-        texts.startRequest(form, atMost: bytesMax)
+    init(_ form: OTLPForm, atMost bytesMax: Int, byService: Bool) {
+        texts.startRequest(form, atMost: bytesMax, byService: byService)
     }
 
     mutating func request(_ json: inout JSONLogReader) throws(JSONFault) -> [TrackedLogs] {
@@ -195,6 +196,7 @@ struct OTLPJSONReader: ~Copyable {
     // MARK: - Records
 
     private mutating func records(_ json: inout JSONLogReader) throws(JSONFault) {
+        texts.startService(&json.writer)
         if texts.form == .lean {
             let start = json.cursor.next
             let count = try json.cursor.elementCount()

@@ -23,9 +23,10 @@ struct OTLPProtobufReader: ~Copyable {
         _ timing: BatchTiming,
         _ rules: LogRules,
         _ form: OTLPForm,
-        atMost bytesMax: Int
+        atMost bytesMax: Int,
+        byService: Bool
     ) {
-        texts.startRequest(form, atMost: bytesMax)
+        texts.startRequest(form, atMost: bytesMax, byService: byService)
         writer.start(timing, rules)
     }
 
@@ -70,6 +71,7 @@ struct OTLPProtobufReader: ~Copyable {
     ) throws(ProtobufError) {
         let header = try Self.header(bytes, range, of: "ScopeLogs")
         try scope(bytes, header.common)
+        texts.startService(&writer)
         texts.startRecords(header.count, &writer)
         var fields = ProtobufReader(bytes, in: range)
         while true {

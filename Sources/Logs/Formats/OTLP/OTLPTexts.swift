@@ -34,8 +34,11 @@ struct OTLPTexts: ~Copyable {
     private var groups: [TrackedLogs] = []
     /// How many of them have tags.
     private var apartCount = 0
+    /// The service of the records since the last complete group.
+    private var services: OTLPServices?
 
-    mutating func startRequest(_ form: OTLPForm, atMost bytesMax: Int) {
+    mutating func startRequest(_ form: OTLPForm, atMost bytesMax: Int, byService: Bool = false) {
+        services = byService ? OTLPServices() : nil
         memory.start(atMost: bytesMax)
         self.form = form
         self.bytesMax = bytesMax
@@ -206,6 +209,13 @@ struct OTLPTexts: ~Copyable {
 
     // MARK: - Groups
 
+    /// Begins the records of a scope, in a group of their service where that is asked for.
+    mutating func startService(_ writer: inout LogWriter) {
+        guard let services, !services.isPresent(memory.text(shared.service.range)) else { return }
+        closeGroup(&writer)
+        self.services?.start(memory.text(shared.service.range))
+    }
+
     /// Begins so many records, which share the texts of their resource and their scope.
     mutating func startRecords(_ count: Int, _ writer: inout LogWriter) {
         guard form == .lean, count > 1, apartCount < Self.apartMax else { return }
@@ -233,7 +243,14 @@ struct OTLPTexts: ~Copyable {
         var logs = DecodedLogs()
         writer.move(to: &logs)
         guard logs.count > 0 else { return }
-        groups.append(TrackedLogs(logs: logs, tags: isApart ? tags(writer.limits) : []))
+        var group = TrackedLogs(logs: logs, tags: isApart ? tags(writer.limits) : [])
+        if services != nil {
+            group.service = services?.name
+            if !isApart, let known = services?.group(orNew: groups.count) {
+                return groups[known].logs.append(logs)
+            }
+        }
+        groups.append(group)
     }
 
     private func tags(_ limits: LogLimits) -> [(key: String, value: String)] {

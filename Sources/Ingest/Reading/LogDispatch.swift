@@ -1,0 +1,221 @@
+import Configuration
+import Logs
+import Queue
+import Routing
+import System
+
+/// A thread's way from groups of logs to parts: filters change the logs, and routes choose their destinations.
+final class LogDispatch {
+    private struct Machine {
+        let router: Router
+        let plans: TagPlans
+        let filter: LogFilter
+    }
+
+    private let limits: LogLimits
+    private let counters: FilterCounters
+    /// nil: there are neither filters nor routes.
+    private var machine: Machine?
+
+    init(_ limits: LogLimits, _ counters: FilterCounters) {
+        self.limits = limits
+        self.counters = counters
+    }
+
+    /// The plans of a table's tags; nil when it has neither filters nor routes. A reload makes a new router, and what
+    /// belongs to the old one is forgotten.
+    func plans(_ table: RoutingTable) -> TagPlans? { machine(table)?.plans }
+
+    private func machine(_ table: RoutingTable) -> Machine? {
+        guard let router = table.router else {
+            machine = nil
+            return nil
+        }
+        if let machine, machine.router === router { return machine }
+        let plans = TagPlans(router)
+        let filter = LogFilter(router, plans, limits: limits, counters: counters)
+        machine = Machine(router: router, plans: plans, filter: filter)
+        return machine
+    }
+
+    /// The parts of a request that nothing filters or routes.
+    func parts(of groups: [LogGroup], repeatedBytesMax: Int) -> DispatchedLogs {
+        DispatchedLogs(JoinedParts(groups, limits, repeatedBytesMax: repeatedBytesMax).parts)
+    }
+
+    /// The parts of a request behind filters and routes.
+    func dispatch(
+        _ groups: [LogGroup],
+        _ request: DispatchRequest
+    ) throws(Refusal) -> DispatchedLogs {
+        guard let machine = machine(request.table) else {
+            return parts(of: groups, repeatedBytesMax: request.repeatedBytesMax)
+        }
+        var fanOut = FanOut(request, limits)
+        for group in groups {
+            let plan = machine.plans.plan(for: group.tag)
+            guard !plan.filters.isEmpty else {
+                try fanOut.add(group, plan)
+                continue
+            }
+            do throws(ProtobufError) {
+                let shared = try machine.filter.redacted(group, plan)
+                for (newPlan, logs) in try filtered(group.logs, plan, request, &fanOut) {
+                    var part = shared
+                    part.tracked.logs = logs
+                    if newPlan !== plan {
+                        part.follow(newPlan.tag, from: group)
+                        part = try machine.filter.redacted(part, newPlan, after: plan)
+                    }
+                    fanOut.waiting.append((part, newPlan))
+                }
+            } catch {
+                // Our own encoding, not the client's.
+                throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
+            }
+            try fanOut.addWaiting()
+        }
+        return fanOut.dispatched
+    }
+
+    /// The logs that filters leave, by their tags. Faulty logs stay faulty, and are filtered too: they are stored as
+    /// dead letters.
+    private func filtered(
+        _ logs: DecodedLogs,
+        _ plan: TagPlan,
+        _ request: DispatchRequest,
+        _ fanOut: inout FanOut
+    ) throws(ProtobufError) -> [(plan: TagPlan, logs: DecodedLogs)] {
+        guard let filter = machine?.filter else { return [(plan, logs)] }
+        var left = LogsByTag()
+        let sound = try filter.apply(to: logs.sound, plan, request.sender)
+        for group in sound.groups { left[group.plan].sound = group.logs }
+        for dead in sound.dead { left[dead.plan].faulty.append(dead.logs) }
+        fanOut.counts.filtered += sound.dropped + sound.sampledOut
+        for faulty in logs.faulty {
+            let rest = try filter.apply(to: faulty.logs, plan, request.sender)
+            for group in rest.groups {
+                left[group.plan].faulty.append(FaultyLogs(logs: group.logs, fault: faulty.fault))
+            }
+            for dead in rest.dead {
+                // The rules of a destination may still accept an oversized log, but not one that a filter gave up.
+                let fault = faulty.fault.isOversize ? dead.logs.fault : faulty.fault
+                left[dead.plan].faulty.append(FaultyLogs(logs: dead.logs.logs, fault: fault))
+            }
+            fanOut.counts.filtered += rest.dropped + rest.sampledOut
+        }
+        // Only their number is left.
+        if logs.dropped > 0 { left[plan].dropped = logs.dropped }
+        return left.all
+    }
+}
+
+/// A request as `LogDispatch` needs it.
+struct DispatchRequest {
+    let table: RoutingTable
+    /// Whether the device's key has a right to send to a destination.
+    let allows: (String) -> Bool
+    /// Refuses a destination that the key has no right to.
+    let checkRight: (String) throws(Refusal) -> Void
+    /// For the templates of filters.
+    let sender: SenderText
+    /// The size that logs may reach together, at each destination, when each repeats their tags.
+    let repeatedBytesMax: Int
+    /// The target of another tag, where the request names a project.
+    let retarget: (String) throws(Refusal) -> RoutingTable.Target
+    /// Applies a destination's rules to logs that were decoded without them.
+    let applyRules: (EncodedLogs, RoutingTable.Target) throws(Refusal) -> DecodedLogs
+}
+
+/// What becomes of the logs of one request.
+struct DispatchedLogs {
+    struct Counts: Sendable, Equatable {
+        /// Logs that filters dropped or sampled out.
+        var filtered = 0
+        /// Logs that a route without destinations, or `unrouted: drop`, dropped.
+        var dropped = 0
+        /// Logs that no route takes.
+        var unrouted = 0
+    }
+
+    var parts: [TakenPart]
+    var counts = Counts()
+    /// How many destinations the parts have, for what is bounded at each of them.
+    var destinations = 1
+
+    init(_ parts: [TakenPart]) {
+        self.parts = parts
+    }
+
+    /// The tally of a request with so many logs.
+    func tally(of logs: Int, _ batches: [Batch]) -> IntakeTally {
+        IntakeTally(
+            received: logs,
+            filtered: counts.filtered,
+            dropped: counts.dropped,
+            routed: logs - counts.filtered - counts.dropped,
+            copies: batches.reduce(0) { $0 + $1.allLogs }
+        )
+    }
+}
+
+/// Logs by the tags with which they leave the filters, in the order of their first logs.
+private struct LogsByTag {
+    private(set) var all: [(plan: TagPlan, logs: DecodedLogs)] = []
+
+    subscript(plan: TagPlan) -> DecodedLogs {
+        get { all.first { $0.plan === plan }?.logs ?? DecodedLogs() }
+        _modify {
+            let known = all.firstIndex { $0.plan === plan }
+            let index = known ?? all.count
+            if known == nil { all.append((plan, DecodedLogs())) }
+            yield &all[index].logs
+        }
+    }
+}
+
+extension LogGroup {
+    /// Takes over a tag that a filter made. The topic follows where the tag is the topic.
+    fileprivate mutating func follow(_ tag: String, from group: LogGroup) {
+        let topic = group.fallbackTopic == group.tag ? tag : fallbackTopic
+        self = LogGroup(tracked, target, tag: tag, fallbackTopic: topic)
+        isRetagged = true
+    }
+}
+
+extension LogFilter {
+    /// The group with its topic, source and tags redacted.
+    fileprivate func redacted(
+        _ group: LogGroup,
+        _ plan: TagPlan,
+        after earlier: TagPlan? = nil
+    ) throws(ProtobufError) -> LogGroup {
+        guard coversStreams(plan) else { return group }
+        let own = group.tracked.topic.flatMap { $0.isEmpty ? nil : $0 }
+        var fields = [
+            ("__topic__", own ?? group.fallbackTopic), ("__source__", group.tracked.source ?? ""),
+        ]
+        for tag in group.tracked.tags { fields.append((FieldName.ofTag(tag.key), tag.value)) }
+        let named = fields.map { (key: $0.0, value: $0.1) }
+        guard let values = try redacted(shared: named, plan, after: earlier) else { return group }
+        var tracked = group.tracked
+        tracked.topic = own == nil ? nil : values[0]
+        tracked.source = values[1]
+        tracked.tags = zip(group.tracked.tags, values.dropFirst(2)).compactMap { tag, value in
+            value.map { (key: tag.key, value: $0) }
+        }
+        let topic = own == nil ? values[0] ?? "" : ""
+        var redacted = LogGroup(tracked, group.target, tag: group.tag, fallbackTopic: topic)
+        redacted.isRetagged = group.isRetagged
+        return redacted
+    }
+}
+
+extension LogFault {
+    var isOversize: Bool {
+        switch self {
+        case .valueTooLong, .nameTooLong: true
+        default: false
+        }
+    }
+}

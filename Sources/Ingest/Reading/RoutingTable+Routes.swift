@@ -1,0 +1,88 @@
+import Configuration
+import Logs
+import Queue
+import Routing
+import SLS
+import System
+
+extension RoutingTable {
+    var hasRoutes: Bool { router?.rules.routes != nil }
+
+    /// The configuration was checked with a router of its own.
+    static func router(_ rules: RoutingRules) -> Router? {
+        guard !rules.isEmpty else { return nil }
+        do {
+            return try Router(rules)
+        } catch {
+            preconditionFailure("filters and routes were checked: \(error)")
+        }
+    }
+
+    static func commonIntake(_ configuration: GatewayConfiguration) -> Destination.Intake? {
+        var reached = Set((configuration.routing.routes ?? []).flatMap(\.destinations))
+        reached.insert(configuration.defaultDestination.name)
+        let intakes = configuration.destinations.filter { reached.contains($0.name) }.map(\.intake)
+        guard let first = intakes.first, intakes.allSatisfy({ $0.rules == first.rules }) else {
+            return nil
+        }
+        return first
+    }
+
+    /// The rules by which logs are decoded. Where the destinations of routes have different ones, logs are decoded
+    /// without a bound of their times, and oversized ones are kept apart; `LogDispatch` then applies each destination's.
+    func rules(for target: Target) -> LogRules {
+        target.isRouted && routedIntake == nil ? LogRules(oversize: .setAside) : target.intake.rules
+    }
+
+    func isRequired(_ name: String) -> Bool { names[name]?.isRequired ?? true }
+
+    var routedRulesDiffer: Bool { hasRoutes && routedIntake == nil }
+
+    /// How a request that routes decide about addressed its logs.
+    func routedTarget(_ address: LogAddress) -> Target {
+        switch address {
+        case .logstore(let name): target(fallback, name, isRouted: true)
+        case .tag(let tag): target(fallback, Self.firstTerm(tag), tag, isRouted: true)
+        }
+    }
+
+    /// The target at a destination that a route names; nil when no such destination runs. Where it accepts every
+    /// logstore, that is the address's, or the first term of the tag.
+    func target(
+        atDestination name: String,
+        _ address: Target,
+        tag: String
+    ) throws(Refusal) -> Target? {
+        guard let destination = names[name] else { return nil }
+        return try target(at: destination, address, tag: tag)
+    }
+
+    func unroutedTarget(_ address: Target, tag: String) throws(Refusal) -> Target {
+        try target(at: fallback, address, tag: tag)
+    }
+
+    private func target(
+        at destination: Destination,
+        _ address: Target,
+        tag: String
+    ) throws(Refusal) -> Target {
+        if let only = destination.onlyLogstore { return target(destination, only, address.tag) }
+        guard case .any = destination.logstore else {
+            return target(destination, destination.logstore.name, address.tag)
+        }
+        let term = Self.firstTerm(tag)
+        if address.tag != nil, NamePattern.logstore.problem(with: term) == nil {
+            return target(destination, term, address.tag)
+        }
+        // A tag of the body, or a filter's, may be no logstore's name.
+        if let problem = NamePattern.logstore.problem(with: address.logstore) {
+            throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
+        }
+        return target(destination, address.logstore, address.tag)
+    }
+
+    /// No logstore's name has a dot.
+    static func firstTerm(_ tag: String) -> String {
+        String(tag[..<(tag.utf8.firstIndex(of: UInt8(ascii: ".")) ?? tag.endIndex)])
+    }
+}
