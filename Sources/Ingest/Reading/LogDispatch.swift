@@ -89,7 +89,7 @@ final class LogDispatch {
         guard let filter = machine?.filter else { return [(plan, logs)] }
         var left = LogsByTag()
         let sound = try filter.apply(to: logs.sound, plan, request.sender)
-        for group in sound.groups { left[group.plan].sound = group.logs }
+        for group in sound.groups { left.add(group.logs, group.plan) }
         for dead in sound.dead { left[dead.plan].faulty.append(dead.logs) }
         fanOut.counts.filtered += sound.dropped + sound.sampledOut
         for faulty in logs.faulty {
@@ -162,13 +162,27 @@ struct DispatchedLogs {
 /// Logs by the tags with which they leave the filters, in the order of their first logs.
 private struct LogsByTag {
     private(set) var all: [(plan: TagPlan, logs: DecodedLogs)] = []
+    private var indices: [ObjectIdentifier: Int] = [:]
+
+    /// Adds sound logs; the first ones share their bytes.
+    mutating func add(_ logs: EncodedLogs, _ plan: TagPlan) {
+        if self[plan].sound.count == 0 {
+            self[plan].sound = logs
+        } else {
+            self[plan].sound.bytes += logs.bytes
+            self[plan].sound.count += logs.count
+        }
+    }
 
     subscript(plan: TagPlan) -> DecodedLogs {
-        get { all.first { $0.plan === plan }?.logs ?? DecodedLogs() }
+        get { indices[ObjectIdentifier(plan)].map { all[$0].logs } ?? DecodedLogs() }
         _modify {
-            let known = all.firstIndex { $0.plan === plan }
+            let known = indices[ObjectIdentifier(plan)]
             let index = known ?? all.count
-            if known == nil { all.append((plan, DecodedLogs())) }
+            if known == nil {
+                indices[ObjectIdentifier(plan)] = index
+                all.append((plan, DecodedLogs()))
+            }
             yield &all[index].logs
         }
     }

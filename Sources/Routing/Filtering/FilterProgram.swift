@@ -16,8 +16,12 @@ struct FilterProgram {
         /// True for a step that also applies to topic, source and tags.
         let coversStreams: Bool
 
+        /// True for a step that takes something away from what is stored.
         var isRedaction: Bool {
-            if case .redact = action { true } else { false }
+            switch action {
+            case .redact, .remove, .keep: true
+            default: false
+            }
         }
     }
 

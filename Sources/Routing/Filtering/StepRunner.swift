@@ -158,8 +158,7 @@ final class StepRunner {
         guard 1...Self.tagBytesMax ~= new.count, !new.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else { throw .tag }
         if tag.isTag(new) { return .goesOn }
-        let state = tags.state(of: new)
-        guard tags.hasRoom(for: state) else { throw .tooManyTags }
+        guard let state = tags.state(of: new), tags.hasRoom(for: state) else { throw .tooManyTags }
         return .tagged(state)
     }
 }

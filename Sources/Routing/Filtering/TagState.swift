@@ -33,6 +33,11 @@ final class TagStates {
     private var states: [TagState?]
     /// Those with logs of the present batch, in the order of their first logs.
     private var groups: [TagState] = []
+    /// Those of `groups` that another tag took the slot of. Invariant: a tag has one state with logs, in its slot or
+    /// here.
+    private var displaced: [[UInt8]: TagState] = [:]
+    /// How many states the present batch made.
+    private var made = 0
 
     init(_ plans: TagPlans, groupsMax: Int) {
         self.plans = plans
@@ -47,14 +52,19 @@ final class TagStates {
         return keep(plan, in: slot)
     }
 
-    func state(of tag: UnsafeBufferPointer<UInt8>) -> TagState {
+    /// nil when the batch has had too many tags: each costs a plan.
+    func state(of tag: UnsafeBufferPointer<UInt8>) -> TagState? {
         let slot = Self.slot(of: tag)
         if let known = states[slot], known.isTag(tag) { return known }
+        if !displaced.isEmpty, let known = displaced[Array(tag)] { return known }
+        guard made < 4 * groupsMax else { return nil }
+        made += 1
         return keep(plans.plan(for: tag), in: slot)
     }
 
     private func keep(_ plan: TagPlan, in slot: Int) -> TagState {
         let state = TagState(plan)
+        if let old = states[slot], old.isOpen { displaced[old.tag] = old }
         states[slot] = state
         return state
     }
@@ -73,6 +83,9 @@ final class TagStates {
         if state.isOpen { return }
         state.isOpen = true
         groups.append(state)
+        // The slot may have gone to another tag since the state was made.
+        let slot = state.tag.withUnsafeBufferPointer { Self.slot(of: $0) }
+        if states[slot] !== state { displaced[state.tag] = state }
     }
 
     func append(_ entries: UnsafeBufferPointer<UInt8>, count: Int, to state: TagState) {
@@ -82,7 +95,11 @@ final class TagStates {
 
     /// Ends the batch.
     func takeGroups() -> [(plan: TagPlan, logs: EncodedLogs)] {
-        defer { groups.removeAll(keepingCapacity: true) }
+        defer {
+            groups.removeAll(keepingCapacity: true)
+            displaced.removeAll()
+            made = 0
+        }
         return groups.map { state in
             defer { (state.logs, state.isOpen) = (EncodedLogs(), false) }
             return (plan: state.plan, logs: state.logs)

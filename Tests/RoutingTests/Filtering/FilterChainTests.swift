@@ -42,6 +42,26 @@ import Testing
         #expect(found == [["ext="], ["ext=xxx"], [], ["ext=yyy"]])
     }
 
+    @Test("Tags that share a slot of the memory of tags keep all their logs")
+    func tagsShareASlot() throws {
+        let bench = try FilterBench([try filter("F", nil, try tag("page.{{field:p}}"))])
+        let pages = (0..<900).map { "\($0 % 450)" } + ["order", "9", "order", "9"]
+        let groups = try bench.apply(pages.map { [("p", $0)] }).groups
+        #expect(groups.reduce(0) { $0 + $1.logs.count } == pages.count)
+        #expect(Set(groups.map(\.plan.tag)).count == groups.count)
+        #expect(groups.count == 451)
+    }
+
+    @Test("A log that becomes a dead letter loses what later steps remove")
+    func deadLettersLoseFields() throws {
+        let parse = FilterStep(.parse(Parsing(field: "body", .json)))
+        let remove = FilterStep(.remove([FieldPattern("password")]))
+        var rule = try filter("F", nil, parse, remove)
+        rule.onError = .deadLetter
+        let outcome = try FilterBench([rule]).apply([[("body", "x"), ("password", "s3cret")]])
+        #expect(outcome.dead.map(\.logs.logs.texts) == [[["body=x"]]])
+    }
+
     @Test func laterFiltersSeeTheNewTag() throws {
         let bench = try FilterBench([
             try filter("first", "a.*", try tag("b.{{captured}}"), try set("c", "{{captured}}")),
