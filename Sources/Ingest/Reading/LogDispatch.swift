@@ -62,11 +62,14 @@ final class LogDispatch {
                 let shared = try machine.filter.redacted(group, plan)
                 for (newPlan, logs) in try filtered(group.logs, plan, request, &fanOut) {
                     var part = shared
-                    part.tracked.logs = logs
                     if newPlan !== plan {
-                        part.follow(newPlan.tag, from: group)
+                        // The new tag may become the topic, which the filters of both tags cover.
+                        part = group
+                        part.follow(newPlan.tag)
+                        part = try machine.filter.redacted(part, plan)
                         part = try machine.filter.redacted(part, newPlan, after: plan)
                     }
+                    part.tracked.logs = logs
                     fanOut.waiting.append((part, newPlan))
                 }
             } catch {
@@ -190,9 +193,9 @@ private struct LogsByTag {
 
 extension LogGroup {
     /// Takes over a tag that a filter made. The topic follows where the tag is the topic.
-    fileprivate mutating func follow(_ tag: String, from group: LogGroup) {
-        let topic = group.fallbackTopic == group.tag ? tag : fallbackTopic
-        self = LogGroup(tracked, target, tag: tag, fallbackTopic: topic)
+    fileprivate mutating func follow(_ newTag: String) {
+        let topic = fallbackTopic == tag ? newTag : fallbackTopic
+        self = LogGroup(tracked, target, tag: newTag, fallbackTopic: topic)
         isRetagged = true
     }
 }

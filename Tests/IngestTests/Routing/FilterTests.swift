@@ -56,6 +56,24 @@ import Testing
         #expect(batch.stream.logstore == "new" && batch.stream.trailer.topic == "new.x")
     }
 
+    @Test("A topic that a filter's tag makes passes the redactions of the filter")
+    func retaggedTopic() throws {
+        let end = try DeviceListener(
+            """
+            filters:
+              - steps:
+                  - tag: "u.{{field:user}}"
+                  - redact: { fields: [user, __topic__], pattern: email, with: "#" }
+            \(DeviceListener.destination(""))
+            """
+        )
+        let body = #"{"user":"joe@example.com"}"#
+        #expect(try end.client.post("/logs/pv.x", body.utf8).status == 200)
+        let batch = try #require(end.queue.stored.first)
+        #expect(batch.stream.trailer.topic == "#")
+        #expect(try fields(batch) == ["user=#"])
+    }
+
     @Test("Logs with changed tags: the suite of Puree for iOS")
     func suite() throws {
         let end = try RouteTests.listener(
