@@ -40,9 +40,9 @@ struct PersonalDataFinder {
                 continue
             }
             var first = place
-            while first > start, place - first < Self.localMax, isLocal(text[first - 1]) {
-                first -= 1
-            }
+            func hasMore() -> Bool { first > start && place - first < Self.localMax }
+            while hasMore(), isRareInLocal(text[first - 1]) { first -= 1 }
+            while hasMore(), isLocal(text[first - 1]) { first -= 1 }
             if first < place, let last = domain(from: end) { return first..<last }
             place = end
         }
@@ -55,6 +55,19 @@ struct PersonalDataFinder {
             UInt8(ascii: "-"), UInt8(ascii: "'"):
             true
         default: isLetter(byte) || isDigit(byte) || byte >= 0x80
+        }
+    }
+
+    /// What a mailbox's name may have and other text has more often, such as `=`. It counts as a part of the name only
+    /// directly before the `@`.
+    private func isRareInLocal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "!"), UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "$"),
+            UInt8(ascii: "&"), UInt8(ascii: "*"), UInt8(ascii: "/"), UInt8(ascii: "="),
+            UInt8(ascii: "?"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"),
+            UInt8(ascii: "|"), UInt8(ascii: "}"), UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
 

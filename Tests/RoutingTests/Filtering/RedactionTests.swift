@@ -21,6 +21,8 @@ import Testing
         (PersonalData.email, "to a.b+c@mail.example.com, ok", "to #, ok"),
         (.email, "u=foo%40example.com&x@y", "u=#&x@y"),
         (.email, "@ a@ @b.cc a@b.c", "@ a@ @b.cc a@b.c"),
+        (.email, "to=john!@example.com", "to=#"), (.email, "\"john\"@example.com", "\"#"),
+        (.email, "user=joe=@example.com a=@b.cd", "user=# #"),
         (.email, "(x@y.cn)<z@q.org.>", "(#)<#.>"), (.email, "a@b.co@c.de", "#@c.de"),
         (.phone, "tel 13812345678.", "tel #."), (.phone, "+86 138-1234-5678 x", "# x"),
         (.phone, "0086 13812345678", "#"), (.phone, "+1 (415) 555-2671", "#"),
