@@ -72,3 +72,18 @@ package struct FileStamp: Equatable, Sendable {
         ]
     }
 }
+
+/// The names in a directory; none if it cannot be read.
+package func fileNames(in directory: String) -> [String] {
+    guard let listing = opendir(directory) else { return [] }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) {
+        names.append(
+            withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        )
+    }
+    return names
+}

@@ -67,19 +67,7 @@ struct DataDirectory {
     }
 
     /// The names in the directory.
-    var names: [String] {
-        guard let listing = opendir(path) else { return [] }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-            )
-        }
-        return names
-    }
+    var names: [String] { fileNames(in: path) }
 
     /// The name of a file in the directory, without its path.
     func name(of file: String) -> String { String(file.dropFirst(path.count + 1)) }

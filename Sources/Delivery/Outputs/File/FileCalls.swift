@@ -35,8 +35,8 @@ extension FileCalls {
     }
 }
 
-/// Which file it is, whatever its name.
-struct FileIdentity: Equatable {
+/// Tells whether two names or descriptors are those of one file.
+struct LogFileIdentity: Equatable {
     private let device: dev_t
     private let inode: ino_t
 

@@ -8,7 +8,7 @@ final class LogArchives {
     private let target: FileTarget
     private let calls: FileCalls
     private var compression: ArchiveCompression?
-    /// The directory may hold work.
+    /// True when nothing in the directory is left to remove or to compress.
     private var isTidy = false
     private var retryAt = Moment.now
 
@@ -32,7 +32,7 @@ final class LogArchives {
 
     private func isTaken(_ path: String) throws(SystemError) -> Bool {
         for compression in FileTarget.Compression.allCases
-        where try FileIdentity(at: path + compression.suffix) != nil {
+        where try LogFileIdentity(at: path + compression.suffix) != nil {
             return true
         }
         return false
@@ -60,7 +60,7 @@ final class LogArchives {
     /// Removes what is too old, and starts the next compression.
     private func tidy() throws(SystemError) -> Duration? {
         var archives: [ArchiveName] = []
-        for name in Self.names(in: target.directory) {
+        for name in fileNames(in: target.directory) {
             guard let archive = ArchiveName(name, of: target.name) else { continue }
             if archive.isPartial {
                 try remove(archive)
@@ -98,20 +98,6 @@ final class LogArchives {
         } catch {
             guard error.code == ENOENT else { throw error }
         }
-    }
-
-    private static func names(in directory: String) -> [String] {
-        guard let listing = opendir(directory) else { return [] }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-            )
-        }
-        return names
     }
 }
 

@@ -99,10 +99,10 @@ final class LogFile: LineWriter {
         return opened
     }
 
-    /// Lets the file go when its name belongs to another one (logrotate), or somebody has changed it.
+    /// Closes the file when its path names another file (logrotate), or another program has changed it.
     private func followPath() throws(SystemError) {
         guard let file else { return }
-        let isThere = try FileIdentity(at: target.path) == file.identity
+        let isThere = try LogFileIdentity(at: target.path) == file.identity
         guard isThere, try file.isUntouched() else { return self.file = nil }
     }
 

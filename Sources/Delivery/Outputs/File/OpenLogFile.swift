@@ -5,7 +5,7 @@ import System
 final class OpenLogFile {
     private let descriptor: OwnedDescriptor
     private let calls: FileCalls
-    let identity: FileIdentity
+    let identity: LogFileIdentity
     /// All whole lines so far, and those of them that are safe.
     private(set) var bytes: Int
     private(set) var safeBytes: Int
@@ -14,7 +14,7 @@ final class OpenLogFile {
 
     /// Makes the file unless it is there. What a crash has left behind the last whole line is repaired.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
-        // A pipe that nobody reads must not hold the thread.
+        // Opening a pipe without a reader must not block the thread.
         let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         descriptor = OwnedDescriptor(
             taking: try system("open") { open(target.path, flags, target.mode) }
@@ -26,7 +26,7 @@ final class OpenLogFile {
             throw SystemError(call: "open", code: EISDIR)
         }
         self.calls = calls
-        identity = FileIdentity(facts)
+        identity = LogFileIdentity(facts)
         lastWrite = WallTime(
             nanoseconds: Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
         )
