@@ -29,7 +29,7 @@ func runFilter(seconds: Double) {
 
     let email = Redaction(fields: [FieldPattern("msg")], .known(.email), with: .mask)
     let redacted = logs { number in
-        let text = number % 2 == 0 ? "person.name@example.com" : "somebody without address"
+        let text = number % 2 == 0 ? "person.name@example.com" : "a text without an address"
         return [(key: "msg", value: "the user \(text) opened the product page")]
     }
     measure("filter_redact_email", [FilterStep(.redact(email))], redacted, seconds)

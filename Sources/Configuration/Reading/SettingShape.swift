@@ -19,7 +19,7 @@ package indirect enum SettingShape: Sendable {
     case listOrWord(of: SettingShape, count: ClosedRange<Int>, [String])
     /// Texts under names of the operator's choice.
     case texts
-    /// Of a filter's step; conditions may hold others.
+    /// The condition of a filter's step, which may contain other conditions.
     case condition
     case conditions
 

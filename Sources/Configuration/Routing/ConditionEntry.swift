@@ -25,7 +25,7 @@ struct ConditionEntry: SettingGroup {
         Setting(
             SettingDescription(
                 key: "in",
-                help: "values, of which it is one, up to 256",
+                help: "up to 256 values: the field has one of them",
                 wants: "a list of texts",
                 shape: .list(of: .text(), count: 1...256)
             )
@@ -45,8 +45,8 @@ struct ConditionEntry: SettingGroup {
                 shape: .list(of: .text(), count: 1...64)
             )
         ) { $1.take($0.tagPatterns("tag")) { .tag($0) } }
-        list("all", Condition.all) { "a list of conditions, all of which must hold" }
-        list("any", Condition.any) { "a list of conditions, one of which must hold" }
+        list("all", Condition.all) { "a list of conditions: all must hold" }
+        list("any", Condition.any) { "a list of conditions: at least one must hold" }
         Setting(
             SettingDescription(
                 key: "not",

@@ -73,8 +73,8 @@ extension [TagPattern] {
 }
 
 extension TagPattern {
-    /// Whether it surely matches every tag that the other matches: it is the same, `**`, or `a.b.**` for one that
-    /// begins with `a.b`.
+    /// True if it certainly matches every tag that the other pattern matches: both are the same, this one is `**`, or
+    /// this one is `a.b.**` and the other begins with `a.b`. Other cases are not examined.
     fileprivate func covers(_ other: TagPattern) -> Bool {
         if text == "**" || text == other.text { return true }
         let start = text.dropLast(3)

@@ -17,7 +17,7 @@ extension Pace {
     mutating func refused(_ ticket: Ticket, _ now: Moment, random: Double) {
         schedule.refused(now)
         if ticket.epoch == epoch { endFlood(now) }
-        // Checked anew: the end of the flood may have changed the rate, and then this refusal is about the old one.
+        // The end of the flood may have changed the rate; then this refusal is about the rate before.
         guard ticket.epoch == epoch else {
             flood?.refusals += 1
             return

@@ -6,7 +6,7 @@ import System
 /// Decides from a server's answer what becomes of a packet. Servers differ, so only the status counts.
 struct HTTPJudge {
     private let successes: Set<Int>
-    /// What a server may echo and nobody may read.
+    /// Secrets of the request. A server may echo them in its answer, whose text is shown to operators.
     private let secrets: [String]
 
     private static let messageBytesMax = 512
