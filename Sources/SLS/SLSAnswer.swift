@@ -46,7 +46,7 @@ package struct SLSAnswer: Sendable, Equatable {
 
     /// Seconds, or a date (RFC 9110 section 10.2.3). A date is compared with the server's time in the same answer,
     /// because this host's clock may be wrong. Without the server's time a date is ignored.
-    private static func wait(_ text: String?, serverTime: WallTime?) -> Duration? {
+    package static func wait(_ text: String?, serverTime: WallTime?) -> Duration? {
         guard let text else { return nil }
         let seconds: Int64
         if let number = Int64(text), text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") }) {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Delivery
+@testable import HTTPClient
 
 /// Packets to an HTTP server that takes JSON.
 @Suite(.timeLimit(.minutes(1))) struct HTTPDeliveryTests {
@@ -204,6 +205,17 @@ import Testing
         let told = rig.recorder.lines.now.joined() + "\(rig.status)"
         #expect(rig.status.lastFailure?.message.contains("you sent") == true)
         #expect(!told.contains(Self.secret) && !told.contains(Self.query))
+    }
+
+    @Test("A secret in the path is blotted out, also behind a port that need not be named")
+    func pathWithUsualPort() throws {
+        for url in ["https://h.example:443/in/token-5", "https://h.example/in/token-5"] {
+            let place = try Endpoint(parsing: "https://h.example")
+            let judge = HTTPJudge(HTTPTarget(url: Secret(url), at: place))
+            let head = TransferResponse.Head(status: 404, headers: [])
+            let response = TransferResponse(head: head, body: Array("no /in/token-5 here".utf8))
+            #expect(judge.judge(response).message == "no ••• here")
+        }
     }
 
     @Test("After the last try the packet rests, and a new packet is worth another one")

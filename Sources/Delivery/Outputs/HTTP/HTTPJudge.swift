@@ -10,12 +10,13 @@ struct HTTPJudge {
     private let secrets: [String]
 
     private static let messageBytesMax = 512
-    private static let retryAfterMax: Duration = .seconds(3600)
 
     init(_ target: HTTPTarget) {
         successes = target.successes
         let url = target.url.revealed
-        let path = String(url.dropFirst(target.place.description.count))
+        // The place leaves out the usual port, which the URL may name.
+        let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let path = String(url[start...].drop { !"/?#".contains($0) })
         let values = target.headers.map(\.value.revealed)
         // "Bearer token": a server may repeat the token alone.
         let words = values.compactMap { $0.split(separator: " ").last.map(String.init) }
@@ -42,7 +43,12 @@ struct HTTPJudge {
             message: isSuccess ? "stored" : message(response),
             requestID: response.head["x-request-id"].map(redacted),
             remedy: known.remedy,
-            retryAfter: isSuccess ? nil : retryAfter(response.head),
+            retryAfter: isSuccess
+                ? nil
+                : SLSAnswer.wait(
+                    response.head["retry-after"],
+                    serverTime: response.head["date"].flatMap(WallTime.init(httpDate:))
+                ),
             isOutcomeUnknown: !isSuccess && (status < 300 || status == 408 || status >= 500),
             traits: .answered,
             countedAs: isSuccess ? "OK" : (100...599).contains(status) ? "\(status)" : "other"
@@ -99,22 +105,6 @@ struct HTTPJudge {
         }
         let end = url[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? url.endIndex
         return (try? Endpoint(parsing: String(url[..<end])))?.description
-    }
-
-    /// Seconds, or a date, which is compared with the server's own time, because this host's clock may be wrong.
-    private func retryAfter(_ head: TransferResponse.Head) -> Duration? {
-        guard let text = head["retry-after"] else { return nil }
-        let seconds: Int64
-        if let number = Int64(text) {
-            seconds = number
-        } else if let date = WallTime(httpDate: text),
-            let now = head["date"].flatMap(WallTime.init(httpDate:))
-        {
-            seconds = date.seconds - now.seconds
-        } else {
-            return nil
-        }
-        return seconds > 0 ? min(.seconds(seconds), Self.retryAfterMax) : nil
     }
 }
 
