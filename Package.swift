@@ -99,7 +99,7 @@ let package = Package(
         room("HTTP", uses: ["System", "JSON", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
         room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
-        room("Routing", uses: ["System", "JSON", "Crypto", "Logs", "CRE2"]),
+        room("Routing", uses: ["System", "Crypto", "Logs", "CRE2"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),

@@ -63,7 +63,7 @@ bool sluice_re2_match(
 ) {
     static constexpr re2::RE2::Anchor anchors[] = {
         re2::RE2::UNANCHORED, re2::RE2::ANCHOR_START, re2::RE2::ANCHOR_BOTH};
-    // A group that took no part has no address; neither would any group of a text without one.
+    // A group that took no part has a null address, so an empty text must have another one.
     const char *start = text ? reinterpret_cast<const char *>(text) : "";
     re2::StringPiece groups[sluice_re2_spans_max];
     count = std::min<int>(count, sluice_re2_spans_max);

@@ -42,7 +42,7 @@ extension Destination: SettingGroup {
             "preset",
             \.transfer.preset,
             .choice(["none": .none, "puree": .puree]),
-            // The settings that it stands for tell.
+            // A reload reports the settings that it stands for.
             reload: .silent
         ) {
             """

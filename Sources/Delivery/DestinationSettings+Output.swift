@@ -1,7 +1,7 @@
 import SLS
 
 extension DestinationSettings {
-    /// The output of this kind.
+    /// Makes the output for the target's kind.
     func output(userAgent: String) throws(DeliveryError) -> any Output {
         switch target {
         case .sls:
@@ -16,7 +16,7 @@ extension DestinationSettings {
         }
     }
 
-    /// The carrier of this kind.
+    /// Makes the carrier for the target's kind.
     var carrier: any Carrier {
         switch target {
         case .sls, .http: TransferPool(transport)

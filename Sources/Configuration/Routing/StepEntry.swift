@@ -6,6 +6,8 @@ struct StepEntry: SettingGroup {
     private static let actions = settings.map(\.description.key).filter { $0 != "when" }
     private static let redactionMembers = RedactionEntry.descriptions
     private static let parsingMembers = ParsingEntry.descriptions
+    private static let truncateMembers = TruncateEntry.descriptions
+    private static let sampleMembers = SampleEntry.descriptions
     private static let conditionMembers = ConditionEntry.descriptions
 
     private var action: FilterStep.Action?
@@ -24,10 +26,10 @@ struct StepEntry: SettingGroup {
         group("parse", parsingMembers) {
             ParsingEntry.read($0).parsing.map { .parse($0) }
         }
-        group("truncate", TruncateEntry.descriptions) {
+        group("truncate", truncateMembers) {
             TruncateEntry.read($0).truncation.map { .truncate($0) }
         }
-        group("sample", SampleEntry.descriptions) {
+        group("sample", sampleMembers) {
             SampleEntry.read($0).sampling.map { .sample($0) }
         }
         row("drop", .boolean, { _ in .drop }) { "`true`: the log ends here, and is counted" }

@@ -9,7 +9,7 @@ extension DestinationSender {
     /// oldest packet.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
-            let signer = presentSigner(now)
+            let signer = credential.look(now, reporter)
         else { return false }
         return outlets.giveTurn(
             now,
@@ -25,11 +25,6 @@ extension DestinationSender {
             send(lease, of: outlet, to: endpoint, by: signer.credential, now, loop)
             return .used
         }
-    }
-
-    /// Who signs a request just now; nil while the credential for it is missing.
-    func presentSigner(_ now: Moment) -> Signer? {
-        credential.look(now, reporter)
     }
 
     private func send(

@@ -138,7 +138,7 @@ final class DestinationSender {
 
     /// Does what became due since the last turn.
     func advance(_ now: Moment) {
-        if credential.isMissing { _ = presentSigner(now) }
+        if credential.isMissing { _ = credential.look(now, reporter) }
         gates.lookAtEndpoints(now)
         while let lease = leases.takeReread(now) { lineUp(lease) }
         let clockIsRight = clock.isRightAgain(at: gates.endpoint)

@@ -217,7 +217,7 @@ final class LogDraft {
     func append(_ name: NewName, _ value: DraftText) throws(StepFailure) {
         guard value.count <= limits.valueBytes else { throw .valueTooLong }
         guard name.text.count <= limits.keyBytes else { throw .nameTooLong }
-        // The gateway's own marks may stand beside as many fields as a log may bring.
+        // Removed fields do not count. The fields are counted only where the list is long.
         guard fields.count < limits.fields || liveCount < limits.fields else {
             throw .tooManyFields
         }
@@ -298,6 +298,11 @@ final class LogDraft {
         guard text.count > 0, let source = bytes(text).baseAddress else { return }
         (newText.start + newTextCount).update(from: source, count: text.count)
         newTextCount += text.count
+    }
+
+    func write(_ bytes: [UInt8]) throws(StepFailure) {
+        try reserve(bytes.count)
+        for byte in bytes { try write(byte) }
     }
 
     func write(_ byte: UInt8) throws(StepFailure) {

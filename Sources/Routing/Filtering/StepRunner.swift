@@ -131,20 +131,15 @@ final class StepRunner {
             case .text(let text): try draft.write(text)
             case .field(let number):
                 if let value = draft.value(of: number) { try draft.write(value) }
-            case .tag: try write(tag.tag)
+            case .tag: try draft.write(tag.tag)
             case .captured:
-                try write(place.tag.captured[place.position])
-            case .clientIP: try write(sender.clientIP)
-            case .key: try write(sender.key)
-            case .receipt: try write(sender.receipt)
+                try draft.write(place.tag.captured[place.position])
+            case .clientIP: try draft.write(sender.clientIP)
+            case .key: try draft.write(sender.key)
+            case .receipt: try draft.write(sender.receipt)
             }
         }
         return draft.text(from: start)
-    }
-
-    private func write(_ bytes: [UInt8]) throws(StepFailure) {
-        try draft.reserve(bytes.count)
-        for byte in bytes { try draft.write(byte) }
     }
 
     // MARK: - Tags

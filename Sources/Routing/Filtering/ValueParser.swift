@@ -2,7 +2,7 @@ import Logs
 
 /// Makes fields of a value, as a `parse` step wants.
 extension FilterProgram.Parser {
-    /// Fails without having changed the log only if the caller restores it.
+    /// When it throws, the log may be changed in part: the caller restores it.
     /// `groups` is memory for the groups of a pattern.
     func apply(
         to draft: LogDraft,
@@ -145,15 +145,9 @@ extension FilterProgram.Parser {
             let text = String(decoding: draft.bytes(name.text), as: UTF8.self)
             let stored = Array(FieldName.storable(text, bytesMax: .max).utf8)
             draft.dropText(from: start)
-            try draft.write(stored: stored)
+            try draft.write(stored)
             return draft.newName(draft.text(from: start))
         }
         return name
-    }
-}
-
-extension LogDraft {
-    fileprivate func write(stored: [UInt8]) throws(StepFailure) {
-        for byte in stored { try write(byte) }
     }
 }

@@ -12,8 +12,9 @@ struct TagAutomaton: Sendable {
     /// By class and word: positions whose byte it is.
     private let byteMasks: [UInt64]
     private let dotClass: UInt8
-    /// Positions of wildcards, which stay set: with any byte, and with any but a dot.
+    /// Positions of wildcards that a dot does not end: they stay set with any byte.
     private let terms: [UInt64]
+    /// Positions of all wildcards: they stay set with any byte but a dot.
     private let anyWildcard: [UInt64]
     private let boundaries: [UInt64]
     /// Set before the first byte, and where the tag is empty or begins with a dot.

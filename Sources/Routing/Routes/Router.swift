@@ -54,13 +54,16 @@ package final class Router: Sendable {
             matched.initialize(repeating: false)
             automaton.matches(tag) { matched[$0] = true }
             let routes = matchingRoutes(matched)
+            let destinations = destinations(of: routes)
             return TagPlan(
                 tag: String(decoding: tag, as: UTF8.self),
                 filters: matchingFilters(tag, matched),
                 conditions: conditionPatterns.map { list in list.contains { matched[$0] } },
                 routes: routes,
-                destinations: destinations(of: routes),
-                outcome: outcome(of: routes)
+                destinations: destinations,
+                outcome: rules.routes == nil
+                    ? .addressed
+                    : routes.isEmpty ? .unrouted : destinations.isEmpty ? .dropped : .routed
             )
         }
     }
@@ -107,12 +110,6 @@ package final class Router: Sendable {
         var seen: Set<String> = []
         return routes.flatMap { rules.routes?[$0].destinations ?? [] }
             .filter { seen.insert($0).inserted }
-    }
-
-    private func outcome(of routes: [Int]) -> TagPlan.Outcome {
-        guard let all = rules.routes else { return .addressed }
-        if routes.isEmpty { return .unrouted }
-        return routes.allSatisfy { all[$0].destinations.isEmpty } ? .dropped : .routed
     }
 }
 

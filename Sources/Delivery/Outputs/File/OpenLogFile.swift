@@ -45,7 +45,8 @@ final class OpenLogFile {
         return facts
     }
 
-    /// Appends whole lines. After an error the file is as it was; if that failed too, the error is `Unclean`.
+    /// Appends whole lines. After an error the file is cut back to what it was; if that fails too,
+    /// the next open repairs it.
     func append(_ text: [UInt8], at time: WallTime) throws(SystemError) {
         let result = text.withUnsafeBytes { text in
             Result { () throws(SystemError) in try calls.write(all: text, to: descriptor.number) }

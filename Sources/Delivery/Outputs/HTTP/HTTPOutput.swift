@@ -52,11 +52,7 @@ struct HTTPOutput: Output {
 
     private func compressed(_ text: [UInt8]) -> [UInt8] {
         switch target.compression {
-        case .gzip:
-            // Level 1, as for SLS: devices send faster than a higher one compresses.
-            var stream = StreamCompressor(.gzip, level: 1)
-            let start = text.withUnsafeBytes { stream.append($0) }
-            return start + stream.finish()
+        case .gzip: return Gzip.compress(text)
         case .zstd: return Zstd.compress(text)
         case .none: return text
         }
