@@ -139,9 +139,7 @@ extension DeviceHandler {
                 let offset = shared.clockOffset(target.destination)
                 let timing = BatchTiming(arrival: head.arrival, offset: offset)
                 do throws(LogDecodingError) {
-                    return try logs.bytes.withBuffer { bytes throws(LogDecodingError) in
-                        try decoder.putLogs.decode(bytes, timing, target.intake.rules).logs
-                    }
+                    return try decoder.putLogs.decode(logs, timing, target.intake.rules)
                 } catch {
                     throw Refusal(error)
                 }
@@ -239,16 +237,5 @@ extension Batch {
     /// The memory that the batch takes until it is stored.
     fileprivate var heldBytes: Int {
         dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
-    }
-}
-
-extension [UInt8] {
-    fileprivate func withBuffer<Value>(
-        _ body: (UnsafeRawBufferPointer) throws(LogDecodingError) -> Value
-    ) throws(LogDecodingError) -> Value {
-        let result: Result<Value, LogDecodingError> = withUnsafeBytes { bytes in
-            Result { () throws(LogDecodingError) in try body(bytes) }
-        }
-        return try result.get()
     }
 }

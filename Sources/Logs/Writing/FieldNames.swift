@@ -10,6 +10,8 @@ struct FieldNames: ~Copyable {
     private static let marks = 8
 
     private let namesMax: Int
+    /// Room for the marks that an earlier reading of the logs wrote.
+    private var marksRead = 0
     /// How many names the log may have now.
     private var limit: Int
     /// Makes the sums of names unpredictable for clients.
@@ -38,6 +40,12 @@ struct FieldNames: ~Copyable {
         contents.deallocate()
     }
 
+    /// Begins a body. The logs of one that was read before have the gateway's marks among their fields.
+    mutating func startBody(readBefore: Bool) {
+        marksRead = readBefore ? Self.marks : 0
+        limit = namesMax + marksRead
+    }
+
     @inline(__always)
     mutating func startLog() {
         filter = 0
@@ -45,7 +53,7 @@ struct FieldNames: ~Copyable {
         if count == Self.listed {
             many.clear()
             isCrowded = false
-            limit = namesMax
+            limit = namesMax + marksRead
         }
         count = 0
     }
@@ -53,7 +61,7 @@ struct FieldNames: ~Copyable {
     /// Begins the gateway's own marks, which have room beyond the names that a log may bring.
     mutating func startMarks() {
         guard count == Self.listed else { return }
-        limit = namesMax + Self.marks
+        limit = namesMax + marksRead + Self.marks
     }
 
     /// Adds the name of a field just written. An earlier field of that name is marked as replaced: its

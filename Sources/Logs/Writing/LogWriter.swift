@@ -44,8 +44,15 @@ struct LogWriter: ~Copyable {
 
     // MARK: - Bodies
 
-    /// Begins a body. `logsBefore` is how many logs the earlier parts of the same request had.
-    mutating func start(_ timing: BatchTiming, _ rules: LogRules, logsBefore: Int = 0) {
+    /// Begins a body. `logsBefore` is how many logs the earlier parts of the same request had; `readBefore` is true
+    /// for logs that a writer of this gateway wrote.
+    mutating func start(
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        logsBefore: Int = 0,
+        readBefore: Bool = false
+    ) {
+        names.startBody(readBefore: readBefore)
         isRepaired = false
         logsMax = limits.logs - logsBefore
         self.rules = rules

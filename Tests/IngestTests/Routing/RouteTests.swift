@@ -1,3 +1,4 @@
+import Configuration
 import Logs
 import Queue
 import System
@@ -246,5 +247,33 @@ import Testing
         #expect(batches.map(\.dropped) == [0, 0, 1])
         let rewritten = try batches[0].entries()[1]
         #expect(rewritten.fields.contains { $0.key == "__original_time__" && $0.value == "5" })
+    }
+
+    @Test("A destination's rules leave room for marks beside the most fields")
+    func fieldsAndMarks() throws {
+        let end = try DeviceListener(
+            """
+            routes: [{ match: "**", to: [app, strict] }]
+            destinations:
+              app: { endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: aa }
+              strict:
+                endpoint: cn-hangzhou.log.aliyuncs.com
+                project: my-strict
+                logstore: bb
+                oversize: dead_letter
+            """,
+            limits: { $0.json.fields = 128 }
+        )
+        let fields = (0..<127).map { "\"f\($0)\":1" }.joined(separator: ",")
+        var body = Array("{\(fields),\"last\":\"".utf8)
+        body += [0xFF] + Array("\"}".utf8)
+        let answer = try end.client.post("/logs/t", body)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(end.queue.stored.map(\.logs.count) == [1, 1])
+        for batch in end.queue.stored {
+            let log = try #require(try batch.entries().first)
+            #expect(log.fields.count == 129)
+            #expect(log.fields.contains { $0.key == "__invalid_utf8__" })
+        }
     }
 }

@@ -38,6 +38,26 @@ package final class PutLogsDecoder {
         }
     }
 
+    /// Applies other rules to logs that were read before.
+    package func decode(
+        _ logs: EncodedLogs,
+        _ timing: BatchTiming,
+        _ rules: LogRules
+    ) throws(LogDecodingError) -> DecodedLogs {
+        defer { reader.writer.shrink(to: Self.keptBytes) }
+        let result = logs.bytes.withUnsafeBytes { bytes in
+            Result { () throws(ProtobufError) in
+                reader.writer.start(timing, rules, readBefore: true)
+                return try reader.group(bytes).logs
+            }
+        }
+        do throws(ProtobufError) {
+            return try result.get()
+        } catch {
+            throw LogDecodingError(position: error.position, reason: error.reason)
+        }
+    }
+
     /// Reads a list of packages (`x-log-mode: batch_group`), each a LogGroup of its own. The limits bound
     /// all of them together; packages are inflated one after the other.
     package func decodePackages(
