@@ -199,6 +199,16 @@ import Testing
         }
     }
 
+    @Test("A torn line is cut off at the start, also when no logs come")
+    func tornAndIdle() {
+        let idle = file()
+        #expect(idle.tend() == nil)
+        #expect(directory.names.isEmpty)
+        directory.file("logs.ndjson", "{\"a\":1}\n{\"b\":")
+        #expect(file().tend() != nil)
+        #expect(content == "{\"a\":1}\n")
+    }
+
     @Test("Bytes that a power cut left empty are removed with all that follows")
     func holes() {
         let start = "{\"a\":1}\n"
@@ -286,6 +296,11 @@ import Testing
         #expect(write("{\"a\":5}\n", to: file) == [nil])
         #expect(directory.names.count == 3)
         #expect(readFile(path) == Array("{\"a\":4}\n{\"a\":5}\n".utf8))
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        file.use(DestinationSettings(name: "f", .stdout(.flat)))
+        finish(self.file(rotation))
+        #expect(directory.names.count == 3)
+        #expect(!directory.names.contains("logs.ndjson"))
     }
 
     @Test(

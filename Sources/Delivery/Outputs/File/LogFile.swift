@@ -8,6 +8,8 @@ final class LogFile: LineWriter {
     private var archives: LogArchives
     private let now: () -> WallTime
     private var file: OpenLogFile?
+    /// True once a file that was there at the start is repaired, and rotated where it is due.
+    private var hasLooked = false
 
     /// Lines in the file that are not safe yet are never more.
     private static let unsafeBytesMax = OpenLogFile.unsafeBytesMax - jsonBytesMax
@@ -65,6 +67,7 @@ final class LogFile: LineWriter {
 
     func use(_ settings: DestinationSettings) {
         file = nil
+        hasLooked = false
         guard case .file(let target) = settings.target else { return }
         self.target = target
         archives = LogArchives(target, calls)
@@ -73,6 +76,7 @@ final class LogFile: LineWriter {
     func tend() -> Duration? {
         do throws(SystemError) {
             try followPath()
+            try look()
             if isDue(before: 0) { try rotate() }
         } catch {
             file = nil
@@ -91,6 +95,13 @@ final class LogFile: LineWriter {
     }
 
     // MARK: - The file behind the path
+
+    /// Opens a file that an earlier process left, even if no logs come. Whoever reads it must find whole lines.
+    private func look() throws(SystemError) {
+        guard !hasLooked else { return }
+        hasLooked = true
+        if try LogFileIdentity(at: target.path) != nil { _ = try opened() }
+    }
 
     private func opened() throws(SystemError) -> OpenLogFile {
         if let file { return file }

@@ -131,7 +131,8 @@ private final class WriterDesk: Sendable {
     private var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
     private func run(_ writer: any LineWriter) {
-        var pause: Duration?
+        // At the start the writer tends to what an earlier process left.
+        var pause: Duration? = .zero
         while true {
             wake.wait(timeout: pause)
             if isEnding { return }
