@@ -49,6 +49,7 @@ final class DeliveryLoop {
     }
 
     func run() {
+        for destination in destinations { destination.carrier.begin(on: loop) }
         while true {
             takeMessages()
             let now = Moment.now

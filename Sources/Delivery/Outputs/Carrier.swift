@@ -6,6 +6,9 @@ protocol Carrier: AnyObject {
     /// No work is under way.
     var isIdle: Bool { get }
 
+    /// The delivery thread begins.
+    func begin(on loop: TransferLoop)
+
     /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone` is called once on the
     /// delivery thread, never from here, and not after `abandon`.
     func start(

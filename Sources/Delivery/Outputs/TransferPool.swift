@@ -17,6 +17,8 @@ final class TransferPool: Carrier {
 
     var isIdle: Bool { underWay.isEmpty }
 
+    func begin(on loop: TransferLoop) {}
+
     func start(
         _ work: CarrierWork,
         on loop: TransferLoop,

@@ -55,6 +55,15 @@ import Testing
         #expect(lines(path).sorted() == expected.sorted())
     }
 
+    @Test("What a crash has torn is cut off at the start, also when no logs come")
+    func tornAndIdle() throws {
+        let start = line("1") + "\n"
+        directory.file("logs.ndjson", start + "{\"date\":\"20")
+        let forwarder = try forwarder(try MemorySource(), [settings(path)])
+        #expect(eventually { readFile(path) == Array(start.utf8) })
+        forwarder.stop(within: .seconds(5))
+    }
+
     @Test("A directory that is missing pauses this destination alone, and nothing is lost")
     func missing() throws {
         let source = try MemorySource()

@@ -3,7 +3,9 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import queue
+import shutil
 import stat
 from collections.abc import Iterator
 from typing import TypeVar
@@ -11,6 +13,7 @@ from typing import TypeVar
 from harness.gateway import Gateway
 from harness.sandbox import Sandbox
 from proof.clients.writer import Writer, post_together
+from proof.fan_out import FanOut
 from proof.queues import starting_queues
 from proof.queues.schema import schema_version
 from proof.queues.starting_queues import Base
@@ -35,6 +38,7 @@ def scenario(trial: Trial) -> Iterator[KillScene]:
     yield KillScene("several at a time", fresh, several, delivers=False)
     yield KillScene("deliver and stop", backlog, deliver)
     yield KillScene("exactly once", fresh, deliver, destination=", exactly_once: true")
+    yield KillScene("fan-out", almost_full(trial, fresh), deliver_and_rotate, fans_out=True)
     yield KillScene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
     yield KillScene("new WAL", fresh, new_wal, delivers=False)
     yield KillScene(
@@ -61,6 +65,21 @@ def same_token(case: KilledRun) -> None:
 def deliver(case: KilledRun) -> None:
     case.writer.post(case.gateway)
     case.gateway.drain(5)
+    case.writer.post(case.gateway)
+    case.stop()
+
+
+def almost_full(trial: Trial, base: Base) -> Base:
+    """A fresh queue beside a file that rotates soon."""
+    data = pathlib.Path(shutil.copytree(base[0], trial.work / "almost-full"))
+    FanOut(data).fill(trial.random)
+    return data, Writer(trial.random)
+
+
+def deliver_and_rotate(case: KilledRun) -> None:
+    for _ in range(3):
+        case.writer.post(case.gateway, 8)
+        case.gateway.drain(5)
     case.writer.post(case.gateway)
     case.stop()
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from harness.program import DidNotStart
 from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+from proof import fan_out
 from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer, arrivals_by_name
 from proof.disk import syscalls
@@ -34,6 +36,7 @@ class KillScene:
     settings: str = ""
     destination: str = ""  # Settings that make it store each log once.
     makes_token: bool = False
+    fans_out: bool = False  # A filter, and a file as a second destination.
     gone: frozenset[str] = frozenset()  # Logs that cannot be salvaged.
     files: tuple[str, ...] = ()  # Only calls on these files are kill points.
     prepare: Callable[[Sandbox], object] = lambda sandbox: None
@@ -52,6 +55,7 @@ class KilledRun:
         self.number = next(KilledRun.numbers)
         self.data = trial.work / f"case-{self.number}"
         self.trace = trial.work / f"case-{self.number}.calls"
+        self.fan_out = fan_out.FanOut(self.data) if scene.fans_out else None
         self.writer = Writer(random.Random(trial.seed + self.number), f"case{self.number}")
         self.is_counted = self.has_stopped = False
         if scene.base[0]:
@@ -65,6 +69,8 @@ class KilledRun:
         scene = self.scene
         options: dict[str, Any] = {"token": None} if scene.makes_token else {}
         options |= {"settings": scene.settings, "destination": scene.destination, "before": before, "wait": wait}
+        if self.fan_out:
+            options |= {"settings": fan_out.SETTINGS, "others": self.fan_out.destination}
         self.gateway = self.trial.gateway(where, data=self.data, **options)
 
     def stop(self) -> None:
@@ -104,6 +110,11 @@ class KilledRun:
         ledger = self.gateway.drain(20)
         arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.where)
         answered = (self.writer.answered | self.scene.base[1].answered) - self.scene.gone
+        if self.fan_out:
+            wait_until(self.fan_out.is_repaired, what="the torn line is still in the file")
+            for wrong in self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered):
+                self.expect(False, wrong)
+            answered = {name for name in answered if not fan_out.is_dropped(name)}
         missing = answered - set(arrivals)
         self.expect(not missing, f"{len(missing)} of {len(answered)} answered logs did not arrive: {ledger}")
         self.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is not closed: {ledger}")
