@@ -61,6 +61,28 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
+    @Test(
+        "A column whose name is damaged costs no log",
+        arguments: [
+            "filtered INTEGER", "received INTEGER NOT NULL,\n    checksum", "pack_prefix TEXT",
+        ]
+    )
+    func columnName(column: String) throws {
+        do {
+            let store = try open()
+            defer { store.close() }
+            #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+        }
+        let database = directory.path + "/queue.db"
+        var bytes = readFile(database)
+        let places = try #require(bytes.firstRange(of: Array(column.utf8)))
+        bytes[places.lowerBound] ^= 1
+        writeFile(database, bytes)
+        let store = try open()
+        defer { store.close() }
+        try expectTenLogs(in: store)
+    }
+
     @Test("Lost decisions are said, what the configuration says holds, and new ones are kept")
     func decisions() throws {
         try lose("decisions")

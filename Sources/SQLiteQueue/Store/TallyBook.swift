@@ -22,7 +22,7 @@ final class TallyBook: StorePart {
     /// Reads the sums and makes them agree with the sum of the ledgers. Returns both numbers of copies if they did not
     /// agree.
     func recover(_ ledgers: Ledger) throws(SQLiteError) -> (counted: Int, found: Int)? {
-        let stored = try IntakeTable.sums(database.connection)
+        let stored = try database.intake.sums()
         sums = stored ?? IntakeTally()
         sums.settle(with: ledgers)
         isStale = sums != stored

@@ -5,6 +5,7 @@ import SQLite
 final class IntakeTable {
     private let transaction: WriteTransaction
     private let saveOne: Statement
+    private let readOne: Statement
 
     init(
         _ connection: Connection,
@@ -12,15 +13,22 @@ final class IntakeTable {
     ) throws(SQLiteError) {
         self.transaction = transaction
         saveOne = try connection.prepare("INSERT OR REPLACE INTO intake VALUES (1, ?, ?, ?, ?, ?)")
+        readOne = try connection.prepare(Self.query)
     }
 
+    private static let query = "SELECT received, filtered, dropped, routed, copies FROM intake"
+
     /// The stored sums. Nil if there is no row or if a number is implausible.
+    func sums() throws(SQLiteError) -> IntakeTally? { try Self.sums(readOne) }
+
+    /// The same of a database that may be damaged or of an older schema.
     static func sums(_ connection: Connection) throws(SQLiteError) -> IntakeTally? {
-        let one = try connection.prepare(
-            "SELECT received, filtered, dropped, routed, copies FROM intake"
-        )
-        guard try one.step() else { return nil }
+        try sums(connection.prepare(query))
+    }
+
+    private static func sums(_ one: Statement) throws(SQLiteError) -> IntakeTally? {
         defer { one.reset() }
+        guard try one.step() else { return nil }
         let numbers = (0..<5).map { one.integer(CInt($0)) }
         guard numbers.allSatisfy(Plausible.counts.contains) else { return nil }
         return IntakeTally(
@@ -43,7 +51,7 @@ final class IntakeTable {
 extension QueueDatabase {
     /// Makes the stored tally agree with the stored ledgers, which a salvage has changed.
     func settleIntake() throws(SQLiteError) {
-        var sums = try IntakeTable.sums(connection) ?? IntakeTally()
+        var sums = try intake.sums() ?? IntakeTally()
         sums.settle(with: try ledgers.all().values.reduce(Ledger()) { $0 + $1 })
         try intake.save(sums)
     }
