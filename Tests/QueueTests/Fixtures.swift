@@ -51,11 +51,28 @@ extension StreamKey {
 
 /// Logs that can be told apart: each carries a number and some filling.
 func logs(_ numbers: some Sequence<Int>, filling: Int = 20) -> EncodedLogs {
+    logs(numbers) { number in
+        (0..<filling).map { UInt8(97 + (number &* 7 &+ $0) % 26) }
+    }
+}
+
+/// The same with a filling that does not become smaller by compression.
+func logs(_ numbers: some Sequence<Int>, noise bytes: Int) -> EncodedLogs {
+    logs(numbers) { number in
+        var generator = SeededGenerator(seed: UInt64(number))
+        return (0..<bytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}
+
+private func logs(
+    _ numbers: some Sequence<Int>,
+    filling: (Int) -> [UInt8]
+) -> EncodedLogs {
     var bytes: [UInt8] = []
     var count = 0
     for number in numbers {
         var body = Array("\(number);".utf8)
-        for index in 0..<filling { body.append(UInt8(97 + (number &* 7 &+ index) % 26)) }
+        body += filling(number)
         bytes.append(0x0A)
         var length = body.count
         while length >= 0x80 {

@@ -101,6 +101,39 @@ import Testing
         }
     }
 
+    /// SQLite reports a page number behind the largest one that a file may have as a full disk.
+    @Test("A damaged page that looks like a full disk is repaired")
+    func looksLikeFullDisk() throws {
+        do {
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            for row in 0..<3 {
+                let numbers = row * 10..<row * 10 + 10
+                let batch = Batch(stream: .named("a"), logs: logs(numbers, noise: 2000))
+                #expect(store.store(batch) == .stored)
+            }
+        }
+        let connection = try Connection(database, .readOnly)
+        let overflow = try connection.integer(
+            "SELECT pageno FROM dbstat WHERE name = 'rows' AND pagetype = 'overflow' LIMIT 1"
+        )
+        let leaf = try connection.integer(
+            "SELECT pageno FROM dbstat WHERE name = 'rows' AND pagetype = 'leaf' LIMIT 1"
+        )
+        try connection.finish()
+        var bytes = readFile(database)
+        let page = Int(leaf - 1) * 8192..<Int(leaf) * 8192
+        let number = withUnsafeBytes(of: UInt32(overflow).bigEndian, Array.init)
+        let pointer = try #require(bytes[page].firstRange(of: number))
+        bytes[pointer.lowerBound] = 0xFF
+        writeFile(database, bytes)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let found = drain(store)
+        #expect(Set(found).count == 20 && store.status.salvages == 1)
+        #expect(store.status.ledger.isClosed && store.status.ledger.discarded == 10)
+    }
+
     @Test("A file that was cut off is salvaged up to the cut", arguments: [0.2, 0.5, 0.9, 0.999])
     func truncated(part: Double) throws {
         let (_, ledger) = try fill()

@@ -53,6 +53,19 @@ final class DatabaseSalvager {
 
     // MARK: - Damage that needs no copy
 
+    /// Reads all pages. Returns nil if they are sound, or if they cannot be checked now.
+    func damageOfPages() -> SQLiteError? {
+        do throws(SQLiteError) {
+            let (connection, _) = try QueueDatabase.connect(directory.database, current.value)
+            let check = try connection.prepare("PRAGMA quick_check(1)")
+            guard try check.step() else { return nil }
+            let line = check.text(0)
+            return line == "ok" ? nil : .damage(line)
+        } catch {
+            return error.kind == .corrupt ? error : nil
+        }
+    }
+
     /// Rebuilds the indexes if nothing else is damaged. Does so once before the database is opened again.
     func mendIndexes(because damage: SQLiteError) -> Bool {
         guard !areIndexesMended else { return false }

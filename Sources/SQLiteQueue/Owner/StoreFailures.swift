@@ -11,6 +11,11 @@ struct StoreFailures {
     var damage: SQLiteError?
     /// True if the last failure was a read error.
     private var wasUnreadable = false
+    /// True if SQLite found no space although the disk has some. A damaged page that names a page far behind the file's
+    /// end looks the same, so the next attempt to open the store checks all pages first.
+    private(set) var isSpaceDoubtful = false
+    /// The earliest time of the next such check, which reads the whole file.
+    private var nextCheck = Moment(nanoseconds: 0)
     /// The earliest time at which a store that disagrees with memory may be read again instead of being rebuilt.
     private var nextReading = Moment(nanoseconds: 0)
     /// Since the start.
@@ -25,7 +30,11 @@ struct StoreFailures {
     var mayTryAgain: Bool { retry.next <= .now }
 
     /// Finds out if the error means that the database is damaged.
-    mutating func examine(_ error: SQLiteError, _ journal: Journal) {
+    mutating func examine(_ error: SQLiteError, hasSpace: Bool, _ journal: Journal) {
+        if error.kind == .full, hasSpace, nextCheck <= .now {
+            isSpaceDoubtful = true
+            nextCheck = .now + .seconds(600)
+        }
         // A second read error in a row will not pass.
         if error.isUnreadable && wasUnreadable { damage = error }
         if error.kind == .corrupt, !isReadAgain(because: error, journal) { damage = error }
@@ -42,6 +51,12 @@ struct StoreFailures {
             ["reason": error]
         )
         return true
+    }
+
+    /// Called after the pages were checked.
+    mutating func checked(_ found: SQLiteError?) {
+        isSpaceDoubtful = false
+        if let found { damage = found }
     }
 
     mutating func failed(_ new: QueueError, _ journal: Journal) {

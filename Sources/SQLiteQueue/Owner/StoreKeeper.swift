@@ -52,6 +52,7 @@ final class StoreKeeper {
     func open(_ packets: PacketsInDelivery, acknowledged: [Int64]) throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
+        if failures.isSpaceDoubtful { failures.checked(salvager.damageOfPages()) }
         if let found = failures.damage {
             if directory.problemOfFiles() == nil, salvager.mendIndexes(because: found) {
                 failures.damage = nil
@@ -185,14 +186,11 @@ final class StoreKeeper {
     /// After a failed sync the kernel may have dropped pages that it could not write, so neither SQLite's memory nor a
     /// second sync can be trusted.
     func failed(_ error: SQLiteError) {
-        failures.examine(error, journal)
-        close(because: QueueError(diagnosed(error), path: directory.database))
-    }
-
-    /// The system does not always report a lack of space as such. If no space is left, that is the reason.
-    private func diagnosed(_ error: SQLiteError) -> SQLiteError {
-        let isFull = room.look() < max(current.value.freeBytesMin, 1 << 20)
-        return error.kind == .io && isFull ? .full(error) : error
+        let hasSpace = room.look() >= max(current.value.freeBytesMin, 1 << 20)
+        failures.examine(error, hasSpace: hasSpace, journal)
+        // The system does not always report a lack of space as such.
+        let reason = error.kind == .io && !hasSpace ? SQLiteError.full(error) : error
+        close(because: QueueError(reason, path: directory.database))
     }
 
     /// Closes the store until it can be opened again.
