@@ -81,6 +81,7 @@ bench: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/run
+	@Benchmarks/cases
 
 # Kills and restarts a gateway with a backlog of 2 GiB, and measures start time, memory and delivery rate.
 bench-outage: setup

@@ -41,20 +41,18 @@ start_sink() {
     exit 1
 }
 
-# Starts a gateway with an empty queue.
-start() {
+# destination NAME: its settings.
+destination() {
+    echo "  $1: { endpoint: \"http://localhost:$sink_port\", project: $1, logstore: \"*\", region: bench, exactly_once: $exactly_once }"
+}
+
+# The settings of a gateway with an empty queue. The destinations come last: more may follow.
+configure() {
     rm -rf "$scratch/data"
     cat >"$scratch/sluice.yaml" <<EOF
 listen: 127.0.0.1:0
 admin: { listen: "127.0.0.1:0", token: "$token" }
 data_dir: $scratch/data
-destinations:
-  app:
-    endpoint: http://localhost:$sink_port
-    project: bench
-    logstore: "*"
-    region: bench
-    exactly_once: $exactly_once
 credentials:
   default: { from: static, access_key_id: bench-id, access_key_secret: bench-secret }
 EOF
@@ -64,6 +62,12 @@ EOF
         echo "tls: { listen: \"127.0.0.1:0\", certificate: $scratch/certificate.pem, key: $scratch/key.pem }" \
             >>"$scratch/sluice.yaml"
     fi
+    { echo "destinations:"; destination app; } >>"$scratch/sluice.yaml"
+}
+
+# Starts a gateway with an empty queue.
+start() {
+    configure
     serve
 }
 

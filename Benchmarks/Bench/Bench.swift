@@ -8,7 +8,7 @@ struct Bench {
         let arguments = Array(CommandLine.arguments.dropFirst())
         switch (arguments.first, arguments.count) {
         case ("bodies", 3):
-            writeBodies(fieldCount: Int(arguments[2]) ?? 4, to: arguments[1])
+            writeBodies(BodyKind(rawValue: arguments[2]) ?? .small, to: arguments[1])
         case ("sink", 2):
             runSink(port: UInt16(arguments[1]) ?? 0)
         case ("decode", 3):
@@ -29,7 +29,7 @@ struct Bench {
             )
         default:
             print(
-                "usage: sluice-bench bodies DIR FIELDS | sink PORT | decode BODIES SECONDS "
+                "usage: sluice-bench bodies DIR 4|10|mail | sink PORT | decode BODIES SECONDS "
                     + "| filter SECONDS "
                     + "| floor BODIES SCRATCH SECONDS "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"

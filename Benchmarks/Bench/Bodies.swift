@@ -33,14 +33,29 @@ private let things = ["cart", "profile", "checkout", "search results", "product 
 private let models = ["iPhone15,3", "iPhone16,1", "Pixel 8", "SM-S918B", "iPad13,4"]
 private let networks = ["wifi", "5g", "4g", "offline-cache"]
 
-/// Writes 64 files of 100 logs, as JSON arrays: 4 fields and about 160 bytes a log, or 10 fields and about 590. The
-/// values vary so that lz4 about halves them, as it does real logs.
-func writeBodies(fieldCount: Int, to directory: String) {
+/// The logs of the bodies: of 4 fields and about 160 bytes, of 10 fields and about 590, or of 4 fields with an email
+/// address in every second text.
+enum BodyKind: String {
+    case small = "4"
+    case large = "10"
+    case mail
+
+    func log(_ number: Int, _ random: inout SplitMix) -> String {
+        switch self {
+        case .small: smallLog(&random)
+        case .large: largeLog(&random)
+        case .mail: mailLog(&random, hasAddress: number % 2 == 0)
+        }
+    }
+}
+
+/// Writes 64 files of 100 logs, as JSON arrays. The values vary so that lz4 about halves them, as it does real logs.
+func writeBodies(_ kind: BodyKind, to directory: String) {
     mkdir(directory, 0o755)
-    var random = SplitMix(state: UInt64(fieldCount))
+    var random = SplitMix(state: kind == .large ? 10 : 4)
     var bytes = 0
     for number in 0..<64 {
-        let logs = (0..<100).map { _ in fieldCount == 4 ? smallLog(&random) : large(&random) }
+        let logs = (0..<100).map { kind.log($0, &random) }
         let body = "[" + logs.joined(separator: ",\n") + "]"
         bytes += body.utf8.count
         guard let file = fopen("\(directory)/\(number).json", "w") else {
@@ -62,7 +77,15 @@ func smallLog(_ random: inout SplitMix) -> String {
         + #""device":"\#(random.hex(16))","session":\#(random.below(1_000_000_000))}"#
 }
 
-private func large(_ random: inout SplitMix) -> String {
+/// The text has 60 bytes.
+private func mailLog(_ random: inout SplitMix, hasAddress: Bool) -> String {
+    let whose = hasAddress ? "person.\(random.hex(6))@example.com" : "nobody who has an address"
+    let text = "user \(whose) read page \(random.hex(19))"
+    return #"{"level":"\#(random.pick(levels))","msg":"\#(text)","#
+        + #""device":"\#(random.hex(16))","session":\#(random.below(1_000_000_000))}"#
+}
+
+private func largeLog(_ random: inout SplitMix) -> String {
     let stack = (0..<4)
         .map { _ in
             "\(random.pick(things)).\(random.pick(verbs))(\(random.hex(6)):\(random.below(900)))"
