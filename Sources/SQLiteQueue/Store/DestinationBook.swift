@@ -99,12 +99,19 @@ final class DestinationBook: StorePart {
         }
     }
 
-    /// Destinations whose logs go to another logstore under the new rules.
+    /// Destinations whose logs go to another logstore under the new rules. One without logs that comes or goes moves
+    /// nothing.
     func moved(by new: QueueConfiguration) -> Set<String> {
-        let moved = byName.keys.filter { name in
-            configuration.rules(name).logstore != new.rules(name).logstore
+        let moved = byName.values.filter { destination in
+            let name = destination.name
+            guard configuration.rules(name).logstore != new.rules(name).logstore else {
+                return false
+            }
+            let stays =
+                configuration.destinations[name] != nil && new.destinations[name] != nil
+            return stays || !destination.outlets.isEmpty
         }
-        return Set(moved)
+        return Set(moved.map(\.name))
     }
 
     // MARK: - Logstores that exist
