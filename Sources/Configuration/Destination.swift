@@ -43,7 +43,7 @@ package struct Destination: Sendable, Equatable {
     package var file = FileOutputSettings()
     /// False: a request is taken also when this destination has no room for its logs.
     package var isRequired = true
-    /// A reload found no such destination any more: it goes on as it is, until the restart.
+    /// A reload found no such destination any more: it takes no logs, and goes when its last ones are delivered.
     package var isRemoved = false
 
     /// What batches get that bring none, and what every batch gets.

@@ -22,6 +22,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     package var destinations: [Destination] = []
     /// By the name that destinations use.
     package var credentials: [String: CredentialSource] = [:]
+    /// Those of them that the file no longer has, and that removed destinations still sign with.
+    private var borrowedCredentials: Set<String> = []
     /// Pushed credentials are stored under it; without it they are kept in memory only.
     package var encryptionKey: Secret?
     /// Who is told when a credential is not well.
@@ -136,13 +138,14 @@ extension GatewayConfiguration {
             ? [] : [.init(key: "credentials.encryption_key", isImmediate: false)]
         return key
             + Set(credentials.keys).union(new.credentials.keys).sorted().compactMap { name in
-                let users = kept.filter { $0.credentialInUse == name }.map(\.name)
+                let users = kept.filter { $0.credentialInUse == name }
                 if new.credentials[name] == nil, !users.isEmpty {
+                    guard !borrowedCredentials.contains(name) else { return nil }
                     let plural = users.count == 1 ? "" : "s"
                     return .init(
                         key: "credentials.\(name) (gone, but still used by destination\(plural) "
-                            + "\(users.joined(separator: " and ")))",
-                        isImmediate: false
+                            + "\(users.map(\.name).joined(separator: " and ")))",
+                        isImmediate: users.allSatisfy { new.destination($0.name) == nil }
                     )
                 }
                 return credentials[name] == new.credentials[name]
@@ -160,11 +163,32 @@ extension GatewayConfiguration {
                 changes.append(.init(key: "\(key).kind", isImmediate: false))
             case (let before?, let after?):
                 changes += before.changes(to: after, at: key + ".")
-            case (nil, _): changes.append(.init(key: "\(key) (new)", isImmediate: false))
-            case (_, nil): changes.append(.init(key: "\(key) (gone)", isImmediate: false))
+            case (nil, _?): changes.append(.init(key: "\(key) (new)", isImmediate: true))
+            case (_?, nil): changes.append(.init(key: "\(key) (gone)", isImmediate: true))
+            case (nil, nil): continue
             }
         }
         return changes
+    }
+
+    /// So many removed destinations may deliver their last logs at a time.
+    package static let removedMax = 64
+
+    /// Why the new configuration cannot follow this one while it runs; nil: it can.
+    package func obstacle(to new: GatewayConfiguration) -> String? {
+        for removed in destinations where removed.isRemoved {
+            guard let again = new.destination(removed.name), again.kind != removed.kind else {
+                continue
+            }
+            return "destinations.\(removed.name).kind: the removed destination of kind "
+                + "\(removed.kind.rawValue) still delivers its last logs; use another name, or "
+                + "send SIGHUP again when it is closed"
+        }
+        let count = destinations.count { new.destination($0.name) == nil }
+        return count <= Self.removedMax
+            ? nil
+            : "destinations: \(count) removed destinations would deliver their last logs at a time; "
+                + "at most \(Self.removedMax) may"
     }
 
     /// Takes over what takes effect at once.
@@ -172,17 +196,31 @@ extension GatewayConfiguration {
         for setting in Self.settings { setting.apply(&self, new) }
         let kept = Set(kept(under: new).compactMap(\.credentialInUse))
         // One that is gone stays for the destinations that still use it.
-        credentials = new.credentials.merging(credentials.filter { kept.contains($0.key) }) {
-            new,
-            _ in new
-        }
-        for index in destinations.indices {
-            if let after = new.destination(destinations[index].name) {
-                // One of another kind begins with a restart.
-                if after.kind == destinations[index].kind { destinations[index] = after }
-            } else {
-                destinations[index].isRemoved = true
+        let given = new.credentials.filter { !new.borrowedCredentials.contains($0.key) }
+        borrowedCredentials = kept.subtracting(given.keys)
+        credentials = given.merging(
+            credentials.filter { borrowedCredentials.contains($0.key) }
+        ) { given, _ in given }
+        let removed = destinations.filter { new.destination($0.name) == nil }
+        // One of another kind begins with a restart.
+        destinations =
+            new.destinations.filter { !$0.isRemoved }.map { after in
+                destination(after.name).flatMap { $0.kind == after.kind ? nil : $0 } ?? after
             }
+            + removed.map { destination in
+                var destination = destination
+                destination.isRemoved = true
+                return destination
+            }
+    }
+
+    /// Forgets removed destinations that have delivered everything.
+    package mutating func forget(_ names: Set<String>) {
+        destinations.removeAll { $0.isRemoved && names.contains($0.name) }
+        let used = Set(destinations.compactMap(\.credentialInUse))
+        for name in borrowedCredentials.subtracting(used) {
+            credentials[name] = nil
+            borrowedCredentials.remove(name)
         }
     }
 
@@ -191,8 +229,9 @@ extension GatewayConfiguration {
         destinations.filter { new.destination($0.name)?.kind != $0.kind }
     }
 
+    /// One that is not removed.
     private func destination(_ name: String) -> Destination? {
-        destinations.first { $0.name == name }
+        destinations.first { $0.name == name && !$0.isRemoved }
     }
 }
 
@@ -201,7 +240,7 @@ extension GatewayConfiguration {
 extension GatewayConfiguration {
     /// The destination of batches whose `Host` names no configured project.
     package var defaultDestination: Destination {
-        destinations.first { $0.name == "default" } ?? destinations[0]
+        destination("default") ?? destinations[0]
     }
 
     /// How a listener speaks TLS, by the name it has in reports; nil speaks none.

@@ -11,7 +11,10 @@ final class DeliveryLoop {
         case retired([Outlet])
         case recalled([Outlet: Set<Int64>])
         case credentialsChanged
-        case settings([any Output])
+        /// Settings of running and of new destinations.
+        case settings([DestinationRoster.Entry])
+        /// The roster has destinations that leave.
+        case removed
         case held(Set<String>)
         case tryAgain(Set<String>)
         case stop(Moment)
@@ -19,13 +22,18 @@ final class DeliveryLoop {
 
     private let loop: TransferLoop
     private let mailbox: Mailbox<Message>
-    private let destinations: [DestinationSender]
-    private let byName: [String: DestinationSender]
+    private let roster: DestinationRoster
+    private let dependencies: DestinationSender.Dependencies
     private let shared: DeliveryThreadState
+    private var byName: [String: DestinationSender] = [:]
+    /// By the numbers of their agenda entries.
+    private var byNumber: [Int: DestinationSender] = [:]
+    /// The destinations that operators hold back, running or not.
+    private var held: Set<String> = []
+    private var someLeave = false
     private var stopping: Moment?
-    /// Requests sent so far, and how many there were when each destination sent its last one.
+    /// Requests sent so far.
     private var sent = 0
-    private var lastSent: [Int]
 
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
@@ -33,25 +41,25 @@ final class DeliveryLoop {
     init(
         _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
-        _ destinations: [DestinationSender],
-        _ shared: DeliveryThreadState
+        _ roster: DestinationRoster,
+        _ dependencies: DestinationSender.Dependencies,
+        memoryMax: Int
     ) {
         self.loop = loop
         self.mailbox = mailbox
-        self.destinations = destinations
-        self.shared = shared
-        lastSent = Array(repeating: 0, count: destinations.count)
-        precondition(
-            destinations.enumerated().allSatisfy { $1.agendaEntry.number == $0 },
-            "the agenda counts destinations in another order"
-        )
-        byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
+        self.roster = roster
+        self.dependencies = dependencies
+        shared = DeliveryThreadState(memoryMax: memoryMax)
+        for entry in roster.entries { add(entry) }
     }
+
+    private var destinations: some Collection<DestinationSender> { byName.values }
 
     func run() {
         for destination in destinations { destination.carrier.begin(on: loop) }
         while true {
             takeMessages()
+            if someLeave { letGo() }
             let now = Moment.now
             if let stopping {
                 if now >= stopping || destinations.allSatisfy(\.isIdle) { break }
@@ -73,22 +81,21 @@ final class DeliveryLoop {
             for destination in destinations { destination.heed(refusal, now) }
         }
         shared.memory.beginTurn()
-        let due = shared.agenda.take(now).map(\.number)
+        let due = shared.agenda.take(now).compactMap { byNumber[$0.number] }
         guard !due.isEmpty else { return }
-        for number in due { destinations[number].advance(now) }
-        var line = due.filter { destinations[$0].outlets.hasTurns }
-        if line.count > 1 { line.sort { lastSent[$0] < lastSent[$1] } }
+        for destination in due { destination.advance(now) }
+        var line = due.filter { $0.outlets.hasTurns }
+        if line.count > 1 { line.sort { $0.lastSent < $1.lastSent } }
         while !line.isEmpty {
-            var senders: [Int] = []
             // What cannot send now cannot before something ends.
-            for number in line where destinations[number].sendNext(now, loop) {
+            line = line.filter { destination in
+                guard destination.sendNext(now, loop) else { return false }
                 sent += 1
-                lastSent[number] = sent
-                senders.append(number)
+                destination.lastSent = sent
+                return true
             }
-            line = senders
         }
-        for number in due { destinations[number].endTurn(now) }
+        for destination in due { destination.endTurn(now) }
     }
 
     private func takeMessages() {
@@ -106,8 +113,10 @@ final class DeliveryLoop {
                 }
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
-            case .settings(let outputs): reconfigure(outputs)
+            case .settings(let entries): use(entries)
+            case .removed: someLeave = true
             case .held(let names):
+                held = names
                 for (name, destination) in byName { destination.hold(names.contains(name)) }
             case .tryAgain(let names):
                 for name in names { byName[name]?.tryAgain() }
@@ -116,14 +125,51 @@ final class DeliveryLoop {
         }
     }
 
-    private func reconfigure(_ outputs: [any Output]) {
+    // MARK: - Other settings, and other destinations
+
+    private func use(_ entries: [DestinationRoster.Entry]) {
         let now = Moment.now
-        for output in outputs {
-            byName[output.settings.name]?.reconfigure(output, now)
+        for entry in entries {
+            if let running = byName[entry.name] {
+                running.reconfigure(entry.output, now)
+            } else {
+                add(entry)
+            }
         }
+        destinationsChanged()
+    }
+
+    private func add(_ entry: DestinationRoster.Entry) {
+        let new = DestinationSender(entry.output, shared, entry.status, dependencies)
+        new.hold(held.contains(entry.name))
+        byName[entry.name] = new
+        byNumber[new.agendaEntry.number] = new
+    }
+
+    /// Ends destinations that leave, each as soon as nothing of it is under way.
+    private func letGo() {
+        someLeave = false
+        var haveLeft = false
+        for name in roster.leaving {
+            guard let destination = byName[name] else { continue }
+            guard destination.isIdle, destination.leases.count == 0 else {
+                someLeave = true
+                continue
+            }
+            // It may have been added again meanwhile.
+            guard roster.drop(name) else { continue }
+            destination.leave(loop)
+            byName[name] = nil
+            byNumber[destination.agendaEntry.number] = nil
+            haveLeft = true
+        }
+        if haveLeft { destinationsChanged() }
+    }
+
+    private func destinationsChanged() {
         // What is shared may be other gates now.
         shared.agenda.markAllDue()
-        loop.allow(connections: destinations.reduce(0) { $0 + $1.gates.places.total })
+        loop.allow(connections: max(1, destinations.reduce(0) { $0 + $1.gates.places.total }))
     }
 
     private func sleep(from now: Moment) -> Duration {

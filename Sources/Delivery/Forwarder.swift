@@ -7,8 +7,7 @@ package import System
 /// at their destination. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
-    private let outputs: [any Output]
-    private let statuses: [Locked<DestinationStatus>]
+    private let roster: DestinationRoster
     private let dependencies: DestinationSender.Dependencies
     private let loop: TransferLoop
     private let memoryMax: Int
@@ -28,8 +27,7 @@ package final class Forwarder: Sendable {
     ) throws(DeliveryError) {
         self.userAgent = userAgent
         self.memoryMax = memoryMax
-        outputs = try Self.outputs(destinations, userAgent: userAgent)
-        statuses = destinations.map { Locked(DestinationStatus($0)) }
+        roster = DestinationRoster(try Self.outputs(destinations, userAgent: userAgent))
         dependencies = DestinationSender.Dependencies(
             source: source,
             credentials: credentials,
@@ -69,23 +67,23 @@ package final class Forwarder: Sendable {
     /// Starts delivering. Call it once.
     package func start() throws(SystemError) {
         let (loop, mailbox, dependencies) = (loop, mailbox, dependencies)
-        let memoryMax = memoryMax
-        let parts = Array(zip(outputs, statuses))
-        for output in outputs { warnOfPlainText(output.settings) }
+        let (roster, memoryMax) = (roster, memoryMax)
+        for entry in roster.entries { warnOfPlainText(entry.output.settings) }
         dependencies.source.deliver { packets in mailbox.post(.packets(packets)) }
         dependencies.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
         dependencies.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
-        dependencies.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
+        askForOutlets()
         let worker = try Worker("delivery") {
-            let shared = DeliveryThreadState(memoryMax: memoryMax)
-            let destinations = parts.map { DestinationSender($0, shared, $1, dependencies) }
-            DeliveryLoop(loop, mailbox, destinations, shared).run()
+            DeliveryLoop(loop, mailbox, roster, dependencies, memoryMax: memoryMax).run()
         }
         self.worker.withLock { $0 = worker }
     }
 
-    /// The destinations that it was started with.
-    var names: Set<String> { Set(outputs.map(\.settings.name)) }
+    /// The queue announces all outlets that it has.
+    private func askForOutlets() {
+        let mailbox = mailbox
+        dependencies.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
+    }
 
     func post(_ message: DeliveryLoop.Message) {
         mailbox.post(message)
@@ -93,7 +91,7 @@ package final class Forwarder: Sendable {
 
     /// One per destination, in the order they were given.
     package var status: [DestinationStatus] {
-        statuses.map { $0.withLock { $0 } }
+        roster.entries.map { entry in entry.status.withLock { $0 } }
     }
 
     /// How wrong the host's clock is known to be, by destination.
@@ -154,36 +152,50 @@ extension Forwarder {
         }
     }
 
-    /// The error that `reconfigure` would throw for such settings.
+    /// The error that `use` would throw for such settings.
     package func problem(with destinations: [DestinationSettings]) -> DeliveryError? {
         do throws(DeliveryError) {
-            _ = try Self.outputs(destinations, userAgent: userAgent)
+            _ = try checked(destinations)
             return nil
         } catch {
             return error
         }
     }
 
-    /// Changes the settings of these destinations, from their next request on. Other destinations stay as they are.
-    /// Everything is checked before anything changes. A destination that delivery was not started with is refused:
-    /// adding and removing one needs a restart.
-    package func reconfigure(_ destinations: [DestinationSettings]) throws(DeliveryError) {
-        let strangers = destinations.map(\.name).filter { !names.contains($0) }
-        guard strangers.isEmpty else {
-            throw DeliveryError(
-                description: "not running since the start: "
-                    + strangers.map { "destination \($0)" }.joined(separator: ", ")
-                    + "; restart the gateway to add destinations"
-            )
-        }
-        for new in destinations
-        where !outputs.contains(where: { $0.settings.mayBecome(new) }) {
-            throw DeliveryError(
-                description: "destination \(new.name): its kind changes with a restart only"
-            )
-        }
-        let outputs = try Self.outputs(destinations, userAgent: userAgent)
+    /// Adds the destinations that do not run, and changes the settings of the others from their next request on.
+    /// Destinations that are not named stay as they are. Everything is checked before anything changes.
+    package func use(_ destinations: [DestinationSettings]) throws(DeliveryError) {
+        guard !destinations.isEmpty else { return }
+        let outputs = try checked(destinations)
         for output in outputs { warnOfPlainText(output.settings) }
-        post(.settings(outputs))
+        let known = Set(roster.entries.filter { !$0.isLeaving }.map(\.name))
+        post(.settings(roster.use(outputs)))
+        // Logs may wait for one that is added again.
+        if !known.isSuperset(of: destinations.map(\.name)) { askForOutlets() }
+    }
+
+    /// Ends these destinations, for which the queue has no more logs.
+    package func remove(_ names: Set<String>) {
+        roster.leave(names)
+        post(.removed)
+    }
+
+    private func checked(_ destinations: [DestinationSettings]) throws(DeliveryError)
+        -> [any Output]
+    {
+        for new in destinations {
+            if let running = roster[new.name] {
+                guard running.output.settings.mayBecome(new) else {
+                    throw DeliveryError(
+                        description: running.isLeaving
+                            ? "destination \(new.name): it is being removed; send SIGHUP again"
+                            : "destination \(new.name): its kind changes with a restart only"
+                    )
+                }
+            } else if case .file(let target) = new.target, let obstacle = target.obstacle {
+                throw DeliveryError(description: "destination \(new.name): \(obstacle)")
+            }
+        }
+        return try Self.outputs(destinations, userAgent: userAgent)
     }
 }

@@ -97,6 +97,23 @@ import Testing
         #expect(turn(all) == ["d0", "d1", "d2"])
     }
 
+    @Test("A destination that has left is never looked at, though others may know it")
+    func left() throws {
+        let all = try destinations(3)
+        turn(all)
+        let gate = all[0].gates.endpoint
+        gate.waiters.add(all[1].agendaEntry)
+        all[1].agendaEntry.done(hasMore: false, next: now + .seconds(1))
+        all[1].agendaEntry.markDue()
+        all[1].gates.leave()
+        all[1].agendaEntry.leave()
+        #expect(gate.users == 2)
+        gate.waiters.wake()
+        #expect(turn(all) == [])
+        #expect(turn(all, after: 5) == ["d0", "d2"])
+        #expect(shared.agenda.join().number == 3)
+    }
+
     @Test("A closed gate whose probe is due keeps nothing back where nothing is queued")
     func inTheWay() throws {
         for scope in [GateScope.project, .quota, .endpoint] {

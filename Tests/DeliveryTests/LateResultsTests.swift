@@ -46,7 +46,7 @@ import Testing
         #expect(server.requests.wait { $0.count == 1 })
         var settings = try Samples.destination(port: server.port, compression: .zstd)
         Self.quick(&settings)
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         source.offer(2, logs: [Samples.log("innocent")])
         #expect(server.requests.wait { $0.count >= 3 })
         gate.change { $0 = true }
@@ -70,7 +70,7 @@ import Testing
         var settings = try Samples.destination(port: server.port)
         settings.sls.project = "other-project"
         Self.quick(&settings)
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         source.offer(2)
         #expect(
             rig.recorder.lines.wait { $0.contains { $0.contains("destination is paused") } }

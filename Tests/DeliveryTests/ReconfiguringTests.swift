@@ -27,7 +27,7 @@ import Testing
         settings.sls.project = "other-project"
         settings.sls.signature = .v1
         settings.sls.tags = [(key: "env", value: "prod")]
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         #expect(stored(2))
         rig.stop()
         new.stop()
@@ -50,7 +50,7 @@ import Testing
         #expect(try eventually { () throws in try old.has(packet: 1) })
         var settings = try Samples.destination(port: new.port)
         settings.concurrency = 3
-        try forwarder.reconfigure([settings])
+        try forwarder.use([settings])
         #expect(stored(2))
         #expect(try new.has(packet: 2))
         try old.wellAgain()
@@ -72,7 +72,7 @@ import Testing
         #expect(server.requests.wait { $0.count >= 5 })
         var settings = try Samples.destination(port: server.port)
         settings.sls.project = "right-project"
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         #expect(source.state.wait(.seconds(3)) { $0.acknowledged == [1] })
         rig.stop()
     }
@@ -88,7 +88,7 @@ import Testing
         #expect(server.requests.wait { $0.count >= 3 })
         var settings = try Samples.destination(port: server.port)
         settings.sls.project = "right-project"
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         let tried = DestinationStatus.State.paused(
             reason: "the settings changed; one request at a time tries them",
             until: nil
@@ -108,7 +108,7 @@ import Testing
         #expect(stored(1))
         source.offer(2)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("WriteQuotaExceed") } })
-        try rig.forwarder.reconfigure([try Samples.destination(port: server.port)])
+        try rig.forwarder.use([try Samples.destination(port: server.port)])
         #expect(source.state.wait { $0.acknowledged.contains(2) })
         rig.stop()
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(server.requests.wait { $0.count == 32 })
         var settings = try Samples.destination(port: server.port)
         settings.concurrency = 6
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         #expect(server.requests.wait { $0.count == 36 })
         #expect(rig.status.inFlight == 6)
         rig.forwarder.stop(within: .zero)
@@ -152,7 +152,7 @@ import Testing
         try forwarder.start()
         var settings = try Samples.destination(port: server.port)
         settings.sls.credential = "second"
-        try forwarder.reconfigure([settings])
+        try forwarder.use([settings])
         #expect(stored(1))
         forwarder.stop(within: .seconds(5))
         server.stop()
@@ -186,7 +186,7 @@ import Testing
         source.offer(1)
         answer()
         #expect(source.state.wait { $0.acknowledged == [1] })
-        try rig.forwarder.reconfigure([try settings("new")])
+        try rig.forwarder.use([try settings("new")])
         source.offer(2)
         // `s_server` serves one connection after another: the old one has to end first.
         #expect(tunnel.visits.wait { $0.count == 2 })
@@ -206,7 +206,7 @@ import Testing
         #expect(stored(1) && stored(2))
         var settings = try Samples.destination(port: server.port)
         settings.transport.certificateAuthorities = "\(directory.path)/authorities.pem"
-        try rig.forwarder.reconfigure([settings])
+        try rig.forwarder.use([settings])
         #expect(stored(3))
         // curl counts the ages of connections in whole seconds, and takes its own clock for it.
         usleep(2_100_000)
@@ -228,7 +228,7 @@ import Testing
         var settings = try Samples.destination(port: 1)
         settings.sls.endpoints = [try first.endpoint(), try second.endpoint()]
         settings.sls.tags = [(key: "env", value: "prod")]
-        try forwarder.reconfigure([settings])
+        try forwarder.use([settings])
         #expect(stored(2))
         #expect(try second.has(packet: 2))
         #expect(forwarder.status[0].endpoint == "\(try second.endpoint())")
@@ -238,7 +238,7 @@ import Testing
         #expect(recorder.count(of: "destination uses another endpoint") == 1)
     }
 
-    @Test("Invalid settings, or an unknown destination, change nothing at all")
+    @Test("Invalid settings, or a new destination that cannot be written, change nothing at all")
     func refused() throws {
         let servers = try (0..<3).map { _ in try ScriptedServer() }
         let forwarder = try Forwarder(
@@ -254,15 +254,13 @@ import Testing
         let good = try Samples.destination(port: servers[2].port, name: "app")
         var bad = try Samples.destination(port: servers[2].port, name: "other")
         bad.concurrency = 0
-        let broken = #expect(throws: DeliveryError.self) { try forwarder.reconfigure([good, bad]) }
+        let broken = #expect(throws: DeliveryError.self) { try forwarder.use([good, bad]) }
         #expect(broken?.description.contains("destination other: concurrency is 0") == true)
-        let stranger = try Samples.destination(port: servers[2].port, name: "stranger")
-        let unknown = #expect(throws: DeliveryError.self) {
-            try forwarder.reconfigure([good, stranger])
-        }
-        #expect(unknown?.description.contains("stranger") == true)
-        #expect(unknown?.description.contains("restart") == true)
-        #expect(throws: DeliveryError.self) { try forwarder.reconfigure([good, good]) }
+        let lost = DestinationSettings(name: "new", .file(FileTarget(path: "/nowhere/new.ndjson")))
+        let unwritable = #expect(throws: DeliveryError.self) { try forwarder.use([good, lost]) }
+        #expect(unwritable?.description.contains("destination new: /nowhere/new.ndjson") == true)
+        #expect(forwarder.status.map(\.name) == ["app", "other"])
+        #expect(throws: DeliveryError.self) { try forwarder.use([good, good]) }
         #expect(stored(1))
         forwarder.stop(within: .seconds(5))
         for server in servers { server.stop() }

@@ -92,7 +92,7 @@ import Testing
         #expect(running.changes(to: after) == [])
     }
 
-    @Test("A removed destination and its credential stay in use until the restart")
+    @Test("A removed destination keeps its credential until it is closed, and both are listed once")
     func goneDestination() throws {
         let second = """
               web:
@@ -104,23 +104,51 @@ import Testing
             """
         var running = try configuration(second + Self.extra)
         let after = try configuration()
-        let waiting: [ConfigurationChange] = [
-            .init(
-                key: "credentials.other (gone, but still used by destination web)",
-                isImmediate: false
-            ),
-            .init(key: "destinations.web (gone)", isImmediate: false),
-        ]
-        #expect(running.changes(to: after) == waiting)
-        running.apply(after)
-        #expect(running.credentials["other"] != nil)
-        #expect(running.changes(to: after) == waiting)
         #expect(
-            after.changes(to: running) == [
-                .init(key: "credentials.other", isImmediate: true),
-                .init(key: "destinations.web (new)", isImmediate: false),
+            running.changes(to: after) == [
+                .init(
+                    key: "credentials.other (gone, but still used by destination web)",
+                    isImmediate: true
+                ),
+                .init(key: "destinations.web (gone)", isImmediate: true),
             ]
         )
+        running.apply(after)
+        #expect(running.destinations.map(\.name) == ["app", "web"])
+        #expect(running.destinations.map(\.isRemoved) == [false, true])
+        #expect(running.credentials["other"] != nil)
+        #expect(running.changes(to: after) == [])
+        var closed = running
+        closed.forget(["app", "web"])
+        #expect(closed.destinations.map(\.name) == ["app"])
+        #expect(closed.credentials.keys.sorted() == ["default"])
+
+        let again = try configuration(second + Self.extra)
+        #expect(
+            running.changes(to: again) == [.init(key: "destinations.web (new)", isImmediate: true)]
+        )
+        running.apply(again)
+        #expect(running == again)
+    }
+
+    @Test("A destination that comes back as another kind waits until the removed one is closed")
+    func otherKind() throws {
+        let second = """
+              web: { kind: file, path: /tmp/web.ndjson }
+
+            """
+        var running = try configuration(second)
+        let after = try configuration()
+        let other = try configuration("  web: { kind: stdout }\n")
+        #expect(running.obstacle(to: other) == nil)
+        #expect(
+            running.changes(to: other) == [.init(key: "destinations.web.kind", isImmediate: false)]
+        )
+        running.apply(after)
+        #expect(running.obstacle(to: other)?.hasPrefix("destinations.web.kind: ") == true)
+        #expect(running.obstacle(to: try configuration(second)) == nil)
+        running.forget(["web"])
+        #expect(running.obstacle(to: other) == nil)
     }
 
     @Test("A reload changes level, key, token and labels while the gateway runs")

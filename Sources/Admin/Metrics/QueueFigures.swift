@@ -4,7 +4,7 @@ import System
 
 /// Figures of the queue: as a whole, by destination, and in the ledger.
 enum QueueFigures {
-    static let parts: [any FigurePart] = [queue, intake, ledger, volumes, backlog, losses]
+    static let parts: [any FigurePart] = [queue, intake, ledger, volumes, backlog, leaving, losses]
 
     static let queue = FigureGroup<QueueStatus>(
         .queue,
@@ -329,6 +329,18 @@ enum QueueFigures {
                 "Bytes of a destination's dead letters.",
                 member: "dead_bytes"
             ),
+        ]
+    )
+
+    private static let leaving = FigureGroup<GatewayReport.Destination>(
+        .destinations,
+        by: ["destination"],
+        { $0.destinations.map { ([$0.name], $0) } },
+        [
+            Figure(
+                "sluice_destination_leaving",
+                "1 while a destination that was removed from the configuration delivers its last logs."
+            ) { destination, _ in destination.isRemoved }
         ]
     )
 

@@ -11,7 +11,7 @@ extension GatewayReport {
         if let line = queue.intake.line { lines.append(line) }
         lines += queue.ledger.lines
         for destination in destinations {
-            lines += ["", "destination  \(destination.name): \(destination.delivery.stateName)"]
+            lines += ["", "destination  \(destination.name): \(destination.stateText)"]
             lines += destination.lines(now)
         }
         for (name, ledger) in strangers.sorted(by: { $0.key < $1.key }) {
@@ -51,6 +51,8 @@ extension Ledger {
 }
 
 extension GatewayReport.Destination {
+    fileprivate var stateText: String { delivery.stateName + (isRemoved ? ", leaving" : "") }
+
     func lines(_ now: WallTime) -> [String] {
         var lines = ["  sends to   \(place)"]
         if let reason = delivery.endpointReason { lines.append("             because \(reason)") }

@@ -6,6 +6,8 @@ final class AgendaEntry {
     let number: Int
     private unowned let agenda: DeliveryAgenda
     fileprivate var isDue = false
+    /// The destination was removed. Gates that others share may still know the entry.
+    fileprivate var hasLeft = false
     /// When the destination is looked at unless something happens before, and how often that was planned.
     fileprivate var deadline: Moment?
     fileprivate var plans = 0
@@ -20,6 +22,9 @@ final class AgendaEntry {
 
     /// Something happened that may concern all destinations.
     func markAllDue() { agenda.markAllDue() }
+
+    /// The destination was removed: it is never due again.
+    func leave() { agenda.leave(self) }
 
     /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to
     /// do.
@@ -45,6 +50,7 @@ final class DeliveryAgenda {
     }
 
     private var entries: [AgendaEntry] = []
+    private var joined = 0
     private var due: [AgendaEntry] = []
     private var deadlines = PriorityQueue<Moment, Plan>()
     private var compactAt = 64
@@ -53,9 +59,18 @@ final class DeliveryAgenda {
     static let roundEvery: Duration = .seconds(1)
 
     func join() -> AgendaEntry {
-        let entry = AgendaEntry(entries.count, self)
+        let entry = AgendaEntry(joined, self)
+        joined += 1
         entries.append(entry)
         return entry
+    }
+
+    fileprivate func leave(_ entry: AgendaEntry) {
+        entry.hasLeft = true
+        // Its planned deadlines are not the latest any more.
+        entry.plans += 1
+        entries.removeAll { $0 === entry }
+        due.removeAll { $0 === entry }
     }
 
     /// The next deadline; in the past when something has happened already.
@@ -64,7 +79,7 @@ final class DeliveryAgenda {
     }
 
     fileprivate func markDue(_ entry: AgendaEntry) {
-        guard !entry.isDue else { return }
+        guard !entry.isDue, !entry.hasLeft else { return }
         entry.isDue = true
         due.append(entry)
     }

@@ -32,6 +32,8 @@ final class DestinationSender {
     private(set) var generation = 0
     /// An operator holds it back.
     private(set) var isHeld = false
+    /// The number that the delivery thread gave its latest request.
+    var lastSent = 0
 
     init(
         _ output: any Output,
@@ -126,6 +128,15 @@ final class DestinationSender {
         clock.assumed = settings.clockOffset
         carrier.use(settings, now)
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
+    }
+
+    /// Ends the removed destination, of which nothing is under way: its writer's thread ends, and gates and clocks that
+    /// others share forget it.
+    func leave(_ loop: TransferLoop) {
+        abandon(loop)
+        gates.leave()
+        clock.publish(nil)
+        agendaEntry.leave()
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.

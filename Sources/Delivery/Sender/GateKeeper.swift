@@ -249,6 +249,13 @@ final class GateKeeper {
         outlets.renew(concurrency: new.concurrency, now)
     }
 
+    /// The destination was removed, and no request of it is in flight.
+    func leave() {
+        shared.endpoints.release(endpoints, places: places.total)
+        for endpoint in endpoints.endpoints { outlets.forEach { endpoint.forget($0.name) } }
+        shared.quotas.release(quota, places: places.total)
+    }
+
     private func reopenShared(_ now: Moment) {
         quota.gate.reopen(now)
         for endpoint in endpoints.endpoints { endpoint.gate.reopen(now) }

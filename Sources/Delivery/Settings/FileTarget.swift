@@ -1,4 +1,6 @@
+import Glibc
 package import Logs
+import System
 
 /// A file that a destination appends to.
 package struct FileTarget: Sendable, Equatable {
@@ -85,4 +87,21 @@ package struct FileTarget: Sendable, Equatable {
     }
 
     private static let nameBytesMax = 200
+
+    /// Why nothing can be written to the file now; nil when the file, or its directory, is writable.
+    var obstacle: String? {
+        do throws(SystemError) {
+            let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+            _ = OwnedDescriptor(taking: try system("open") { open(path, flags) })
+            return nil
+        } catch {
+            guard error.code == ENOENT else { return "\(path) cannot be written: \(error)" }
+        }
+        do throws(SystemError) {
+            _ = try system("access") { access(directory, W_OK | X_OK) }
+            return nil
+        } catch {
+            return "\(path) cannot be made in \(directory): \(error)"
+        }
+    }
 }

@@ -141,7 +141,8 @@ package final class Gateway: Sendable {
         try Self.start { () throws(SystemError) in
             try workers.start(
                 certificates,
-                CredentialAlerts(running, keeper, webhook, journal)
+                CredentialAlerts(running, keeper, webhook, journal),
+                reload
             )
             try tail.start()
             try webhook.use(configuration.webhook)

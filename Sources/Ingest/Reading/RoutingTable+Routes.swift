@@ -21,7 +21,8 @@ extension RoutingTable {
     static func commonIntake(_ configuration: GatewayConfiguration) -> Destination.Intake? {
         var reached = Set((configuration.routing.routes ?? []).flatMap(\.destinations))
         reached.insert(configuration.defaultDestination.name)
-        let intakes = configuration.destinations.filter { reached.contains($0.name) }.map(\.intake)
+        let intakes = configuration.destinations
+            .filter { reached.contains($0.name) && !$0.isRemoved }.map(\.intake)
         guard let first = intakes.first, intakes.allSatisfy({ $0.rules == first.rules }) else {
             return nil
         }

@@ -36,13 +36,14 @@ package struct RoutingTable: Sendable {
     let routedIntake: Destination.Intake?
 
     package init(_ configuration: GatewayConfiguration) {
+        let present = configuration.destinations.filter { !$0.isRemoved }
         // One without a project is reached as the default destination alone, and by routes.
         projects = Dictionary(
-            grouping: configuration.destinations.filter { $0.kind == .sls },
+            grouping: present.filter { $0.kind == .sls },
             by: \.project
         )
         fallback = configuration.defaultDestination
-        names = Dictionary(configuration.destinations.map { ($0.name, $0) }) { first, _ in first }
+        names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
         routedIntake = Self.commonIntake(configuration)
     }

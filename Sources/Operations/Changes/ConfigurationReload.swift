@@ -49,6 +49,8 @@ package struct ConfigurationReload: Sendable {
     private let decided: Locked<StoredDecisions>
     private let reading: ConfigurationReading
     private let parts: Parts
+    /// When each removed destination was removed.
+    private let removals = Locked<[String: Moment]>([:])
     private var journal: Journal { parts.journal }
 
     /// `reading` reads the configuration file and the environment again.
@@ -67,13 +69,34 @@ package struct ConfigurationReload: Sendable {
     /// Reads the file again and applies it.
     package func reread() {
         do throws(ConfigurationProblems) {
-            apply(try reading(decided.withLock { $0.settings }, true))
+            let known = decided.withLock { $0 }
+            let running = Set(configuration.withLock { $0.destinations.map(\.name) })
+            // Decisions about destinations that come back.
+            let returning = known.leftOut.filter { !running.contains($0.key) }
+            let withReturning = known.settings.merging(returning) { current, _ in current }
+            if !returning.isEmpty, let new = try? reading(withReturning, true) {
+                apply(new)
+                take(returning)
+            } else {
+                apply(try reading(known.settings, true))
+            }
             parts.certificates.readAgain()
         } catch {
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])
             }
             journal.error("the gateway keeps the present configuration")
+        }
+    }
+
+    /// Decisions about destinations that run now are in force again.
+    private func take(_ returning: [String: DecidedSettings]) {
+        let running = Set(configuration.withLock { $0.destinations.map(\.name) })
+        decided.withLock { decided in
+            for (name, settings) in returning where running.contains(name) {
+                decided.settings[name] = settings
+                decided.leftOut[name] = nil
+            }
         }
     }
 
@@ -88,6 +111,7 @@ package struct ConfigurationReload: Sendable {
     /// use the new settings, nothing changes.
     package func apply(_ new: GatewayConfiguration) {
         let before = configuration.withLock { $0 }
+        if let obstacle = before.obstacle(to: new) { return refuse(obstacle) }
         var after = before
         after.apply(new)
         let certificates: [CertificateReload.Candidate]
@@ -96,13 +120,15 @@ package struct ConfigurationReload: Sendable {
         } catch {
             return refuse(error.description)
         }
-        let changed = after.destinations.filter { !before.destinations.contains($0) }
-        // Destinations that change their credential must find the new one.
+        let changed = after.destinations.filter {
+            !$0.isRemoved && !before.destinations.contains($0)
+        }
+        // Destinations that are new, or change their credential, must find the new one.
         useCredentials(before.credentials.merging(after.credentials) { _, new in new })
         // Before delivery uses the new settings: nothing may be sent to a place that is no longer configured.
         parts.store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {
-            try parts.forwarder.reconfigure(changed.map(\.deliverySettings))
+            try parts.forwarder.use(changed.map(\.deliverySettings))
         } catch {
             useCredentials(before.credentials)
             parts.store.apply(before.queueRules, before.queueBounds)
@@ -112,7 +138,9 @@ package struct ConfigurationReload: Sendable {
         configuration.withLock { $0 = running }
         useCredentials(running.credentials)
         parts.forwarder.credentialsChanged()
+        // Last, because from here on logs come for new destinations. Routes and destinations change in one step.
         parts.devices.routes.replace(RoutingTable(running))
+        noteRemovals(running)
         if running.devices != before.devices { parts.devices.door.replace(running.devices) }
         journal.level = running.log.level
         let remains = parts.access.use(running.admin)
@@ -124,6 +152,51 @@ package struct ConfigurationReload: Sendable {
         }
         for each in certificates { each.adopt() }
         tell(before.changes(to: new))
+    }
+
+    // MARK: - Removed destinations
+
+    private func noteRemovals(_ running: GatewayConfiguration) {
+        let leaving = running.destinations.filter(\.isRemoved).map(\.name)
+        let now = Moment.now
+        removals.withLock { removals in
+            removals = Dictionary(
+                uniqueKeysWithValues: leaving.map { ($0, removals[$0] ?? now) }
+            )
+        }
+        // No more logs come that would fill their packets.
+        for name in leaving { parts.store.flush(name) }
+    }
+
+    /// How long a removed destination stays at least: requests that began before the reload may still bring it logs.
+    package static let requestsEnd: Duration = .seconds(10)
+
+    /// Closes removed destinations that have delivered everything. Runs on the thread of changes, now and then.
+    package func closeEmptied(after patience: Duration = requestsEnd) {
+        let removals = removals.withLock { $0 }
+        guard !removals.isEmpty else { return }
+        let (queue, now) = (parts.store.status, Moment.now)
+        let empty = removals.filter { name, moment in
+            let left = queue.destinations[name]
+            return now - moment >= patience && left?.ledger.queued ?? 0 == 0
+                && left?.packets ?? 0 == 0
+        }
+        // A queue that is being repaired may have more logs of it.
+        guard !empty.isEmpty, queue.problem == nil, queue.asideLogs == 0 else {
+            return removals.keys.forEach { parts.store.flush($0) }
+        }
+        let names = Set(empty.keys)
+        let running = configuration.withLock { configuration in
+            configuration.forget(names)
+            return configuration
+        }
+        parts.forwarder.remove(names)
+        parts.store.apply(running.queueRules, running.queueBounds)
+        useCredentials(running.credentials)
+        noteRemovals(running)
+        for name in names.sorted() {
+            journal.info("the removed destination is empty and closed", ["destination": name])
+        }
     }
 
     private func refuse(_ problem: String) {

@@ -54,7 +54,7 @@ package struct DestinationChanges: Sendable {
             "DestinationNotExist",
             "destination \(clipped(name)) is not in the configuration, and "
                 + "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait") for it; "
-                + "add it to the configuration again and restart the gateway to deliver them"
+                + "add it to the configuration again and send SIGHUP to deliver them"
         )
     }
 
@@ -256,8 +256,8 @@ extension HTTPProblem {
         HTTPProblem(
             409,
             "DestinationRemoved",
-            "destination \(clipped(name)) was removed from the configuration, and its settings are fixed until the "
-                + "restart; add it again and send SIGHUP to change them. Pause, resume and flush still work"
+            "destination \(clipped(name)) was removed from the configuration, and its settings are fixed; "
+                + "add it again and send SIGHUP to change them. Pause, resume and flush still work"
         )
     }
 

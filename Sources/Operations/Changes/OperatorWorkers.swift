@@ -9,7 +9,7 @@ package struct OperatorWorkers: Sendable {
     /// Reads long lists from the queue.
     package let views: SerialWorker
 
-    /// How often the thread of changes looks at certificates and credentials.
+    /// How often the thread of changes looks at certificates, credentials and removed destinations.
     private static let watchPause: Duration = .seconds(10)
 
     package init() throws(SystemError) {
@@ -18,12 +18,15 @@ package struct OperatorWorkers: Sendable {
         views = try SerialWorker("views", waitingMax: 8)
     }
 
-    package func start(_ certificates: CertificateReload, _ alerts: CredentialAlerts)
-        throws(SystemError)
-    {
+    package func start(
+        _ certificates: CertificateReload,
+        _ alerts: CredentialAlerts,
+        _ reload: ConfigurationReload
+    ) throws(SystemError) {
         try changes.start(every: Self.watchPause) {
             for watch in certificates.watches { watch.look() }
             alerts.look()
+            reload.closeEmptied()
         }
         try proofs.start()
         try views.start()

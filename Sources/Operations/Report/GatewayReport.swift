@@ -28,7 +28,7 @@ package struct GatewayReport: Sendable {
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
-        /// True: a reload no longer has the destination. It works until the restart.
+        /// True: a reload no longer has the destination. It takes no logs, and delivers its last ones.
         package var isRemoved = false
 
         /// "my-project/app-log at https://cn-hangzhou.log.aliyuncs.com", or the endpoint alone.

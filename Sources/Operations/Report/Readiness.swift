@@ -12,11 +12,12 @@ extension GatewayReport {
         } else if let reason = queue.admission.reason {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
         }
-        let troubles = destinations.compactMap { destination in
+        let present = destinations.filter { !$0.isRemoved }
+        let troubles = present.compactMap { destination in
             destination.trouble.map { "destination \(destination.name): \($0)" }
         }
         // One working destination is enough: the logs of the others wait in the queue.
-        if troubles.count == destinations.count { reasons += troubles }
+        if troubles.count == present.count { reasons += troubles }
         return reasons
     }
 }
@@ -32,8 +33,8 @@ extension GatewayReport.Destination {
     /// A fact that operators should know and that is not a problem.
     package var notice: String? {
         isRemoved
-            ? "removed from the configuration; it accepts and delivers logs until the restart, then its queued "
-                + "logs wait until the configuration has it again"
+            ? "removed from the configuration and leaving: it takes no logs, and is closed when its queued logs "
+                + "are delivered"
             : nil
     }
 }

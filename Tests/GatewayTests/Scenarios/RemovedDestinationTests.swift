@@ -85,6 +85,7 @@ import Testing
         defer { gateway.stop(within: .zero) }
         #expect(try post(gateway) == 200)
         #expect(try ask(gateway, "GET").text.contains(#""configured":true,"notice":null"#))
+        #expect(try ask(gateway, "POST", Self.path + "/pause").status == 200)
         remove(from: gateway)
         let note = #""configured":false,"notice":"removed from the configuration"#
         for path in [Self.path, "/admin/destinations", "/admin/status"] {
@@ -97,8 +98,8 @@ import Testing
             ).text
             #expect(text.contains("removed from the configuration"), "\(text)")
         }
-        #expect(try ask(gateway, "POST", Self.path + "/pause").status == 200)
         #expect(eventually { gateway.report.destinations[1].delivery.state == .held })
+        #expect(gateway.report.queue.destinations["web"]?.ledger.queued == 1)
         #expect(try ask(gateway, "POST", Self.path + "/resume").status == 200)
         let flushed = try ask(gateway, "POST", Self.path + "/flush")
         #expect(flushed.status == 200 && flushed.text.contains(note), "\(flushed.text)")

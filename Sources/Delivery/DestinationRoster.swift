@@ -1,0 +1,61 @@
+import System
+
+/// The destinations of a forwarder. They change while it runs: the forwarder adds them and says which are to leave,
+/// and the delivery thread drops those when nothing of them is under way.
+final class DestinationRoster: Sendable {
+    struct Entry: Sendable {
+        let output: any Output
+        let status: Locked<DestinationStatus>
+        /// It was removed. Adding it again ends that.
+        fileprivate(set) var isLeaving = false
+
+        var name: String { output.settings.name }
+    }
+
+    /// In the order in which they were added.
+    private let all: Locked<[Entry]>
+
+    init(_ outputs: [any Output]) {
+        all = Locked(outputs.map { Self.entry($0) })
+    }
+
+    var entries: [Entry] { all.withLock { $0 } }
+    var leaving: [String] { entries.filter(\.isLeaving).map(\.name) }
+
+    subscript(name: String) -> Entry? { entries.first { $0.name == name } }
+
+    /// Adds destinations, or goes on with known ones. Returns their entries with these outputs.
+    func use(_ outputs: [any Output]) -> [Entry] {
+        all.withLock { all in
+            outputs.map { output in
+                guard let index = all.firstIndex(where: { $0.name == output.settings.name }) else {
+                    all.append(Self.entry(output))
+                    return all[all.count - 1]
+                }
+                all[index] = Entry(output: output, status: all[index].status)
+                return all[index]
+            }
+        }
+    }
+
+    func leave(_ names: Set<String>) {
+        all.withLock { all in
+            for index in all.indices where names.contains(all[index].name) {
+                all[index].isLeaving = true
+            }
+        }
+    }
+
+    /// Drops a destination that leaves; false: it was added again.
+    func drop(_ name: String) -> Bool {
+        all.withLock { all in
+            let index = all.firstIndex { $0.name == name && $0.isLeaving }
+            if let index { all.remove(at: index) }
+            return index != nil
+        }
+    }
+
+    private static func entry(_ output: any Output) -> Entry {
+        Entry(output: output, status: Locked(DestinationStatus(output.settings)))
+    }
+}
