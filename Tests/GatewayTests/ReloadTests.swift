@@ -131,6 +131,22 @@ import Testing
         #expect(running == again)
     }
 
+    @Test("A reload that would leave too many removed destinations at a time is refused")
+    func manyRemoved() throws {
+        let files = (0...GatewayConfiguration.removedMax).map { number in
+            "  file-\(number): { kind: file, path: /tmp/\(number).ndjson }\n"
+        }
+        let all = try configuration(files.joined())
+        #expect(all.obstacle(to: try configuration(files[0])) == nil)
+        let after = try configuration()
+        #expect(all.obstacle(to: after)?.contains("at most 64 may") == true)
+        var running = all
+        running.apply(try configuration(files[0]))
+        #expect(running.obstacle(to: after) != nil)
+        running.forget(["file-1"])
+        #expect(running.obstacle(to: after) == nil)
+    }
+
     @Test("A destination that comes back as another kind waits until the removed one is closed")
     func otherKind() throws {
         let second = """

@@ -35,7 +35,8 @@ extension GatewayReport {
             destination.delivery.trouble.map { "\(destination.name): \(printable($0))" }
         }
         guard !troubles.isEmpty else { return ["delivering   yes"] }
-        let word = troubles.count == destinations.count ? "no" : "partly"
+        let isStuck = destinations.allSatisfy { $0.isRemoved || $0.delivery.trouble != nil }
+        let word = isStuck ? "no" : "partly"
         let more = troubles.count - Self.troublesMax
         return zip(
             ["delivering   \(word), "] + Array(repeating: "             ", count: troubles.count),

@@ -124,7 +124,12 @@ package struct ConfigurationReload: Sendable {
             !$0.isRemoved && !before.destinations.contains($0)
         }
         // Destinations that are new, or change their credential, must find the new one.
-        useCredentials(before.credentials.merging(after.credentials) { _, new in new })
+        let allCredentials = before.credentials.merging(after.credentials) { _, new in new }
+        do throws(KeeperProblem) {
+            try parts.keeper.replace(allCredentials)
+        } catch {
+            return refuse("credentials: \(error.description)")
+        }
         // Before delivery uses the new settings: nothing may be sent to a place that is no longer configured.
         parts.store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {

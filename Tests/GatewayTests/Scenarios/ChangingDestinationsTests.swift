@@ -173,6 +173,30 @@ import Testing
         #expect(gateway.report.queue.ledger.isClosed)
     }
 
+    @Test("Dead letters of a removed destination stay, and can be purged")
+    func deadLetters() throws {
+        let more = "routes: []\nunrouted: dead_letter"
+        describe([("old", file("old")), ("out", file("out"))], more)
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        #expect(try post(gateway) == 200)
+        describe([("out", file("out"))], more)
+        reread(gateway)
+        close(gateway)
+        #expect(eventually { gateway.forwarder.status.count == 1 })
+        #expect(gateway.report.strangers["old"]?.dead == 1)
+        let letters = try ask(gateway, "/admin/dead-letters?destination=old").text
+        #expect(letters.contains("Unrouted"), "\(letters)")
+        let purged = try TestClient(address: gateway.adminAddress).post(
+            "/admin/dead-letters/purge?destination=old",
+            "".utf8,
+            ["authorization": "Bearer \(SandboxedGateway.token)"]
+        )
+        #expect(purged.status == 200, "\(purged.text)")
+        #expect(eventually { gateway.report.strangers["old"]?.dead == 0 })
+        #expect(gateway.report.queue.ledger.isClosed)
+    }
+
     @Test("A destination can be added again while it is leaving, and after it was closed")
     func again() throws {
         let all = [("out", file("out")), ("old", file("old"))]

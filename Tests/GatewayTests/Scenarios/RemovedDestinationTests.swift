@@ -165,4 +165,25 @@ import Testing
         #expect(gateway.decided.withLock { $0.held.isEmpty && $0.leftOut.isEmpty })
         #expect(try ask(gateway, "DELETE").status == 409)
     }
+
+    @Test("What was decided about a destination is in force again when SIGHUP brings it back")
+    func decidedReturns() throws {
+        defer { partner.stop() }
+        do {
+            let gateway = try gateway()
+            defer { gateway.stop(within: .zero) }
+            #expect(try ask(gateway, "PATCH", Self.path, #"{"topic":"decided"}"#).status == 200)
+            #expect(try ask(gateway, "POST", Self.path + "/pause").status == 200)
+        }
+        isDescribed.withLock { $0 = false }
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        #expect(gateway.decided.withLock { $0.settings.isEmpty && $0.leftOut.count == 1 })
+        isDescribed.withLock { $0 = true }
+        gateway.configurationReload.reread()
+        #expect(gateway.configuration.withLock { $0.destinations[1].labels.topic } == "decided")
+        #expect(gateway.decided.withLock { $0.settings.count == 1 && $0.leftOut.isEmpty })
+        #expect(eventually { gateway.report.destinations.last?.delivery.state == .held })
+        #expect(try ask(gateway, "GET").text.contains(#""decided":{"topic":"decided"}"#))
+    }
 }
