@@ -190,17 +190,21 @@ extension DeviceHandler {
             let response = answerOfDialect(acceptance)
             responder.send(answers.accepted(response, dialect.label, acceptance, readers))
         }
-        // Also when filters and routes leave nothing to be stored.
-        guard dispatched.parts.contains(where: { $0.logs.count > 0 }) else {
+        let identity = taken.identity.map {
+            BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
+        }
+        // Filters and routes may leave nothing. The queue remembers such a request if a repetition can be recognised,
+        // so that its logs count once; otherwise nothing has to be written.
+        let isStored = dispatched.parts.contains { $0.logs.count > 0 }
+        guard isStored || identity != nil && figures.logs > 0 else {
+            guard shared.intake.enter() else { throw .draining }
+            defer { shared.intake.leave() }
             counters.countAccepted(dialect.label, figures, since: start)
             counters.countRouted(dispatched.counts)
             let tally = dispatched.tally(of: figures.logs, [])
             if tally.received > 0 { shared.queue.count(tally) }
             keyCounter?.countAccepted(figures)
             return answer(receipt, figures.logs)
-        }
-        let identity = taken.identity.map {
-            BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
         }
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }

@@ -35,6 +35,25 @@ import Testing
         #expect(store.status.intake == IntakeTally(received: 5, routed: 5, copies: 5))
     }
 
+    @Test("A repeated request without batches adds nothing, also after a restart")
+    func repeatedWithoutBatches() throws {
+        let identity = BatchIdentity(
+            digest: Array(repeating: 7, count: 16),
+            receipt: Array("r".utf8),
+            logs: 5
+        )
+        for turn in 0..<2 {
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            let answer = Awaited<AppendOutcome>()
+            let tally = IntakeTally(received: 5, filtered: 5)
+            store.append([], identity: identity, sender: nil, tally: tally) { answer.put($0) }
+            let repeated = AppendOutcome.repeated(receipt: identity.receipt, logs: 5)
+            #expect(answer.take(1) == [turn == 0 ? .stored : repeated])
+            #expect(store.status.intake == tally)
+        }
+    }
+
     @Test("Requests without batches are counted within a second, and survive a restart")
     func withoutBatches() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)

@@ -1,3 +1,4 @@
+import HTTP
 import Logs
 import Queue
 import Routing
@@ -128,5 +129,39 @@ import Testing
         #expect(try end.client.post("/logs/t", #"{"a":1}"#.utf8).status == 503)
         #expect(try end.client.post("/logs/drop.t", #"{"a":1}"#.utf8).status == 200)
         #expect(end.queue.stored.isEmpty)
+    }
+
+    @Test("A request that filters leave nothing of is remembered")
+    func rememberedWithoutLogs() throws {
+        let end = try RouteTests.listener("filters: [{ steps: [{ drop: true }] }]")
+        let first = Array("0123456789ABCDEF01234567".utf8)
+        let key = ["idempotency-key": "n1"] as KeyValuePairs
+        #expect(try end.client.post("/logs/pv.a", #"{"a":1}"#.utf8, key).status == 200)
+        end.queue.outcome.withLock { $0 = .repeated(receipt: first, logs: 1) }
+        let again = try end.client.post("/logs/pv.a", #"{"a":1}"#.utf8, key)
+        #expect(again["x-log-requestid"] == "0123456789ABCDEF01234567")
+        try #require(end.queue.identities.count == 2)
+        #expect(end.queue.identities[0]?.digest == end.queue.identities[1]?.digest)
+        #expect(end.queue.tally == IntakeTally(received: 1, filtered: 1))
+        #expect(end.shared.counters.routed.filtered == 1)
+        // Without a name nothing has to be written.
+        #expect(try end.client.post("/logs/pv.a", #"{"a":1}"#.utf8).status == 200)
+        #expect(end.queue.identities.count == 2)
+        #expect(end.queue.tally == IntakeTally(received: 2, filtered: 2))
+    }
+
+    @Test("A request that filters leave nothing of is refused while the gateway drains")
+    func draining() throws {
+        let end = try RouteTests.listener("filters: [{ steps: [{ drop: true }] }]")
+        let connection = try end.client.opened(
+            sending: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+                + "content-length: 7\r\n\r\n{\"a\""
+        )
+        #expect(eventually { end.server.counters.held.bodies == 7 })
+        end.shared.intake.turn(off: true)
+        connection.send(":1}")
+        let answer = connection.rest()
+        #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
+        #expect(end.queue.tally == IntakeTally())
     }
 }
