@@ -116,7 +116,7 @@ struct PersonalDataFinder {
         return nil
     }
 
-    private func number(from start: Int) -> Number {
+    private func number(from start: Int, _ gap: Gap = .usual) -> Number {
         var number = Number()
         var place = start
         while place < text.count, number.count < Number.digitsMax {
@@ -128,15 +128,27 @@ struct PersonalDataFinder {
                 continue
             }
             var next = place
-            while next < text.count, next - place < 2, isSeparator(text[next]) { next += 1 }
+            while next < text.count, next - place < gap.bytesMax, isSeparator(text[next], gap) {
+                next += 1
+            }
             guard next > place, next < text.count, isDigit(text[next]) else { break }
             place = next
         }
         return number
     }
 
-    private func isSeparator(_ byte: UInt8) -> Bool {
+    /// What may stand between two groups of digits.
+    private enum Gap {
+        case usual
+        /// Also what dates and paths have, so the groups themselves must look like a card's.
+        case wide
+
+        var bytesMax: Int { self == .usual ? 2 : 3 }
+    }
+
+    private func isSeparator(_ byte: UInt8, _ gap: Gap) -> Bool {
         switch byte {
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): gap == .wide
         case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "("),
             UInt8(ascii: ")"):
             true
@@ -152,12 +164,33 @@ struct PersonalDataFinder {
     }
 
     private func card(_ start: Int, _ number: Number) -> Int? {
+        let usual = card(number) { _ in true }
+        let wide = self.number(from: start, .wide)
+        guard wide.count >= 13 else { return usual }
+        let other = card(wide) { hasLongGroups(wide, $0, from: start) }
+        guard let usual, let other else { return usual ?? other }
+        return max(usual, other)
+    }
+
+    private func card(_ number: Number, _ isGrouped: (Int) -> Bool) -> Int? {
         var count = min(19, number.count)
         while count >= 13 {
-            if let end = end(number, count), hasLuhnDigit(number, count) { return end }
+            if let end = end(number, count), isGrouped(count), hasLuhnDigit(number, count) {
+                return end
+            }
             count -= 1
         }
         return nil
+    }
+
+    /// True when each group has three digits at least, as no day, month or minute has.
+    private func hasLongGroups(_ number: Number, _ count: Int, from start: Int) -> Bool {
+        var first = start
+        for digit in 1..<count where number.ends[digit] > number.ends[digit - 1] + 1 {
+            guard number.ends[digit - 1] - first >= 3 else { return false }
+            first = number.ends[digit] - 1
+        }
+        return number.ends[count - 1] - first >= 3
     }
 
     private func hasLuhnDigit(_ number: Number, _ count: Int) -> Bool {
