@@ -16,7 +16,8 @@ import Testing
     private func gateway(
         to url: String,
         _ directory: TemporaryDirectory,
-        _ more: String = ""
+        _ more: String = "",
+        archive: Bool = false
     ) throws -> Gateway {
         let file = directory.file(
             "sluice.yaml",
@@ -24,10 +25,25 @@ import Testing
             listen: 127.0.0.1:0
             data_dir: \(directory.path)/data
             admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
-            destinations: {out: {kind: http, url: "\(url)", packet: {age: 10ms}, \(more)}}
+            destinations:
+              out: {kind: http, url: "\(url)", packet: {age: 10ms}, \(more)}
+            \(archive ? Self.withArchive(directory) : "")
             """
         )
         return try Gateway(try .read(.init(file: file, environment: [:])), journal: .silent)
+    }
+
+    /// A file as a second destination of all logs but those that a filter drops.
+    private static func withArchive(_ directory: TemporaryDirectory) -> String {
+        """
+          archive: {kind: file, path: \(archive(directory)), packet: {age: 10ms}}
+        filters: [{steps: [{drop: true, when: {field: path, is: /health}}]}]
+        routes: [{to: [out, archive]}]
+        """
+    }
+
+    private static func archive(_ directory: TemporaryDirectory) -> String {
+        "\(directory.path)/archive.ndjson"
     }
 
     private func admin(_ gateway: Gateway, _ path: String) throws -> TestAnswer {
@@ -90,7 +106,8 @@ import Testing
         let front = try gateway(
             to: "\(relay.url)/in",
             directory,
-            "retry: {first: 10ms, most: 100ms}, concurrency: 1"
+            "retry: {first: 10ms, most: 100ms}, concurrency: 1",
+            archive: true
         )
         defer { front.stop(within: .zero) }
         for number in 0..<20 {
@@ -98,11 +115,72 @@ import Testing
             let answer = try TestClient(address: front.deviceAddress).post("/logs/t", log.utf8)
             #expect(answer.status == 200)
         }
-        #expect(eventually { front.report.queue.ledger.delivered == 20 })
+        #expect(eventually { front.report.queue.ledger.delivered == 40 })
+        #expect(readFile(Self.archive(directory)).count { $0 == 10 } == 20)
         #expect(behind.delivered(20))
         #expect(behind.gateway.report.queue.ledger.accepted == 20)
         #expect(
             relay.requests.count > Set(relay.requests.map { $0.fields["idempotency-key"] }).count
         )
+    }
+
+    @Test(
+        "A destination that takes nothing for long holds up no other one, and has all in the end",
+        arguments: ["down", "paused"]
+    )
+    func longAway(how: String) throws {
+        let isDown = Locked(how == "down")
+        let server = try RecordingServer { _, _ in
+            Response(status: isDown.withLock { $0 } ? 503 : 200)
+        }
+        defer { server.stop() }
+        let directory = TemporaryDirectory()
+        let gateway = try gateway(
+            to: "\(server.url)/in",
+            directory,
+            "compress: none, body: ndjson, retry: {first: 10ms, most: 100ms}",
+            archive: true
+        )
+        defer { gateway.stop(within: .zero) }
+        func order(_ what: String) throws {
+            let path = "/admin/destinations/out/\(what)"
+            let access = ["authorization": "Bearer \(SandboxedGateway.token)"] as KeyValuePairs
+            let client = TestClient(address: gateway.adminAddress)
+            #expect(try client.post(path, [], access).status == 200)
+        }
+        if how == "paused" { try order("pause") }
+        var expected: [String] = []
+        for number in 0..<50 {
+            let logs = (0..<4).map { #"{"n":"\#(number).\#($0)"}"# }
+            let body = "[\(logs.joined(separator: ",")),{\"path\":\"/health\"}]"
+            let answer = try TestClient(address: gateway.deviceAddress)
+                .post("/logs/t", body.utf8)
+            #expect(answer.status == 200)
+            expected += (0..<4).map { "\(number).\($0)" }
+            // One after the other: what waits for one destination is no reason to wait for the other.
+            #expect(
+                eventually {
+                    gateway.report.queue.destinations["archive"]?.ledger.delivered
+                        == Int64(expected.count)
+                }
+            )
+        }
+        var queue = gateway.report.queue
+        #expect(queue.destinations["out"]?.ledger.queued == 200 && queue.ledger.isClosed)
+        #expect(queue.intake == .init(received: 250, filtered: 50, routed: 200, copies: 400))
+
+        if how == "paused" { try order("resume") }
+        isDown.withLock { $0 = false }
+        #expect(eventually { gateway.report.queue.ledger.delivered == 400 })
+        queue = gateway.report.queue
+        #expect(queue.ledger.queued == 0 && queue.ledger.isClosed)
+        #expect(queue.intake == .init(received: 250, filtered: 50, routed: 200, copies: 400))
+        let archive = String(decoding: readFile(Self.archive(directory)), as: UTF8.self)
+        let taken = server.requests.map(\.text).joined()
+        for text in [archive, taken] {
+            #expect(expected.allSatisfy { text.contains(#""n":"\#($0)""#) })
+            #expect(!text.contains("/health"))
+        }
+        #expect(archive.split(separator: "\n").count == expected.count)
     }
 }

@@ -8,6 +8,7 @@ import Testing
 
 @testable import Configuration
 @testable import Gateway
+@testable import Ingest
 
 /// What filters redact is nowhere in the gateway, whatever dialect brings it and wherever it stands in a request.
 @Suite(.timeLimit(.minutes(1))) struct RedactionTests {
@@ -79,22 +80,44 @@ import Testing
         defer { sandbox.stop() }
         let redaction = Redaction(fields: [FieldPattern("*")], .everything, with: .text("gone"))
         let filter = Filter(name: "privacy", steps: [FilterStep(.redact(redaction))])
+        // No log of this tag is an object, so each is a dead letter.
+        var failing = Filter(
+            name: "failing",
+            patterns: [try TagPattern("app.**")],
+            steps: [FilterStep(.parse(Parsing(field: "msg", .json)))]
+        )
+        failing.onError = .deadLetter
+        let filters = isRedacted ? [filter, failing] : [failing]
         let gateway = try SandboxedGateway.gateway(sandbox, directory, journal: journal) {
-            if isRedacted { $0.routing.filters = [filter] }
+            $0.routing.filters = filters
             $0.destinations[0].intake.lateLogs = .deadLetter
         }
         defer { gateway.stop(within: .zero) }
         let devices = TestClient(address: gateway.deviceAddress)
+        let admin = TestClient(address: gateway.adminAddress)
+        let tail = try admin.opened(
+            sending: "GET /admin/tail HTTP/1.1\r\nhost: h\r\n"
+                + "authorization: Bearer \(SandboxedGateway.token)\r\n\r\n"
+        )
+        #expect(tail.receives("as they are accepted"))
+        #expect(eventually { gateway.tail.isWatched })
         let canaries = Canaries()
         for post in posts(canaries) {
             let answer = try devices.post(post.path, post.body.utf8, post.fields)
             #expect(answer.status / 100 == 2, "\(post.path) \(answer.text)")
         }
-        let admin = TestClient(address: gateway.adminAddress)
-        var seen = said.withLock { $0 }
-        for path in ["/metrics", "/admin/status", "/admin/queue", "/admin/dead-letters"] {
+        #expect(try devices.post("/logs/app", #"{"the-last-one":"1"}"#.utf8).status == 200)
+        #expect(tail.receives("the-last-one"))
+        let shown = tail.unreadText
+        #expect(canaries.all.contains { shown.contains($0) } == !isRedacted)
+        var seen = said.withLock { $0 } + Array(shown.utf8)
+        for path in [
+            "/metrics", "/admin/status", "/admin/queue", "/admin/dead-letters", "/admin/audit",
+            "/admin/ledger", "/admin/destinations",
+        ] {
             let answer = try admin.get(path, ["authorization": "Bearer \(SandboxedGateway.token)"])
             #expect(answer.status == 200)
+            if path == "/admin/dead-letters" { #expect(answer.text.contains("failing")) }
             seen += Array(answer.text.utf8)
         }
         for path in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
