@@ -45,11 +45,15 @@ class FanOut:
         """The file and its archives. A compression that a crash left unfinished has its source beside it."""
         return [file for file in self.path.parent.glob(f"{self.path.name}*") if file.suffix != ".partial"]
 
+    def clear(self) -> None:
+        """Removes what was read, as an operator may. The gateway begins a new file."""
+        for file in self.files():
+            file.unlink(missing_ok=True)
+
     def lines(self) -> Iterator[tuple[str, Log | None]]:
         """The lines of all files, without the log where a line is not whole."""
         for file in self.files():
-            content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-            for line in content.splitlines(keepends=True):
+            for line in content(file).splitlines(keepends=True):
                 shown = f"{file.name}: {line[:200]!r}"
                 try:
                     yield shown, json.loads(line) if line.endswith(b"\n") else None
@@ -60,8 +64,11 @@ class FanOut:
         """The gateway repairs the file on a thread of its own, soon after its start."""
         return not self.path.exists() or self.path.read_bytes()[-1:] in (b"\n", b"")
 
-    def wrong(self, gateway: Gateway, at_sls: Iterable[Log], answered: Iterable[str]) -> Iterator[str]:
-        """Each answered log is in both destinations, unaltered, unless the filter dropped it. All sums add up."""
+    def wrong(
+        self, gateway: Gateway, at_sls: Iterable[Log], answered: Iterable[str], known: Iterable[str] = ()
+    ) -> Iterator[str]:
+        """Each answered log is in both destinations, unaltered, unless the filter dropped it. All sums add up. `known`
+        logs were at SLS before and are not looked for there again."""
         answered = set(answered)
         kept = {name for name in answered if not is_dropped(name)}
         stored: Iterator[tuple[str, Log | None]] = ((str(each), each) for each in at_sls)
@@ -74,9 +81,17 @@ class FanOut:
                     yield f"a log in {where} was altered or not filtered: {shown}"
                 else:
                     names.add(each["name"])
-            if missing := kept - names:
+            if missing := kept - names - (set(known) if where == "SLS" else set()):
                 yield f"{len(missing)} of {len(kept)} answered logs are not in {where}"
         yield from open_sums(gateway.ledger(), len(answered - kept))
+
+
+def content(file: pathlib.Path) -> bytes:
+    try:
+        return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except FileNotFoundError:
+        # It was compressed after its directory was read.
+        return gzip.decompress(file.with_name(f"{file.name}.gz").read_bytes())
 
 
 def open_sums(book: dict[str, Any], dropped: int) -> Iterator[str]:

@@ -10,7 +10,9 @@ from typing import Any
 
 from harness.program import KEY
 from harness.sandbox import Sandbox
+from proof import fan_out
 from proof.clients.device import ConnectionLost, Device
+from proof.fan_out import FanOut
 from proof.gateway_life import Life
 from proof.trial import Trial
 
@@ -32,15 +34,21 @@ DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 
 
 class SoakedLife(Life):
-    """A gateway's life, with counts of what happened to it."""
+    """The life of a gateway that fans out to SLS and to a file, with counts of what happened to it."""
 
     reloads = rotations = broken = 0
     has_quota, is_paced_until = False, 0.0
 
+    def __init__(self, trial: Trial, sandbox: Sandbox) -> None:
+        logs = trial.work / "logs"
+        logs.mkdir()
+        self.fan_out = FanOut(logs, ", keep: 100, compress: gzip")
+        super().__init__(trial, sandbox, "soak", fan_out.SETTINGS, others=self.fan_out.destination)
+
 
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
-    life = SoakedLife(trial, sandbox, "soak")
+    life = SoakedLife(trial, sandbox)
     alone: list[float] = []
     is_short = not trial.is_long and not trial.minutes
     samples: list[dict[str, int]] = []
@@ -123,10 +131,11 @@ def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     left = ledger["ledger"]["queued"]
     life.expect(not left, f"{left} logs still wait after {within:.0f} s without faults")
     arrived = life.promises.arrived(sandbox)
-    missing = life.promises.answered - arrived.names
-    life.expect(not missing, f"{len(missing)} answered logs are lost")
     life.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
     life.expect(ledger["closed"], f"the ledger: {ledger}")
+    for wrong in life.fan_out.wrong(life.gateway, sandbox.logs(), life.promises.answered):
+        life.expect(False, wrong)
+    life.fan_out.clear()
     life.promises.answered.clear()
     life.promises.unanswered.clear()
     sandbox.control("DELETE", "/logs")

@@ -14,7 +14,7 @@ from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
 from proof.measures.process import context_switches
 from proof.queues.queue_files import DATABASE, WAL
-from proof.scenarios.disk import small_disk
+from proof.scenarios.disk import file_faults, small_disk
 from proof.scenarios.kills import failed_syncs
 from proof.trial import Trial
 
@@ -36,7 +36,8 @@ FAULTS = [
 
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
-    if shutil.which("strace"):
+    has_strace = shutil.which("strace") is not None
+    if has_strace:
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
         failing_for_long(trial, sandbox)
@@ -45,6 +46,7 @@ def check(trial: Trial) -> None:
         slow(trial, sandbox)
     else:
         trial.skip("faults of single calls", "this machine has no strace")
+    file_faults.check(trial, sandbox, has_strace)
     small_disk.check(trial, sandbox)
 
 
