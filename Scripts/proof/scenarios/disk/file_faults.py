@@ -1,8 +1,9 @@
-"""A file as a second destination, whose writes and syncs fail, whose disk is full: SLS gets all logs meanwhile,
-and after a kill the file has them, too."""
+"""A file as a second destination, whose writes and syncs fail, whose disk is full, and whose gateway is killed: SLS gets
+all logs meanwhile, and in the end the file has them, too."""
 
 import contextlib
 import pathlib
+import threading
 
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
@@ -52,6 +53,7 @@ class ArchivingLife(Life):
 def check(trial: Trial, sandbox: Sandbox, has_strace: bool) -> None:
     for calls, how in FAULTS if has_strace else []:
         failing(trial, sandbox, calls, how)
+    killed(trial, sandbox)
     disk = SmallDisk(trial.work / "archive-disk", 8)
     with contextlib.ExitStack() as mounted:
         try:
@@ -74,6 +76,26 @@ def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str) -> None:
     life.expect(queued, "the file's logs left the queue though they are not safe")
     life.gateway.require_drained()
     trial.say(f"{life.name}: {fault.hits()} calls hit, {queued} logs waited for the file, none for SLS")
+    life.check_both()
+
+
+def killed(trial: Trial, sandbox: Sandbox) -> None:
+    """Kills at random moments, while the file rotates and archives are compressed."""
+    life = ArchivingLife(trial, sandbox, "killed while it writes", trial.work / "archive-killed")
+    kills = 30 if trial.is_long else 6
+    for _ in range(kills):
+        timer = threading.Timer(trial.random.uniform(0.02, 0.8), life.gateway.kill)
+        timer.start()
+        # A connection that ends is opened again, and refused once the gateway is gone.
+        with contextlib.suppress(OSError):
+            while life.gateway.is_running:
+                life.post(8, 30_000)
+        timer.join()
+        life.start()
+    life.gateway.require_drained()
+    files = life.fan_out.files()
+    life.expect(len(files) > 2, f"the file did not rotate: {files}")
+    trial.say(f"{life.name}: {kills} kills, {len(life.promises.answered)} answered logs, {len(files)} files")
     life.check_both()
 
 
