@@ -12,10 +12,12 @@ from random import Random
 
 from harness.gateway import Gateway
 from harness.sandbox import Sandbox
+from proof import fan_out
 from proof.clients.writer import Writer
 from proof.disk import syscalls
 from proof.disk.replay import RecordedDisk
 from proof.disk.syscalls import Call, Event
+from proof.fan_out import FanOut
 from proof.queues.starting_queues import Base
 from proof.trial import Trial
 
@@ -40,12 +42,16 @@ class Recording:
         destination: str = "",
         sandbox: Sandbox | None = None,
         gone: frozenset[str] = frozenset(),
+        fans_out: bool = False,
     ) -> None:
         self.trial, self.name, self.durability, self.gone = trial, name, durability, gone
         self.destination = destination
         self.root = trial.work / f"recording-{name}"
         self.root.mkdir()
         self.settings = f"queue: {{ durability: {durability} }}\ndrain_timeout: 1s"
+        if fans_out:
+            self.settings += f"\n{fan_out.SETTINGS}"
+        self.fans_out = fans_out
         self.writer = copy.deepcopy(base[1]) if base else Writer(trial.random, name)
         if base:
             shutil.copytree(base[0], self.root / "data")
@@ -63,6 +69,7 @@ class Recording:
                 data=self.root / "data",
                 settings=self.settings,
                 destination=destination,
+                others=self.others(self.root / "data"),
                 token=None,
                 before=syscalls.recording(file),
             )
@@ -79,6 +86,10 @@ class Recording:
             self.delivered.setdefault(log["__request_id__"].encode(), set()).add(log["name"])
         sandbox.kill()
         self.index_events()
+
+    def others(self, data: pathlib.Path) -> str:
+        """With a fan-out a file is the second destination. It is on the recorded disk."""
+        return FanOut(data).destination if self.fans_out else ""
 
     def index_events(self) -> None:
         """Finds answers, acknowledgements, syncs and name changes among the calls."""

@@ -14,7 +14,7 @@ class RecordedDisk:
     def __init__(self, root: pathlib.Path) -> None:
         self.root = pathlib.Path(root)
         self.disk = Directory.of(root)
-        # Descriptors with their offsets; begun syncs with the number of writes they cover.
+        # Descriptors with their offsets, none for one that appends; begun syncs with the number of writes they cover.
         self.open: dict[int, list[Any]] = {}
         self.begun: dict[int, tuple[Node | None, int]] = {}
         self.syncs = 0
@@ -64,15 +64,16 @@ class RecordedDisk:
         what = directory.now[name]
         if isinstance(what, File) and what.length and "O_TRUNC" in call.words[2]:
             what.cut(0)
-        self.open[call.result] = [what, 0]
+        self.open[call.result] = [what, None if "O_APPEND" in call.words[2] else 0]
 
     def do_close(self, call: Call) -> None:
         self.open.pop(call.number(0), None)
 
     def do_write(self, call: Call) -> None:
         if found := self.open.get(call.number(0)):
-            found[0].write(found[1], call.bytes(1)[: call.result])
-            found[1] += call.result
+            what, offset = found
+            what.write(what.length if offset is None else offset, call.bytes(1)[: call.result])
+            found[1] = None if offset is None else offset + call.result
 
     def do_pwrite64(self, call: Call) -> None:
         if found := self.open.get(call.number(0)):

@@ -13,6 +13,7 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
+from proof.fan_out import FanOut, is_dropped
 from proof.queues import starting_queues
 from proof.scenarios.power import exactly_once
 from proof.trial import Trial
@@ -22,7 +23,9 @@ def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, 
     """Starts a gateway on the image, and compares. Returns the number of answered logs that are missing."""
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}"
     sandbox.control("DELETE", "/logs")
-    gateway = trial.gateway(sandbox, data=image / "data", settings=recording.settings, token=None)
+    data = image / "data"
+    options = {"settings": recording.settings, "others": recording.others(data)}
+    gateway = trial.gateway(sandbox, data=data, token=None, **options)
     fresh = Writer(random.Random(place), "fresh")
     # While the gateway rebuilds the queue it refuses logs, and devices retry.
     wait_until(lambda: fresh.post(gateway) == 200, what="no log is accepted")
@@ -30,6 +33,11 @@ def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, 
     arrived = set(arrivals_by_name(trial, sandbox, (recording.writer, fresh), where))
     promised = recording.promised(place)
     lost = (promised | fresh.answered) - recording.known(place) - arrived
+    if recording.fans_out:
+        arrived |= {name for name in promised | fresh.answered if is_dropped(name)}
+        lost -= arrived
+        for wrong in FanOut(data).wrong(gateway, sandbox.logs(), promised | fresh.answered, recording.known(place)):
+            trial.wrong(f"{where}: {wrong}")
     trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are lost: {ledger}")
     counts = ledger["ledger"]
     trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")
@@ -101,6 +109,7 @@ def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
     yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.4
     yield Recording(trial, "several at a time", None, [several]), 0.2
     yield normal(trial, "normal"), 0.1
+    yield Recording(trial, "fan-out", None, [quiet, stopped, delivered], fans_out=True), 0.2
     backlog = starting_queues.backlog(trial)
     data, writer, gone = starting_queues.damaged(trial, backlog)
     yield Recording(trial, "salvage", (data, writer), [delivered, delivered], gone=frozenset(gone)), 0.1
