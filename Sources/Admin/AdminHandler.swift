@@ -81,7 +81,7 @@ package final class AdminHandler: RequestHandler {
     package func admit(_ head: RequestHead) -> Admission {
         let admission = judge(head)
         guard case .refuse(let response) = admission else { return admission }
-        if !head.method.isReading { Self.tellRefused(head, response.status, shared) }
+        if Self.changes(head) { Self.tellRefused(head, response.status, shared) }
         return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
     }
 
@@ -97,7 +97,9 @@ package final class AdminHandler: RequestHandler {
             response.fields.append(("allow", names))
             return .refuse(response)
         }
-        guard head.method.isReading || holder?.role == .full else { return .refuse(forbidden) }
+        guard route.isReading(head.method) || holder?.role == .full else {
+            return .refuse(forbidden)
+        }
         guard !head.announcesBody || head.announcesJSON else {
             return .refuse(
                 refused(
@@ -131,7 +133,7 @@ package final class AdminHandler: RequestHandler {
         // The token may have been removed, or lost its role, while the body arrived.
         let holder = holder(of: head)
         guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
-        guard head.method.isReading || holder?.role == .full else {
+        guard route.isReading(head.method) || holder?.role == .full else {
             return responder.send(forbidden)
         }
         switch route {
@@ -175,6 +177,10 @@ package final class AdminHandler: RequestHandler {
         case .queue: queue.show(head, responder)
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
+        case .routeTest:
+            guard let holder else { return }
+            let desk = RouteDesk(reporter: shared.reporter, views: shared.workers.views)
+            desk.test(head, body, holder, responder)
         case .drain:
             guard let holder else { return }
             drain(head, holder, responder)
@@ -266,13 +272,19 @@ package final class AdminHandler: RequestHandler {
         _ responder: Responder
     ) -> Responder {
         let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
-        guard !head.method.isReading else { return Responder { last.give($0) } }
+        guard Self.changes(head) else { return Responder { last.give($0) } }
         return Responder { [shared] response in
             if (400..<500).contains(response.status) {
                 Self.tellRefused(head, response.status, shared)
             }
             last.give(response)
         }
+    }
+
+    /// True for a request that would change something, if it is not refused.
+    private static func changes(_ head: RequestHead) -> Bool {
+        let route = AdminRoute(path: head.pathText)
+        return !(route?.isReading(head.method) ?? head.method.isReading)
     }
 
     /// Names the attempt and its actor, not the reason: that may repeat parts of the request.

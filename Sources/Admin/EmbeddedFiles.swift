@@ -409,6 +409,40 @@ enum EmbeddedFiles {
         }
       }
     },
+    "/admin/routes/test": {
+      "post": {
+        "operationId": "testRoutes",
+        "summary": "What the filters and routes do with logs of a tag; nothing is stored or counted, so a token with role read is enough",
+        "requestBody": {
+          "required": true,
+          "content": {
+            "application/json": { "schema": { "$ref": "#/components/schemas/RouteQuestion" } }
+          }
+        },
+        "responses": {
+          "200": {
+            "description": "What each step, route and destination does with each log",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/RouteTest" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "411": { "$ref": "#/components/responses/LengthRequired" },
+          "413": { "$ref": "#/components/responses/TooLarge" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
     "/admin/drain": {
       "get": {
         "operationId": "drainProgress",
@@ -2079,6 +2113,164 @@ enum EmbeddedFiles {
           "last": { "type": "boolean" }
         },
         "required": ["to", "last"],
+        "additionalProperties": false
+      },
+      "RouteQuestion": {
+        "type": "object",
+        "properties": {
+          "tag": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "logs": {
+            "description": "each an object of its fields, read as POST /logs/{tag} does; none stands for one log without fields",
+            "type": "array",
+            "maxItems": 100,
+            "items": { "type": "object" }
+          },
+          "topic": { "type": "string", "maxLength": 1024 },
+          "source": { "type": "string", "maxLength": 1024 },
+          "client_ip": { "description": "for {{client_ip}}", "type": "string", "maxLength": 1024 },
+          "key": {
+            "description": "the name of a device key, for {{key}} and its destinations",
+            "type": "string",
+            "maxLength": 1024
+          },
+          "receipt": { "description": "for {{receipt}}", "type": "string", "maxLength": 1024 }
+        },
+        "required": ["tag"],
+        "additionalProperties": false
+      },
+      "RouteTest": {
+        "type": "object",
+        "properties": {
+          "tag": { "type": "string" },
+          "filters": {
+            "description": "filters that match the tag, or one that a step gave a log",
+            "type": "array",
+            "items": { "$ref": "#/components/schemas/AppliedFilter" }
+          },
+          "results": {
+            "description": "in the order of the logs",
+            "type": "array",
+            "items": { "$ref": "#/components/schemas/RouteResult" }
+          },
+          "near_misses": {
+            "description": "patterns that almost match the tag",
+            "type": "array",
+            "maxItems": 16,
+            "items": {
+              "type": "object",
+              "properties": { "match": { "type": "string" }, "why": { "type": "string" } },
+              "required": ["match", "why"],
+              "additionalProperties": false
+            }
+          },
+          "notes": {
+            "description": "what to know about this answer, such as parts that are left out",
+            "type": "array",
+            "items": { "type": "string" }
+          }
+        },
+        "required": ["tag", "filters", "results", "near_misses", "notes"],
+        "additionalProperties": false
+      },
+      "AppliedFilter": {
+        "type": "object",
+        "properties": {
+          "filter": { "type": "integer", "minimum": 0 },
+          "name": { "type": "string" },
+          "tag": { "type": "string" },
+          "captured": { "type": "string" },
+          "steps": {
+            "description": "steps that a log got to",
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "step": { "type": "integer", "minimum": 0 },
+                "does": { "description": "as in the configuration", "type": "object" },
+                "logs": {
+                  "type": "array",
+                  "items": { "$ref": "#/components/schemas/StepEffect" }
+                }
+              },
+              "required": ["step", "does", "logs"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["filter", "name", "tag", "captured", "steps"],
+        "additionalProperties": false
+      },
+      "StepEffect": {
+        "type": "object",
+        "properties": {
+          "log": { "description": "the number of the log", "type": "integer", "minimum": 0 },
+          "effect": {
+            "type": "string",
+            "enum": [
+              "changed", "unchanged", "skipped", "dropped", "sampled_out", "tagged", "failed"
+            ]
+          },
+          "tag": { "description": "with tagged: the new tag", "type": "string" },
+          "reason": { "description": "with failed", "type": "string" },
+          "on_error": { "type": "string", "enum": ["keep", "drop", "dead_letter"] },
+          "before": {
+            "description": "fields that the step changed or removed",
+            "type": "object",
+            "additionalProperties": { "type": "string" }
+          },
+          "after": {
+            "description": "fields that the step changed or added",
+            "type": "object",
+            "additionalProperties": { "type": "string" }
+          }
+        },
+        "required": ["log", "effect", "before", "after"],
+        "additionalProperties": false
+      },
+      "RouteResult": {
+        "type": "object",
+        "properties": {
+          "tag": { "description": "behind the filters", "type": "string" },
+          "fields": {
+            "description": "behind the filters; of a dropped log before the drop",
+            "type": "object",
+            "additionalProperties": { "type": "string" }
+          },
+          "routes": { "type": "array", "items": { "type": "string" } },
+          "destinations": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": { "type": "string" },
+                "logstore": { "type": ["string", "null"] },
+                "topic": { "type": ["string", "null"] },
+                "outcome": {
+                  "type": "string",
+                  "enum": ["stored", "dead_letter", "dropped", "passed_over"]
+                },
+                "why": { "type": "string" }
+              },
+              "required": ["name", "logstore", "topic", "outcome", "why"],
+              "additionalProperties": false
+            }
+          },
+          "dropped_by": {
+            "description": "the name of a filter, routes[N], or unrouted",
+            "type": ["string", "null"]
+          },
+          "dead_letter": { "$ref": "#/components/schemas/RouteProblem" },
+          "refused": { "$ref": "#/components/schemas/RouteProblem" }
+        },
+        "required": [
+          "tag", "fields", "routes", "destinations", "dropped_by", "dead_letter", "refused"
+        ],
+        "additionalProperties": false
+      },
+      "RouteProblem": {
+        "type": ["object", "null"],
+        "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+        "required": ["code", "message"],
         "additionalProperties": false
       },
       "LedgerDocument": {

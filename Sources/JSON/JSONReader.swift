@@ -7,7 +7,7 @@ package struct JSONReader {
     private var position = 0
 
     /// Deeper than any answer of SLS, and shallow enough for any stack.
-    private static let depthMax = 16
+    package static let depthMax = 16
 
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -115,10 +115,10 @@ package struct JSONReader {
     }
 
     /// A value of any kind as written.
-    package mutating func value() -> ArraySlice<UInt8>? {
+    package mutating func value(depthMax: Int = depthMax) -> ArraySlice<UInt8>? {
         skipSpace()
         let start = position
-        return skipValue() ? bytes[start..<position] : nil
+        return skipValue(depth: Self.depthMax - depthMax) ? bytes[start..<position] : nil
     }
 
     /// The number, true, false or null as written.

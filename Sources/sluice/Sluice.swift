@@ -18,6 +18,7 @@ struct Sluice {
                     environment: $0.environment
                 ).run()
             },
+            testRoutes: { RouteDesk.offline($0, $1, asText: $2) },
             helpOnMetrics: FigureTable.help
         )
         exit(CommandLineTool(server).run(Array(CommandLine.arguments.dropFirst())))

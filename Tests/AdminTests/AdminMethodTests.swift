@@ -21,7 +21,7 @@ import Testing
     private static let changing = [
         "/admin/credentials/sandbox/verify", "/admin/destinations/default/pause",
         "/admin/destinations/default/resume", "/admin/destinations/default/flush",
-        "/admin/dead-letters/replay", "/admin/dead-letters/purge",
+        "/admin/dead-letters/replay", "/admin/dead-letters/purge", "/admin/routes/test",
     ]
 
     let trial: SandboxedGateway

@@ -19,6 +19,7 @@ import Testing
         .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
         .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
         .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .routes,
+        .routeTest,
         .deadLetters,
         .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
     ]
@@ -33,6 +34,7 @@ import Testing
         case .queue: "/admin/queue"
         case .ledger: "/admin/ledger"
         case .routes: "/admin/routes"
+        case .routeTest: "/admin/routes/test"
         case .audit: "/admin/audit"
         case .drain: "/admin/drain"
         case .tail: "/admin/tail"

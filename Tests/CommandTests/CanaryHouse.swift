@@ -181,7 +181,8 @@ final class CanaryHouse {
         let paths =
             [
                 "/healthz", "/readyz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
-                "/admin/audit", "/admin/drain", "/admin/openapi.json", "/admin/credentials",
+                "/admin/routes", "/admin/audit", "/admin/drain", "/admin/openapi.json",
+                "/admin/credentials",
                 "/admin/destinations", "/admin/destinations/proxied", "/admin/dead-letters",
             ] + Self.names.flatMap { ["/admin/credentials/\($0)", "/admin/destinations/\($0)"] }
         for path in paths {
@@ -190,6 +191,9 @@ final class CanaryHouse {
             }
         }
         for name in Self.names { ask(running, "POST", "/admin/credentials/\(name)/verify") }
+        for accept in ["application/json", "text/plain"] {
+            ask(running, "POST", "/admin/routes/test", #"{"tag":"a"}"#, accept: accept)
+        }
     }
 
     func tryTokens(_ running: Running) {

@@ -19,7 +19,7 @@ struct OperatorEnd {
         }
     }
 
-    private let reach: [String]
+    let reach: [String]
 
     init(_ listeners: Listeners, dataDirectory: String) {
         reach = ["--admin-listen", "127.0.0.1:\(listeners.admin)", "--data-dir", dataDirectory]

@@ -1,11 +1,12 @@
 import Configuration
 import HTTP
+import Ingest
 import System
 
 /// What a request's path asks for.
 package enum AdminRoute: Equatable {
     case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
-    case routes
+    case routes, routeTest
     case credentials
     case credential(String)
     case credentialVerify(String)
@@ -25,6 +26,7 @@ package enum AdminRoute: Equatable {
         case ("admin", "queue", []): self = .queue
         case ("admin", "ledger", []): self = .ledger
         case ("admin", "routes", []): self = .routes
+        case ("admin", "routes", ["test"]): self = .routeTest
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
         case ("admin", "tail", []): self = .tail
@@ -83,7 +85,7 @@ package enum AdminRoute: Equatable {
     /// The answer to any other path.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, routes, dead-letters, drain, tail, audit and openapi.json"
+        + "credentials, destinations, routes, routes/test, dead-letters, drain, tail, audit and openapi.json"
     static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
     /// True for the paths that orchestrators probe without a token.
@@ -98,11 +100,16 @@ package enum AdminRoute: Equatable {
             .destinationFlush:
             [.post]
         case .credential: [.get, .head, .put, .delete]
-        case .credentialVerify: [.post]
+        case .credentialVerify, .routeTest: [.post]
         case .drain: [.get, .head, .post, .delete]
         case .destination: [.get, .head, .patch, .delete]
         case .deadLetter: [.get, .head, .put]
         }
+    }
+
+    /// True if a request with this method changes nothing, so that a token for reading is enough.
+    func isReading(_ method: RequestHead.Method) -> Bool {
+        method.isReading || self == .routeTest
     }
 
     var methodNames: String { methods.map(\.name).joined(separator: ", ") }
@@ -128,6 +135,7 @@ package enum AdminRoute: Equatable {
         switch method {
         case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
         case .patch: DecidedSettings.bytesMax
+        case .post: self == .routeTest ? RouteQuestion.bytesMax : 0
         default: 0
         }
     }
@@ -175,7 +183,7 @@ extension AdminRoute {
         case .status: "status"
         case .queue: "queue"
         case .ledger: "ledger"
-        case .routes: "routes"
+        case .routes, .routeTest: "routes"
         case .audit: "audit"
         case .drain: "drain"
         case .tail: "tail"

@@ -3,7 +3,7 @@ package import Configuration
 /// The commands of `sluice`.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
-    case credentials, rotate, tail, queue, fsck, backup
+    case credentials, rotate, tail, queue, route, fsck, backup
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -37,6 +37,7 @@ enum Command: String, CaseIterable {
         case .drain: DrainArguments.options
         case .tail: TailArguments.options
         case .queue: QueueArguments.options
+        case .route: RouteArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: [("--listen", "ADDRESS"), ("--storage", "FILE")]
@@ -50,7 +51,7 @@ enum Command: String, CaseIterable {
         switch self {
         case .deadLetters: DeadLetterArguments.wordsMax
         case .destinations: DestinationArguments.wordsMax
-        case .pause, .resume, .flush, .rotate, .fsck, .backup: 1
+        case .pause, .resume, .flush, .rotate, .route, .fsck, .backup: 1
         case .credentials: 2
         case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue: 0
         }
@@ -101,6 +102,12 @@ enum Command: String, CaseIterable {
             return command.run(TailArguments.request(arguments))
         case .queue:
             return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
+        case .route:
+            let request = try RouteArguments.request(arguments)
+            guard try RouteArguments.isOffline(arguments) else {
+                return OperatorCommand(arguments.inputs).run(request)
+            }
+            return OfflineRouteTest(arguments.inputs, server.testRoutes).run(request)
         case .deadLetters:
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .fsck:
@@ -144,7 +151,7 @@ extension Arguments {
     }
 }
 
-/// The programs behind `sluice serve`, `sluice sandbox` and `sluice help metrics`. They are passed in, so that the command
+/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help metrics`. They are passed in, so that the command
 /// line does not link the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
@@ -155,15 +162,18 @@ package struct ServerPrograms: Sendable {
 
     let serve: @Sendable (ConfigurationInputs) -> CInt
     let sandbox: @Sendable (Sandbox) -> CInt
+    let testRoutes: OfflineRouteTest.Program
     let helpOnMetrics: @Sendable (_ asMarkdown: Bool) -> String
 
     package init(
         serve: @escaping @Sendable (ConfigurationInputs) -> CInt,
         sandbox: @escaping @Sendable (Sandbox) -> CInt,
+        testRoutes: @escaping OfflineRouteTest.Program,
         helpOnMetrics: @escaping @Sendable (_ asMarkdown: Bool) -> String
     ) {
         self.serve = serve
         self.sandbox = sandbox
+        self.testRoutes = testRoutes
         self.helpOnMetrics = helpOnMetrics
     }
 }

@@ -113,4 +113,33 @@ extension Help {
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
         """
+
+    static let route = """
+        Usage: sluice route TAG [--file FILE] [OPTIONS]                ask the running gateway
+               sluice route TAG [--file FILE] --config FILE [--json]   ask a configuration file, no gateway needed
+
+        Shows what filters and routes do with logs of a tag: the filters that match, each step with what it
+        changes, the destinations, and patterns that almost match. Nothing is stored, sent or counted.
+
+          --file FILE             the logs, at most 100: JSON objects, one after the other or in an array
+                                  (- is stdin); without it one log without fields
+          --topic TOPIC           the logs' topic, which `redact` and `remove` may change
+          --source SOURCE         likewise
+          --client-ip ADDRESS     the value of {{client_ip}}
+          --key NAME              the device key: the value of {{key}}, and a bound of the destinations
+          --config FILE           test with this YAML file, as `sluice check` reads it
+          --admin-listen ADDRESS  the gateway's admin listener, or      SLUICE_ADMIN_LISTEN
+                                  https://NAME:PORT on another machine
+          --admin-ca FILE         the authority of its certificate      SLUICE_ADMIN_CA
+          --admin-cert FILE       your client certificate               SLUICE_ADMIN_CERT
+          --admin-key FILE        the client certificate's key          SLUICE_ADMIN_KEY
+          --data-dir DIR          its data directory, for the token     SLUICE_DATA_DIR
+          --json                  print JSON, for scripts
+
+        SLUICE_CONFIG names the running gateway's configuration, as for other commands.
+
+        \(token)
+
+        Exit code: 0 tested, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
 }

@@ -32,6 +32,7 @@ enum Help {
           drain         stop intake and deliver the queue
           queue         show the backlog by destination and stream
           tail          show logs as they are accepted
+          route         show what filters and routes do with logs, also without a gateway
           dead-letters  list, show, export, edit, replay or purge logs that SLS refuses
 
         To try it without an account: sluice serve --sandbox
@@ -58,6 +59,7 @@ enum Help {
         case .drain: drain
         case .tail: tail
         case .queue: queue
+        case .route: route
         case .fsck: fsck
         case .backup: backup
         case .deadLetters: deadLetters

@@ -160,7 +160,7 @@ package struct AdminClient: Sendable {
         let silence =
             "the gateway at \(access.address) has not answered within "
             + "\(Int(patience / .seconds(1))) s"
-        return request.method == .get
+        return request.isReading
             ? "\(silence); try again when it is less busy"
             : "\(silence), but it continues the request; check the result with: "
                 + (request.path.contains("dead-letters")

@@ -18,6 +18,11 @@ package struct AdminRequest: Sendable, Equatable {
     /// The name of the array that a JSON listing's pages continue. The pages are printed as one document.
     package var arrayOfPages: String?
 
+    static let routeTestPath = "/admin/routes/test"
+
+    /// True for a request that changes nothing.
+    var isReading: Bool { method == .get || path == Self.routeTestPath }
+
     package init(
         _ method: Method,
         _ path: String,

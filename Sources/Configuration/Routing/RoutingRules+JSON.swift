@@ -40,7 +40,8 @@ extension JSONWriter {
         array(name) { json in for text in texts { json.element(text) } }
     }
 
-    private mutating func step(_ step: FilterStep) {
+    /// The members of a step.
+    package mutating func step(_ step: FilterStep) {
         switch step.action {
         case .add(let fields):
             object("add") { json in for each in fields { json.member(each.field, each.value.text) }

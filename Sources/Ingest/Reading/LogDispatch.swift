@@ -16,6 +16,8 @@ final class LogDispatch {
     private let counters: FilterCounters
     /// nil: there are neither filters nor routes.
     private var machine: Machine?
+    /// Sees each step, for the tester; nil for devices.
+    var trace: FilterTrace?
 
     init(_ limits: LogLimits, _ counters: FilterCounters) {
         self.limits = limits
@@ -91,12 +93,12 @@ final class LogDispatch {
     ) throws(ProtobufError) -> [(plan: TagPlan, logs: DecodedLogs)] {
         guard let filter = machine?.filter else { return [(plan, logs)] }
         var left = LogsByTag()
-        let sound = try filter.apply(to: logs.sound, plan, request.sender)
+        let sound = try filter.apply(to: logs.sound, plan, request.sender, trace: trace)
         for group in sound.groups { left.add(group.logs, group.plan) }
         for dead in sound.dead { left[dead.plan].faulty.append(dead.logs) }
         fanOut.counts.filtered += sound.dropped + sound.sampledOut
         for faulty in logs.faulty {
-            let rest = try filter.apply(to: faulty.logs, plan, request.sender)
+            let rest = try filter.apply(to: faulty.logs, plan, request.sender, trace: trace)
             for group in rest.groups {
                 left[group.plan].faulty.append(FaultyLogs(logs: group.logs, fault: faulty.fault))
             }

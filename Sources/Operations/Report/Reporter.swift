@@ -79,6 +79,9 @@ package final class Reporter: Sendable {
         servers.withLock { $0 = [] }
     }
 
+    /// The configuration that the gateway runs with.
+    package var configuration: GatewayConfiguration { parts.configuration.withLock { $0 } }
+
     /// `GET /admin/routes`: the present filters and routes.
     package var rulesDocument: String {
         let rules = parts.configuration.withLock(\.routing)

@@ -1,5 +1,9 @@
-/// What each step did to each log, for the tester.
+package import Logs
+
+/// What each step did to each log, for the tester. Its memory has a bound.
 package final class FilterTrace {
+    package typealias Fields = [(name: String, value: String)]
+
     package enum Effect: Sendable, Equatable {
         case changed
         case unchanged
@@ -8,41 +12,117 @@ package final class FilterTrace {
         case dropped
         case sampledOut
         case tagged(String)
-        case failed(String)
+        case failed(String, Filter.OnError)
     }
 
     package struct Step {
         /// The place of the filter among all filters, and of the step in it.
         package let filter: Int
         package let step: Int
+        /// The tag by which the filter matched, and what its last wildcard took.
+        package let tag: String
+        package let captured: String
         package let effect: Effect
-        /// The log after the step.
-        package let fields: [(name: String, value: String)]
+        /// The fields that the step changed or removed, as they were.
+        package let before: Fields
+        /// The fields that the step changed or added, as they are.
+        package let after: Fields
+    }
+
+    package enum End: Sendable, Equatable {
+        case kept
+        case droppedBy(filter: Int)
+        case deadLetter(LogFault)
     }
 
     package struct Log {
-        /// The log as it came.
-        package let fields: [(name: String, value: String)]
-        package var steps: [Step] = []
+        package fileprivate(set) var steps: [Step] = []
+        package fileprivate(set) var end = End.kept
+        /// The tag and the fields with which the log left the filters; for a dropped log those before the drop. nil:
+        /// the trace had no room for them.
+        package fileprivate(set) var tag = ""
+        package fileprivate(set) var fields: Fields?
     }
+
+    package static let bytesMax = 1 << 20
+    /// What a step costs besides its texts.
+    private static let stepBytes = 128
 
     package private(set) var logs: [Log] = []
+    /// True when the trace had no room for everything.
+    package private(set) var isCut = false
+    private var room: Int
+    /// The present log behind the last step.
+    private var fields: Fields = []
 
-    package init() {}
-
-    func start(_ draft: LogDraft) {
-        logs.append(Log(fields: draft.texts))
+    package init(bytesMax: Int = bytesMax) {
+        room = bytesMax
     }
 
-    func add(_ effect: Effect, filter: Int, step: Int, _ draft: LogDraft) {
+    func start(_ draft: LogDraft) {
+        logs.append(Log())
+        fields = isCut ? [] : draft.texts
+    }
+
+    func add(_ effect: Effect, _ step: Int, of place: FilterPlace, _ draft: LogDraft) {
+        guard spend(Self.stepBytes) else { return }
+        var (before, after): (Fields, Fields) = ([], [])
+        // A failed step may have removed what it could not redact.
+        if effect == .changed || effect.isFailure {
+            let new = draft.texts
+            before = fields.without(new)
+            after = new.without(fields)
+            fields = new
+            guard spend(before.bytes + after.bytes + new.bytes / 16) else { return }
+        }
+        let filter = place.tag.plan.filters[place.position]
         logs[logs.count - 1].steps.append(
-            Step(filter: filter, step: step, effect: effect, fields: draft.texts)
+            Step(
+                filter: filter.index,
+                step: step,
+                tag: place.tag.plan.tag,
+                captured: filter.captured ?? "",
+                effect: effect,
+                before: before,
+                after: after
+            )
         )
+    }
+
+    func end(_ end: End, _ tag: TagState) {
+        logs[logs.count - 1].end = end
+        logs[logs.count - 1].tag = tag.plan.tag
+        if spend(fields.bytes) { logs[logs.count - 1].fields = fields }
+    }
+
+    private func spend(_ bytes: Int) -> Bool {
+        if isCut || bytes > room {
+            isCut = true
+        } else {
+            room -= bytes
+        }
+        return !isCut
+    }
+}
+
+extension FilterTrace.Effect {
+    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
+extension FilterTrace.Fields {
+    fileprivate var bytes: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+
+    /// The fields that `other` has not with the same value.
+    fileprivate func without(_ other: FilterTrace.Fields) -> FilterTrace.Fields {
+        let values = Dictionary(other.map { (ByteText($0.name), $0.value) }) { _, last in last }
+        return filter { field in
+            values[ByteText(field.name)].map { !$0.utf8.elementsEqual(field.value.utf8) } ?? true
+        }
     }
 }
 
 extension LogDraft {
-    fileprivate var texts: [(name: String, value: String)] {
+    fileprivate var texts: FilterTrace.Fields {
         (0..<fieldCount).map { field($0) }.filter { !$0.isRemoved }.map { field in
             (
                 name: String(decoding: bytes(field.name), as: UTF8.self),

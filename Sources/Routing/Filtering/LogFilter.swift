@@ -147,7 +147,7 @@ package final class LogFilter {
             for step in steps.indices {
                 if fault != nil, !steps[step].isRedaction { continue }
                 if let condition = steps[step].condition, !condition.holds(draft, tag) {
-                    trace?.add(.skipped, filter: index, step: step, draft)
+                    trace?.add(.skipped, step, of: place, draft)
                     continue
                 }
                 let before = draft.changes
@@ -156,29 +156,33 @@ package final class LogFilter {
                     case .goesOn:
                         let effect =
                             draft.changes == before ? FilterTrace.Effect.unchanged : .changed
-                        trace?.add(effect, filter: index, step: step, draft)
+                        trace?.add(effect, step, of: place, draft)
                     case .dropped:
-                        trace?.add(.dropped, filter: index, step: step, draft)
+                        trace?.add(.dropped, step, of: place, draft)
+                        trace?.end(.droppedBy(filter: index), tag)
                         counts[index].dropped += 1
                         return .dropped
                     case .sampledOut:
-                        trace?.add(.sampledOut, filter: index, step: step, draft)
+                        trace?.add(.sampledOut, step, of: place, draft)
+                        trace?.end(.droppedBy(filter: index), tag)
                         counts[index].sampledOut += 1
                         return .sampledOut
                     case .tagged(let new):
-                        trace?.add(.tagged(new.plan.tag), filter: index, step: step, draft)
+                        trace?.add(.tagged(new.plan.tag), step, of: place, draft)
                         path.append(tag)
                         tag = new
                         if path.count > Self.tagChangesMax { fault = (tag, tagLoop(tag)) }
                     }
                 } catch {
-                    trace?.add(.failed(error.reason), filter: index, step: step, draft)
+                    let onError = fault == nil ? program.filters[index].onError : .deadLetter
+                    trace?.add(.failed(error.reason, onError), step, of: place, draft)
                     if !hasFailed { counts[index].failed += 1 }
                     hasFailed = true
                     if fault != nil { continue }
                     switch program.filters[index].onError {
                     case .keep: continue
                     case .drop:
+                        trace?.end(.droppedBy(filter: index), tag)
                         counts[index].dropped += 1
                         return .dropped
                     case .deadLetter:
@@ -192,7 +196,11 @@ package final class LogFilter {
             if draft.changes != changes || tag !== start { counts[index].changed += 1 }
             position = tag === start ? position + 1 : tag.plan.filters.position(behind: index)
         }
-        if let fault { return .dead(fault.tag, fault.fault) }
+        if let fault {
+            trace?.end(.deadLetter(fault.fault), fault.tag)
+            return .dead(fault.tag, fault.fault)
+        }
+        trace?.end(.kept, tag)
         return .kept(tag)
     }
 

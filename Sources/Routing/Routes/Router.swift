@@ -68,6 +68,17 @@ package final class Router: Sendable {
         }
     }
 
+    /// Routes that match the plan's tag and come after one that is `last`: for the tester.
+    package func routesBehindLast(_ plan: TagPlan) -> [Int] {
+        guard let routes = rules.routes, let last = plan.routes.last, routes[last].isLast else {
+            return []
+        }
+        return (last + 1..<routes.count).filter { index in
+            routePatterns[index].isEmpty
+                || routePatterns[index].contains { patterns[$0].match(plan.tag) != nil }
+        }
+    }
+
     /// Patterns of filters and routes that almost match, and why they do not: for the tester.
     package func nearMisses(_ tag: String) -> [(match: String, why: String)] {
         let listed = Set((filterPatterns + routePatterns).joined()).sorted()

@@ -121,10 +121,11 @@ import Testing
 
         for path in [
             "/healthz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
-            "/admin/credentials", "/admin/destinations", "/admin/openapi.json",
+            "/admin/routes", "/admin/credentials", "/admin/destinations", "/admin/openapi.json",
         ] {
             #expect(try ask(gateway, "GET", path).status == 200, "\(path)")
         }
+        #expect(try ask(gateway, "POST", "/admin/routes/test", #"{"tag":"a"}"#).status == 200)
         let readiness = try ask(gateway, "GET", "/readyz")
         #expect(readiness.status == 503 && readiness.text.contains("disk is full"))
 

@@ -190,7 +190,19 @@ import Testing
         #expect(
             steps.map(\.effect) == [.skipped, .changed, .unchanged, .tagged("new"), .dropped]
         )
-        #expect(steps.map { $0.fields.first?.value } == ["1", "2", "2", "2", "2"])
+        #expect(steps.map { $0.before.first?.value } == [nil, "1", nil, nil, nil])
+        #expect(steps.map { $0.after.first?.value } == [nil, "2", nil, nil, nil])
+        #expect(trace.logs.first?.end == .droppedBy(filter: 0))
+    }
+
+    @Test func aTraceHasABound() throws {
+        let trace = FilterTrace(bytesMax: 1000)
+        let bench = try FilterBench([try filter("F", nil, try set("a", "{{field:a}}x"))])
+        let logs = Array(repeating: [("a", String(repeating: "y", count: 99))], count: 100)
+        _ = try bench.apply(logs, trace: trace)
+        #expect(trace.isCut && trace.logs.count == 100)
+        #expect(1...9 ~= trace.logs.reduce(0) { $0 + $1.steps.count })
+        #expect(trace.logs.last?.fields == nil && trace.logs.last?.tag == "app")
     }
 
     @Test func damagedLogsAreRefused() throws {

@@ -1,0 +1,178 @@
+import Configuration
+import Ingest
+import JSON
+import Logs
+import Routing
+
+/// The answer to `POST /admin/routes/test`: findings in order of filters, as JSON and as text.
+struct RouteAnswer {
+    typealias Fields = [(name: String, value: String)]
+
+    /// A filter under one tag. Where logs change their tags, a filter may be here with several.
+    struct AppliedFilter {
+        let index: Int
+        let tag: String
+        let captured: String
+        /// In order of the steps; those that no log got to are left out.
+        var steps: [(step: Int, logs: [(log: Int, trace: FilterTrace.Step)])] = []
+    }
+
+    /// Definitions of filters are repeated, which a large configuration could make long.
+    private static let filterBytesMax = 2 << 20
+
+    let findings: RouteFindings
+    let filters: [AppliedFilter]
+
+    init(_ findings: RouteFindings) {
+        self.findings = findings
+        var filters = findings.filters.map {
+            AppliedFilter(index: $0.index, tag: findings.tag, captured: $0.captured ?? "")
+        }
+        var places: [String: Int] = [:]
+        for (place, filter) in filters.enumerated() {
+            places["\(filter.index) \(filter.tag)"] = place
+        }
+        for (number, log) in findings.logs.enumerated() {
+            for step in log.steps {
+                let key = "\(step.filter) \(step.tag)"
+                let place = places[key] ?? filters.count
+                if place == filters.count {
+                    places[key] = place
+                    filters.append(
+                        AppliedFilter(index: step.filter, tag: step.tag, captured: step.captured)
+                    )
+                }
+                filters[place].add(step, number)
+            }
+        }
+        self.filters = filters
+    }
+
+    func rule(_ filter: AppliedFilter) -> Filter { findings.rules.filters[filter.index] }
+
+    // MARK: - JSON
+
+    var document: String {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("tag", findings.tag)
+            var left = 0
+            json.array("filters") { json in
+                for filter in filters {
+                    guard json.bytes.count < Self.filterBytesMax else {
+                        left += 1
+                        continue
+                    }
+                    json.object { write(filter, &$0) }
+                }
+            }
+            json.array("results") { json in
+                for log in findings.logs { json.object { $0.result(log) } }
+            }
+            json.array("near_misses") { json in
+                for miss in findings.nearMisses {
+                    json.object { json in
+                        json.member("match", miss.match)
+                        json.member("why", miss.why)
+                    }
+                }
+            }
+            json.array("notes") { json in
+                for note in findings.notes { json.element(note) }
+                if left > 0 { json.element("\(left) more filters are left out; test fewer logs") }
+            }
+        }
+        return json.text + "\n"
+    }
+
+    private func write(_ filter: AppliedFilter, _ json: inout JSONWriter) {
+        let rule = rule(filter)
+        json.member("filter", filter.index)
+        json.member("name", rule.name)
+        json.member("tag", filter.tag)
+        json.member("captured", filter.captured)
+        json.array("steps") { json in
+            for (step, logs) in filter.steps {
+                json.object { json in
+                    json.member("step", step)
+                    json.object("does") { $0.step(rule.steps[step]) }
+                    json.array("logs") { json in
+                        for (log, trace) in logs { json.object { $0.trace(trace, log) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension RouteAnswer.AppliedFilter {
+    fileprivate mutating func add(_ trace: FilterTrace.Step, _ log: Int) {
+        let place = steps.firstIndex { $0.step >= trace.step } ?? steps.count
+        if place == steps.count || steps[place].step != trace.step {
+            steps.insert((trace.step, []), at: place)
+        }
+        steps[place].logs.append((log, trace))
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func trace(_ trace: FilterTrace.Step, _ log: Int) {
+        member("log", log)
+        member("effect", trace.effect.name)
+        switch trace.effect {
+        case .tagged(let tag): member("tag", tag)
+        case .failed(let reason, let onError):
+            member("reason", reason)
+            member("on_error", onError.rawValue)
+        default: break
+        }
+        fields("before", trace.before)
+        fields("after", trace.after)
+    }
+
+    fileprivate mutating func result(_ log: RouteFindings.Log) {
+        member("tag", log.tag)
+        fields("fields", log.fields)
+        array("routes") { json in for index in log.routes { json.element("routes[\(index)]") } }
+        array("destinations") { json in
+            for place in log.places {
+                json.object { json in
+                    json.member("name", place.destination)
+                    json.member("logstore", place.logstore)
+                    json.member("topic", place.topic)
+                    json.member("outcome", place.outcome.rawValue)
+                    json.member("why", place.why)
+                }
+            }
+        }
+        member("dropped_by", log.droppedBy)
+        problem("dead_letter", log.deadLetter.map { ($0.code, $0.message) })
+        problem("refused", log.refusal.map { ($0.code, $0.reason) })
+    }
+
+    private mutating func problem(_ name: String, _ problem: (code: String, message: String)?) {
+        guard let problem else { return member(name, nil as String?) }
+        object(name) { json in
+            json.member("code", problem.code)
+            json.member("message", problem.message)
+        }
+    }
+
+    private mutating func fields(_ name: String, _ fields: RouteAnswer.Fields) {
+        object(name) { json in for field in fields { json.member(field.name, field.value) } }
+    }
+}
+
+extension FilterTrace.Effect {
+    fileprivate var name: String {
+        switch self {
+        case .changed: "changed"
+        case .unchanged: "unchanged"
+        case .skipped: "skipped"
+        case .dropped: "dropped"
+        case .sampledOut: "sampled_out"
+        case .tagged: "tagged"
+        case .failed: "failed"
+        }
+    }
+}

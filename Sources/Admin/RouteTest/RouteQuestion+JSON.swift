@@ -1,0 +1,92 @@
+import HTTP
+import Ingest
+import JSON
+import System
+
+extension RouteQuestion {
+    private static let known = "tag, logs, topic, source, client_ip, key, receipt"
+    private static let textBytesMax = 1024
+
+    /// Reads the body of `POST /admin/routes/test`.
+    init(json bytes: [UInt8]) throws(HTTPProblem) {
+        var reader = JSONReader(bytes)
+        var texts: [String: String] = [:]
+        var logs: [[UInt8]]?
+        guard reader.take("{") else {
+            throw reader.misread(#"a JSON object is expected: {"tag":"pv.home","logs":[{}]}"#)
+        }
+        if !reader.take("}") {
+            repeat {
+                guard let name = reader.string(), reader.take(":") else {
+                    throw reader.misread("a member's name and a colon are expected")
+                }
+                switch name {
+                case "logs":
+                    guard logs == nil else { throw .wrong("logs is given twice") }
+                    logs = try reader.logs()
+                case "tag", "topic", "source", "client_ip", "key", "receipt":
+                    guard texts[name] == nil else { throw .wrong("\(name) is given twice") }
+                    guard let text = reader.string() else {
+                        throw reader.misread("\(name) is a string")
+                    }
+                    guard text.utf8.count <= Self.textBytesMax else {
+                        throw .wrong("\(name) has more than \(Self.textBytesMax) bytes")
+                    }
+                    texts[name] = text
+                default: throw .wrong("\(clipped(name)) is not a member here; known: \(Self.known)")
+                }
+            } while reader.take(",")
+            guard reader.take("}") else { throw reader.misread("a comma or } is expected") }
+        }
+        guard reader.isAtEnd else { throw reader.misread("something follows the object") }
+        guard let tag = texts["tag"] else {
+            throw .wrong(#"tag is missing; name the tag to be tested: {"tag":"pv.home"}"#)
+        }
+        guard let question = RouteQuestion(tag: tag) else {
+            throw .wrong(
+                "tag cannot be \(TerminalText.shown(tag, scalarsMax: 64)); \(Self.tagRule)"
+            )
+        }
+        self = question
+        self.logs = logs ?? []
+        (topic, source, key) = (texts["topic"], texts["source"], texts["key"])
+        (clientIP, receipt) = (texts["client_ip"] ?? "", texts["receipt"] ?? "")
+    }
+}
+
+extension JSONReader {
+    /// As deep as logs may be, and the array around them.
+    private static let logDepthMax = 64
+
+    fileprivate mutating func logs() throws(HTTPProblem) -> [[UInt8]] {
+        guard take("[") else { throw misread("logs is an array of objects") }
+        var logs: [[UInt8]] = []
+        if take("]") { return logs }
+        repeat {
+            guard logs.count < RouteQuestion.logsMax else {
+                throw .wrong("logs has more than \(RouteQuestion.logsMax) elements; send fewer")
+            }
+            guard let value = value(depthMax: Self.logDepthMax) else {
+                throw misread("logs[\(logs.count)] cannot be read as JSON")
+            }
+            guard value.first == UInt8(ascii: "{") else {
+                throw .wrong(
+                    "logs[\(logs.count)] is no object; each log is an object of its fields"
+                )
+            }
+            logs.append(Array(value))
+        } while take(",")
+        guard take("]") else { throw misread("logs: a comma or ] is expected") }
+        return logs
+    }
+
+    fileprivate func misread(_ reason: String) -> HTTPProblem {
+        HTTPProblem(400, "PostBodyInvalid", reason, position: problem("").position)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static func wrong(_ reason: String) -> HTTPProblem {
+        HTTPProblem(400, "PostBodyInvalid", reason)
+    }
+}

@@ -1,0 +1,99 @@
+import JSON
+
+/// `sluice route …`. The gateway checks the values.
+enum RouteArguments {
+    private static let hint = "sluice help route"
+    /// What a gateway takes.
+    private static let fileBytesMax = 256 << 10
+    private static let logDepthMax = 64
+    /// Options, and the members of the request that they become.
+    private static let members: [(option: String, member: String)] = [
+        ("--topic", "topic"), ("--source", "source"), ("--client-ip", "client_ip"),
+        ("--key", "key"),
+    ]
+
+    static let options =
+        Command.reach + [
+            ("--file", "FILE"), ("--topic", "TOPIC"), ("--source", "SOURCE"),
+            ("--client-ip", "ADDRESS"), ("--key", "NAME"),
+        ]
+
+    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        AdminRequest(
+            .post,
+            AdminRequest.routeTestPath,
+            accept: arguments.accept,
+            body: try body(arguments)
+        )
+    }
+
+    /// True for a test of a configuration file, without a gateway.
+    static func isOffline(_ arguments: Arguments) throws(UsageError) -> Bool {
+        guard arguments.values["--config"] != nil else { return false }
+        let reaching = ["--admin-listen", "--admin-ca", "--admin-cert", "--admin-key"]
+        guard let option = reaching.first(where: { arguments.values[$0] != nil }) else {
+            return true
+        }
+        throw UsageError(
+            "\(option) asks a running gateway, and --config needs none; use one of them",
+            hint: hint
+        )
+    }
+
+    private static func body(_ arguments: Arguments) throws(UsageError) -> [UInt8] {
+        guard let tag = arguments.words.first, !tag.isEmpty else {
+            throw UsageError("route needs a tag: sluice route TAG", hint: hint)
+        }
+        var json = JSONWriter()
+        json.object { json in
+            json.member("tag", tag)
+            for (option, member) in members {
+                if let value = arguments.values[option] { json.member(member, value) }
+            }
+        }
+        guard let file = arguments.values["--file"] else { return json.bytes }
+        let logs = try logs(in: file)
+        return json.bytes.dropLast() + Array(",\"logs\":[".utf8)
+            + Array(logs.joined(separator: [UInt8(ascii: ",")])) + Array("]}".utf8)
+    }
+
+    /// The objects of a file: one, several one after the other (NDJSON), or those of arrays.
+    private static func logs(in file: String) throws(UsageError) -> [ArraySlice<UInt8>] {
+        let content = try FileContents.read(file, bytesMax: fileBytesMax, hint: hint)
+        let name = file == "-" ? "stdin" : file
+        var reader = JSONReader(content)
+        var logs: [ArraySlice<UInt8>] = []
+        while !reader.isAtEnd {
+            let isArray = reader.take("[")
+            if isArray, reader.take("]") { continue }
+            repeat {
+                guard let value = reader.value(depthMax: logDepthMax) else {
+                    throw UsageError(
+                        "\(name) is no JSON at byte \(reader.problem("").position); the logs are JSON objects",
+                        hint: hint
+                    )
+                }
+                guard value.first == UInt8(ascii: "{") else {
+                    throw UsageError(
+                        "\(name): element \(logs.count) is no object; each log is an object of its fields",
+                        hint: hint
+                    )
+                }
+                logs.append(value)
+            } while reader.take(",")
+            guard !isArray || reader.take("]") else {
+                throw UsageError(
+                    "\(name): a comma or ] is expected at byte \(reader.problem("").position)",
+                    hint: hint
+                )
+            }
+        }
+        guard !logs.isEmpty else {
+            throw UsageError(
+                "\(name) has no logs; without --file one log without fields is tested",
+                hint: hint
+            )
+        }
+        return logs
+    }
+}

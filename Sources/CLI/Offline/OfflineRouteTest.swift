@@ -1,0 +1,38 @@
+package import Configuration
+import System
+
+/// `sluice route --config`: tests the filters and routes of a configuration file.
+package struct OfflineRouteTest {
+    /// Answers the body of `POST /admin/routes/test`, or says what is wrong with it.
+    package typealias Program =
+        @Sendable (_ body: [UInt8], GatewayConfiguration, _ asText: Bool) -> (
+            isFine: Bool, text: String
+        )
+
+    private var inputs: ConfigurationInputs
+    private let test: Program
+
+    init(_ inputs: ConfigurationInputs, _ test: @escaping Program) {
+        self.inputs = inputs
+        // Rules can be tested without the keys of their destinations.
+        self.inputs.isSandboxed = true
+        self.test = test
+    }
+
+    func run(_ request: AdminRequest) -> CInt {
+        let configuration: GatewayConfiguration
+        do throws(ConfigurationProblems) {
+            configuration = try .read(inputs)
+        } catch {
+            Terminal.complain(error.description)
+            return ExitCode.wrong
+        }
+        let answer = test(request.body ?? [], configuration, request.accept == "text/plain")
+        guard answer.isFine else {
+            Terminal.complain(TerminalText.sentence(answer.text))
+            return ExitCode.failed
+        }
+        Terminal.say(bytes: Array(answer.text.utf8))
+        return ExitCode.fine
+    }
+}

@@ -1,0 +1,25 @@
+/// Logs whose way through filters and routes is asked for.
+package struct RouteQuestion: Sendable {
+    package static let logsMax = 100
+    package static let bytesMax = 256 << 10
+    package static let tagRule =
+        "a tag has 1 to \(TagText.bytes.upperBound) bytes of UTF-8 "
+        + "without control characters"
+
+    package let tag: String
+    /// Each is a JSON object. None stands for one log without fields.
+    package var logs: [[UInt8]] = []
+    package var topic: String?
+    package var source: String?
+    /// For the templates of filters.
+    package var clientIP = ""
+    package var receipt = ""
+    /// The name of a device's key. Its destinations bound the routes.
+    package var key: String?
+
+    /// nil: the text cannot be a tag.
+    package init?(tag: String) {
+        guard TagText.isSound(tag) else { return nil }
+        self.tag = tag
+    }
+}

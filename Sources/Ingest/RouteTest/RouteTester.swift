@@ -1,0 +1,278 @@
+package import Configuration
+import Crypto
+package import HTTP
+import Logs
+import Queue
+import Routing
+import System
+
+/// Follows logs through filters and routes with the code that serves devices. Nothing is stored, and nothing is counted
+/// in a running gateway.
+package struct RouteTester {
+    private let table: RoutingTable
+    private let senders: [(name: String, rules: SenderRules)]
+    private let decoder: BodyDecoder
+    private let limits: LogLimits
+    private let standsIn: Bool
+
+    /// `makesHashes` false: `redact` with `hash` uses a random key, so that the hash of a known text tells nothing.
+    package init(_ configuration: GatewayConfiguration, makesHashes: Bool) {
+        var configuration = configuration
+        standsIn = !makesHashes && configuration.routing.makesHashes
+        if standsIn {
+            let digits = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
+            configuration.routing.secret = Secret(digits.joined())
+        }
+        table = RoutingTable(configuration)
+        senders = configuration.devices.senders
+        decoder = BodyDecoder(configuration.limits)
+        limits = configuration.limits.json
+    }
+
+    package func findings(_ question: RouteQuestion) throws(HTTPProblem) -> RouteFindings {
+        let sender = try question.key.map { name throws(HTTPProblem) in try senderRules(of: name) }
+        let request = request(question, sender?.destinations)
+        let trace = FilterTrace()
+        let dispatch = LogDispatch(limits, FilterCounters())
+        dispatch.trace = trace
+        var logs: [RouteFindings.Log] = []
+        for (number, json) in (question.logs.isEmpty ? [Array("{}".utf8)] : question.logs)
+            .enumerated()
+        {
+            let address: RoutingTable.Target
+            do throws(Refusal) {
+                address = try table.target(host: nil, project: nil, .tag(question.tag))
+            } catch {
+                logs.append(RouteFindings.Log(tag: question.tag, refusal: error))
+                continue
+            }
+            let decoded = try self.decoded(json, number, table.rules(for: address))
+            let tracked = TrackedLogs(
+                logs: decoded,
+                topic: question.topic,
+                source: question.source
+            )
+            let group = LogGroup(
+                tracked,
+                address,
+                tag: question.tag,
+                fallbackTopic: question.tag
+            )
+            logs.append(try follow(group, request, dispatch, trace))
+        }
+        let plan = table.router?.plan(for: question.tag)
+        let rules = table.router?.rules ?? RoutingRules()
+        return RouteFindings(
+            rules: rules,
+            tag: question.tag,
+            filters: plan?.filters ?? [],
+            logs: logs,
+            nearMisses: table.router?.nearMisses(question.tag) ?? [],
+            notes: RouteFindings.notes(rules, logs, trace, standsIn: standsIn)
+        )
+    }
+
+    private func senderRules(of name: String) throws(HTTPProblem) -> SenderRules {
+        if let known = senders.first(where: { $0.name == name }) { return known.rules }
+        let names = senders.prefix(20).map(\.name).joined(separator: ", ")
+        throw HTTPProblem(
+            400,
+            "ParameterInvalid",
+            "key \(clipped(name)) is no name of devices.keys; "
+                + (names.isEmpty
+                    ? "the configuration has no keys, so leave it out" : "known: \(names)")
+        )
+    }
+
+    private func decoded(
+        _ json: [UInt8],
+        _ number: Int,
+        _ rules: LogRules
+    ) throws(HTTPProblem) -> DecodedLogs {
+        // simdjson reads beyond the end.
+        let padded = json + [UInt8](repeating: 0, count: 64)
+        let timing = BatchTiming(arrival: .now)
+        let result: Result<DecodedLogs, LogDecodingError> = padded.withUnsafeBytes { bytes in
+            let content = UnsafeRawBufferPointer(rebasing: bytes[..<json.count])
+            return Result { () throws(LogDecodingError) in
+                try decoder.json.decodePlain(content, timing, rules)
+            }
+        }
+        do throws(LogDecodingError) {
+            return try result.get()
+        } catch {
+            throw HTTPProblem(400, "PostBodyInvalid", "logs[\(number)]: \(error.reason)")
+        }
+    }
+
+    private func request(
+        _ question: RouteQuestion,
+        _ destinations: Set<String>?
+    ) -> DispatchRequest {
+        let allows = { destinations?.contains($0) ?? true }
+        return DispatchRequest(
+            table: table,
+            allows: allows,
+            checkRight: { name throws(Refusal) in
+                guard allows(name) else { throw .noRight(to: name) }
+            },
+            sender: SenderText(
+                clientIP: question.clientIP,
+                key: question.key ?? "",
+                receipt: question.receipt
+            ),
+            repeatedBytesMax: decoder.limit.repeating(for: RouteQuestion.bytesMax),
+            retarget: { [table] tag throws(Refusal) in
+                try table.target(host: nil, project: nil, .tag(tag))
+            },
+            applyRules: { [decoder] logs, target throws(Refusal) in
+                do throws(LogDecodingError) {
+                    let timing = BatchTiming(arrival: .now)
+                    return try decoder.putLogs.decode(logs, timing, target.intake.rules)
+                } catch {
+                    throw Refusal(error)
+                }
+            }
+        )
+    }
+
+    /// Follows one log by itself, so that its parts are its destinations.
+    private func follow(
+        _ group: LogGroup,
+        _ request: DispatchRequest,
+        _ dispatch: LogDispatch,
+        _ trace: FilterTrace
+    ) throws(HTTPProblem) -> RouteFindings.Log {
+        let earlier = trace.logs.count
+        var log = RouteFindings.Log(tag: group.tag)
+        let outcome: Result<DispatchedLogs, Refusal> = Result { () throws(Refusal) in
+            try dispatch.dispatch([group], request)
+        }
+        if trace.logs.count > earlier {
+            let traced = trace.logs[earlier]
+            log.tag = traced.tag
+            log.fields = traced.fields ?? []
+            log.steps = traced.steps
+            switch traced.end {
+            case .kept: break
+            case .droppedBy(let filter):
+                log.droppedBy = table.router?.rules.filters[filter].name
+                return log
+            case .deadLetter(let fault): log.deadLetter = fault
+            }
+        } else {
+            log.fields = try fields(of: group.logs)
+        }
+        let plan = table.router?.plan(for: log.tag)
+        log.routes = plan?.routes ?? []
+        do throws(Refusal) {
+            let dispatched = try outcome.get()
+            if dispatched.counts.dropped > 0 {
+                log.droppedBy =
+                    plan?.outcome == .dropped
+                    ? log.routes.last.map { "routes[\($0)]" } : "unrouted"
+            }
+            let isUnrouted = dispatched.counts.unrouted > 0
+            log.places = dispatched.parts.compactMap { place($0, plan, isUnrouted) }
+            for part in dispatched.parts { try request.checkRight(part.target.destination) }
+        } catch {
+            log.refusal = error
+            log.places = []
+        }
+        if let plan { log.places += passedOver(plan, log.places, request) }
+        return log
+    }
+
+    private func fields(
+        of logs: DecodedLogs
+    ) throws(HTTPProblem) -> [(name: String, value: String)] {
+        let encoded = logs.sound.count > 0 ? logs.sound : logs.faulty.first?.logs
+        guard let encoded else { return [] }
+        do {
+            return try encoded.bytes.withUnsafeBytes { try LogEntry($0) }.fields
+                .map { (name: $0.key, value: $0.value) }
+        } catch {
+            // Our own encoding, not the client's.
+            throw HTTPProblem(500, "InternalServerError", "the log was encoded wrongly")
+        }
+    }
+
+    // MARK: - Destinations
+
+    private func place(
+        _ part: TakenPart,
+        _ plan: TagPlan?,
+        _ isUnrouted: Bool
+    ) -> RouteFindings.Place? {
+        guard part.logs.count > 0 else { return nil }
+        let name = part.target.destination
+        var outcome = RouteFindings.Place.Outcome.stored
+        var why = isUnrouted ? "no route takes the tag (unrouted)" : "the default destination"
+        if !isUnrouted, let plan, plan.outcome == .routed {
+            why = plan.routes.filter { routes[$0].destinations.contains(name) }
+                .map { "routes[\($0)]" }.joined(separator: ", ")
+        }
+        if let fault = part.logs.faulty.first?.fault {
+            (outcome, why) = (.deadLetter, "\(fault.code): \(fault.message)")
+        } else if part.logs.dropped > 0 {
+            (outcome, why) = (.dropped, "the log's time is outside log_delay_max (late_logs: drop)")
+        }
+        return RouteFindings.Place(
+            destination: name,
+            logstore: table.names[name]?.kind == .sls ? part.target.logstore : nil,
+            topic: part.trailer.topic.isEmpty ? nil : part.trailer.topic,
+            outcome: outcome,
+            why: why
+        )
+    }
+
+    /// Destinations of matching routes to which the log does not go.
+    private func passedOver(
+        _ plan: TagPlan,
+        _ places: [RouteFindings.Place],
+        _ request: DispatchRequest
+    ) -> [RouteFindings.Place] {
+        var listed = Set(places.map(\.destination))
+        var found: [RouteFindings.Place] = []
+        func add(_ name: String, _ why: String) {
+            guard listed.insert(name).inserted else { return }
+            found.append(.init(destination: name, outcome: .passedOver, why: why))
+        }
+        for name in plan.destinations {
+            if table.names[name] == nil {
+                add(name, "no destination of this name runs")
+            } else if !request.allows(name) {
+                add(name, "the key may not send to it")
+            } else {
+                add(name, "the request is refused")
+            }
+        }
+        guard let router = table.router, let last = plan.routes.last else { return found }
+        for index in router.routesBehindLast(plan) {
+            for name in routes[index].destinations {
+                add(name, "routes[\(index)] matches too, but routes[\(last)] is last")
+            }
+        }
+        return found
+    }
+
+    private var routes: [Route] { table.router?.rules.routes ?? [] }
+}
+
+extension RoutingRules {
+    fileprivate var makesHashes: Bool {
+        filters.lazy.flatMap(\.steps).contains { step in
+            if case .redact(let redaction) = step.action { redaction.with == .hash } else { false }
+        }
+    }
+}
+
+extension Refusal {
+    fileprivate static func noRight(to name: String) -> Refusal {
+        Refusal(
+            403,
+            "Unauthorized",
+            "this key may not send to destination \(clipped(name)); see devices.keys"
+        )
+    }
+}
