@@ -33,13 +33,15 @@ import Testing
         return (Consumer(store).packets(1)[0], store.status.ledger)
     }
 
-    /// Where the index says how many logs the first row has.
-    private func placeInIndex() throws -> Int {
+    /// Where the index says how many logs the first or the last row has.
+    private func placeInIndex(_ order: String = "") throws -> Int {
         let connection = try Connection(database, .readOnly)
         let root = try connection.integer(
             "SELECT rootpage FROM sqlite_schema WHERE name = 'rows_by_stream'"
         )
-        let received = try connection.integer("SELECT received FROM rows ORDER BY id LIMIT 1")
+        let received = try connection.integer(
+            "SELECT received FROM rows ORDER BY id \(order) LIMIT 1"
+        )
         let wanted = withUnsafeBytes(of: received.bigEndian, Array.init)
         let start = Int(root - 1) * 8192
         let page = Array(readFile(database)[start..<start + 8192])
@@ -67,6 +69,20 @@ import Testing
         let found = consumer.packets(1)[0]
         #expect(found.packID == packet.packID)
         #expect(try store.contents(of: found) == Array(0..<100))
+    }
+
+    @Test("An index that counts other logs than the ledger is rebuilt, and no log is counted twice")
+    func waitingRow() throws {
+        let (_, ledger) = try fill()
+        var bytes = readFile(database)
+        bytes[try placeInIndex("DESC")] = 53
+        writeFile(database, bytes)
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 0 && store.status.ledger == ledger)
+        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.contains { $0.contains("rebuilt from its table") })
+        #expect(!said.contains { $0.contains("ledger did not agree") })
     }
 
     @Test("Where a table is damaged as well the queue is rebuilt")

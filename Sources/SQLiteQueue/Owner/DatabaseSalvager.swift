@@ -17,7 +17,7 @@ final class DatabaseSalvager {
     private let directory: DataDirectory
     private let room: DiskRoom
     let copies: DamagedCopies
-    private var reports: SalvageReports
+    private(set) var reports: SalvageReports
     /// By file.
     private var attempts: [String: Attempts] = [:]
     private var nextSalvage = Moment(nanoseconds: 0)
@@ -72,7 +72,7 @@ final class DatabaseSalvager {
         areIndexesMended = true
         do throws(SQLiteError) {
             let (connection, _) = try QueueDatabase.connect(directory.database, current.value)
-            guard try IndexRepair.run(connection) else { return false }
+            guard try IndexRepair.run(connection) == .rebuilt else { return false }
         } catch {
             return false
         }

@@ -136,6 +136,11 @@ final class StoreKeeper {
     }
 
     private func report(_ recovery: Recovery) {
+        if recovery.areIndexesRebuilt {
+            salvager.reports.mendedIndexes(
+                because: .damage("the ledgers counted other logs than the index")
+            )
+        }
         for (destination, counted, found) in recovery.repaired {
             repairedLogs += Int((counted - found).magnitude)
             journal.error(

@@ -12,27 +12,34 @@ enum IndexRepair {
         " values differ from index ",
     ]
 
-    /// Returns false and changes nothing if anything else is damaged.
-    static func run(_ connection: Connection) throws(SQLiteError) -> Bool {
-        guard try connection.integer("SELECT count(*) FROM rows NOT INDEXED") <= rowsMax,
-            try connection.integer("SELECT count(*) FROM dead NOT INDEXED") <= rowsMax,
-            try isOfIndexesAlone(connection)
-        else { return false }
-        try connection.execute("REINDEX")
-        return true
+    enum Outcome: Equatable {
+        case rebuilt
+        case sound
+        /// More than indexes is damaged, as SQLite's check says.
+        case damaged(String)
+        case tooManyRows
     }
 
-    private static func isOfIndexesAlone(_ connection: Connection) throws(SQLiteError) -> Bool {
+    /// Changes nothing unless indexes alone are damaged.
+    static func run(_ connection: Connection) throws(SQLiteError) -> Outcome {
+        guard try connection.integer("SELECT count(*) FROM rows NOT INDEXED") <= rowsMax,
+            try connection.integer("SELECT count(*) FROM dead NOT INDEXED") <= rowsMax
+        else { return .tooManyRows }
+        let found = try check(connection)
+        if found == .rebuilt { try connection.execute("REINDEX") }
+        return found
+    }
+
+    private static func check(_ connection: Connection) throws(SQLiteError) -> Outcome {
         let check = try connection.prepare("PRAGMA integrity_check(\(4 * rowsMax))")
         defer { check.reset() }
-        var isAny = false
+        var found = Outcome.sound
         while try check.step() {
             let line = check.text(0)
-            guard line != "ok", complaints.contains(where: { line.contains($0) }) else {
-                return false
-            }
-            isAny = true
+            guard line != "ok" else { return .sound }
+            guard complaints.contains(where: { line.contains($0) }) else { return .damaged(line) }
+            found = .rebuilt
         }
-        return isAny
+        return found
     }
 }

@@ -10,6 +10,8 @@ struct Recovery {
     var repaired: [(destination: String, counted: Int64, found: Int64)] = []
     /// The copies that the tally counted and those that the ledgers count, if they disagreed.
     var tallyRepaired: (counted: Int, found: Int)?
+    /// True if the ledgers disagreed with a damaged index, which was rebuilt.
+    var areIndexesRebuilt = false
     /// The version of the schema that was found; 0 for a new database.
     var schemaBefore = 0
 }
@@ -20,10 +22,13 @@ extension OpenStore {
     /// rows, not with their bytes. Payloads have checksums, which are checked when they are read.
     ///
     /// Delivery already holds the packets `handed`. The others are handed over first.
+    ///
+    /// Unless it is `correctingLedgers`, it changes nothing on disk if a ledger disagrees, and this store is of no use.
     func recover(
         handed: Set<Int64>,
         ages: AgeBasis?,
-        numbersAfter lastNumber: Int64 = 0
+        numbersAfter lastNumber: Int64 = 0,
+        correctingLedgers: Bool = true
     ) throws(SQLiteError) -> Recovery {
         try files.makeLogCertain()
         // One transaction, because otherwise each of many small reads takes a lock of its own.
@@ -63,6 +68,10 @@ extension OpenStore {
         }
         try repeats.recover()
         let repaired = try closeLedgers(queued)
+        guard repaired.isEmpty || correctingLedgers else {
+            database.rollBack()
+            return Recovery(repaired: repaired)
+        }
         let tallyRepaired = try tally.recover(destinations.all.reduce(Ledger()) { $0 + $1.ledger })
         try commit()
         return Recovery(

@@ -73,8 +73,26 @@ final class OpenStore: StorePart {
             // A table of the queue is missing, which is damage. Any other error may pass.
             throw error.lacksTable && found > 0 ? .damage("\(error)") : error
         }
-        let store = OpenStore(database, configuration, now: now)
-        var recovery = try store.recover(handed: handed, ages: ages, numbersAfter: lastNumber)
+        func recover(
+            correctingLedgers: Bool
+        ) throws(SQLiteError) -> (OpenStore, Recovery) {
+            let store = OpenStore(database, configuration, now: now)
+            let recovery = try store.recover(
+                handed: handed,
+                ages: ages,
+                numbersAfter: lastNumber,
+                correctingLedgers: correctingLedgers
+            )
+            return (store, recovery)
+        }
+        var (store, recovery) = try recover(correctingLedgers: false)
+        if !recovery.repaired.isEmpty {
+            // The rows were counted in an index. If that is damaged, the ledgers are right.
+            let check = try IndexRepair.run(connection)
+            if case .damaged(let line) = check { throw .damage(line) }
+            (store, recovery) = try recover(correctingLedgers: true)
+            recovery.areIndexesRebuilt = check == .rebuilt
+        }
         recovery.schemaBefore = found
         return (store, recovery)
     }
