@@ -66,6 +66,33 @@ import Testing
         #expect(end.queue.stored.map(\.stream.logstore) == ["app"])
     }
 
+    @Test("Routes decide which destination needs a place; the default one does not count")
+    func routed() throws {
+        let end = try DeviceListener(
+            """
+            routes: [{ match: app, to: [archive] }]
+            destinations:
+              any:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: other-project
+                logstore: "*"
+              archive:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: my-archive
+                logstore: all
+            """
+        )
+        crowd(end, "app")
+        let body = "{\"index\":{\"_index\":\"app\"}}\n{}\n"
+        let answer = try end.client.post("/_bulk", body.utf8)
+        #expect(answer.status == 200 && answer.text.contains(#""errors":false"#), "\(answer.text)")
+        #expect(end.queue.stored.map(\.stream.destination) == ["archive"])
+        let named = try end.client.post("/_bulk", body.utf8, Self.other)
+        #expect(named.status == 200 && named.text.contains(#""status":429"#), "\(named.text)")
+        end.queue.outcome.withLock { $0 = .refused(.tooManyLogstores) }
+        #expect(try end.client.post("/_bulk", body.utf8).status == 503)
+    }
+
     private func digest(_ end: DeviceListener, _ body: String) throws -> [UInt8]? {
         let count = end.queue.identities.count
         #expect(try end.client.post("/_bulk", body.utf8, Self.other).status == 200)
