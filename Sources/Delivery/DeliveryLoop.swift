@@ -17,6 +17,7 @@ final class DeliveryLoop {
         case removed
         case held(Set<String>)
         case tryAgain(Set<String>)
+        case endRest(Set<String>)
         case stop(Moment)
     }
 
@@ -120,6 +121,8 @@ final class DeliveryLoop {
                 for (name, destination) in byName { destination.hold(names.contains(name)) }
             case .tryAgain(let names):
                 for name in names { byName[name]?.tryAgain() }
+            case .endRest(let names):
+                for name in names { byName[name]?.endRest() }
             case .stop(let deadline): stopping = deadline
             }
         }

@@ -112,6 +112,11 @@ package final class Forwarder: Sendable {
         post(.tryAgain(names))
     }
 
+    /// What rests at these destinations after its last try is tried once more at once.
+    package func endRest(_ names: Set<String>) {
+        post(.endRest(names))
+    }
+
     /// Starts no more requests, gives those in flight so long to end, and ends the thread.
     package func stop(within patience: Duration) {
         guard let worker = worker.withLock({ $0.take() }) else { return }

@@ -235,8 +235,8 @@ import Testing
         rig.stop()
     }
 
-    @Test("Resume ends the rest")
-    func resume() throws {
+    @Test("Resume and flush end the rest", arguments: [Forwarder.tryAgain, Forwarder.endRest])
+    func ended(by end: @Sendable (Forwarder) -> (Set<String>) -> Void) throws {
         let works = SharedValue(false)
         let server = try ScriptedServer { _, _ in Self.reply(works.now ? 200 : 500) }
         let rig = try rig(server) { _ in
@@ -246,7 +246,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count == 2 })
         works.change { $0 = true }
-        rig.forwarder.tryAgain(["app"])
+        end(rig.forwarder)(["app"])
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
     }

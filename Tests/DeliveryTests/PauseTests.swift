@@ -103,6 +103,25 @@ import Testing
         #expect(rig.status.outlets[0].waiting == 0)
     }
 
+    @Test(
+        "A logstore rests after its last try until a new packet or a flush",
+        arguments: [true, false]
+    )
+    func rests(byFlush: Bool) throws {
+        let source = try MemorySource()
+        let door = Door(.answer(404, code: "LogStoreNotExist"))
+        let rig = try Rig(source, door.server()) {
+            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
+        }
+        source.offer(1)
+        #expect(rig.server.requests.wait { $0.count == 3 })
+        #expect(eventually { rig.status.outlets.first?.failures == [.notFound: 3] })
+        door.isOpen.withLock { $0 = true }
+        if byFlush { rig.forwarder.endRest(["app"]) } else { source.offer(2) }
+        #expect(source.state.wait { Set($0.acknowledged) == (byFlush ? [1] : [1, 2]) })
+        rig.stop()
+    }
+
     @Test("Nothing is sent before the time that SLS asks for")
     func retryAfter() throws {
         let source = try MemorySource()

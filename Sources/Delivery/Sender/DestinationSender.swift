@@ -103,6 +103,8 @@ final class DestinationSender {
 
     func tryAgain() { gates.tryAgain(.now) }
 
+    func endRest() { outlets.forEach { gates.endRest(of: $0, .now) } }
+
     func credentialsChanged() {
         credential.lookNow()
         agendaEntry.markDue()

@@ -207,11 +207,13 @@ final class GateKeeper {
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
-    /// A new packet has come: where the tries are used up it is worth another one.
+    /// A new packet has come, or an operator flushes: where the tries are used up that is worth another one.
     func endRest(of outlet: DeliveryOutlet, _ now: Moment) {
         outlet.gate.endRest(now)
         project.endRest(now)
         for endpoint in endpoints.endpoints { endpoint.gate.endRest(now) }
+        // It sleeps until the end of the rest.
+        outlets.wake(outlet)
     }
 
     /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for

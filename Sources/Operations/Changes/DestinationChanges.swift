@@ -221,9 +221,11 @@ package struct DestinationChanges: Sendable {
         audit.tell(entry)
     }
 
-    /// Sends all waiting logs now, in packets as small as they are.
+    /// Sends all waiting logs now, in packets as small as they are. Packets that rest after their last try go, too.
     package func flush(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
-        for name in try names(name) { store.flush(name) }
+        let names = try names(name)
+        for name in names { store.flush(name) }
+        forwarder.endRest(names)
         audit.record(entry)
     }
 
