@@ -197,8 +197,10 @@ extension DeviceHandler {
         // so that its logs count once; otherwise nothing has to be written.
         let isStored = dispatched.parts.contains { $0.logs.count > 0 }
         guard isStored || identity != nil && figures.logs > 0 else {
-            guard shared.intake.enter() else { throw .draining }
-            defer { shared.intake.leave() }
+            // A question without logs is answered while the gateway drains.
+            let hasLogs = figures.logs > 0
+            guard !hasLogs || shared.intake.enter() else { throw .draining }
+            defer { if hasLogs { shared.intake.leave() } }
             counters.countAccepted(dialect.label, figures, since: start)
             counters.countRouted(dispatched.counts)
             let tally = dispatched.tally(of: figures.logs, [])
