@@ -228,6 +228,7 @@ import Testing
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 3 })
+        #expect(eventually { rig.status.outlets.first?.failures.values.reduce(0, +) == 3 })
         works.change { $0 = true }
         // A packet that came while it rests ends the rest, and both are stored.
         source.offer(2)
@@ -245,6 +246,7 @@ import Testing
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 2 })
+        #expect(eventually { rig.status.outlets.first?.failures.values.reduce(0, +) == 2 })
         works.change { $0 = true }
         end(rig.forwarder)(["app"])
         #expect(source.state.wait { $0.acknowledged == [1] })
