@@ -1,9 +1,11 @@
+import Crypto
 import SLS
 import System
 import TestSupport
 import Testing
 
 @testable import Delivery
+@testable import HTTPClient
 
 /// Against `openssl s_server` with a certificate that nobody knows.
 @Suite(.timeLimit(.minutes(1))) struct TLSTests {
@@ -65,6 +67,62 @@ import Testing
         forwarder.stop(within: .zero)
         #expect(failure?.kind == .network)
         #expect(failure?.code == code)
+        #expect(source.state.now.acknowledged.isEmpty)
+    }
+
+    // MARK: - A server that demands a certificate
+
+    private func sender(
+        _ source: MemorySource,
+        to tls: TLSServer,
+        showing name: String?
+    ) throws -> Forwarder {
+        let place = try Endpoint(parsing: "https://localhost:\(tls.port)")
+        var settings = try Samples.destination(port: tls.port)
+        settings.target = .http(HTTPTarget(url: Secret("\(place)/in"), at: place))
+        settings.transport.certificateAuthorities = tls.certificate
+        let files = TestCertificates.shared
+        settings.transport.clientCertificate = name.map {
+            .init(chainFile: files.certificate($0), keyFile: files.key($0))
+        }
+        let forwarder = try Forwarder(
+            [settings],
+            source: source,
+            credentials: { _ in nil },
+            journal: .silent
+        )
+        try forwarder.start()
+        return forwarder
+    }
+
+    @Test("A server that demands a certificate of its authority gets the configured one")
+    func clientCertificate() throws {
+        let tls = try TLSServer(demanding: "authority", of: .shared)
+        defer { tls.stop() }
+        let source = try MemorySource()
+        let forwarder = try sender(source, to: tls, showing: "client")
+        source.offer(1)
+        #expect(tls.output.read(until: "POST /in") != nil)
+        tls.input.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        forwarder.stop(within: .seconds(5))
+    }
+
+    @Test(
+        "Without a certificate, or with another authority's, nothing is sent and the logs stay",
+        arguments: [nil, "wrong-client"]
+    )
+    func refusedClient(name: String?) throws {
+        let tls = try TLSServer(demanding: "authority", of: .shared)
+        defer { tls.stop() }
+        let source = try MemorySource()
+        let forwarder = try sender(source, to: tls, showing: name)
+        source.offer(1)
+        #expect(eventually { forwarder.status[0].lastFailure != nil })
+        let failure = forwarder.status[0].lastFailure
+        forwarder.stop(within: .zero)
+        #expect(failure?.kind == .network)
+        #expect(failure?.code?.hasPrefix("CURLE_") == true)
         #expect(source.state.now.acknowledged.isEmpty)
     }
 }

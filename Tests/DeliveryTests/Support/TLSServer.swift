@@ -22,24 +22,45 @@ struct TLSServer {
         let directory = TemporaryDirectory()
         self.directory = directory
         certificate = "\(directory.path)/certificate.pem"
+        let key = "\(directory.path)/key.pem"
         let status = try ChildProcess([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
             "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
             "-addext", "subjectAltName=DNS:\(name)",
-            "-keyout", "\(directory.path)/key.pem", "-out", certificate,
+            "-keyout", key, "-out", certificate,
         ]).wait()
         try #require(status == 0, "openssl makes a certificate")
-        process = try ChildProcess(
-            [
-                "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2",
-                "-key", "\(directory.path)/key.pem", "-cert", certificate,
-            ],
-            input: .pipe,
-            output: .pipe
+        process = try Self.start(certificate, key)
+        output = try #require(process.output)
+        input = try #require(process.input)
+        port = try #require(output.port(after: "ACCEPT 127.0.0.1:"))
+    }
+
+    /// For localhost. It takes only clients with a certificate of the authority.
+    init(demanding authority: String, of files: TestCertificates) throws {
+        directory = TemporaryDirectory()
+        certificate = files.certificate("authority")
+        process = try Self.start(
+            files.certificate("server"),
+            files.key("server"),
+            ["-Verify", "1", "-verify_return_error", "-CAfile", files.certificate(authority)]
         )
         output = try #require(process.output)
         input = try #require(process.input)
         port = try #require(output.port(after: "ACCEPT 127.0.0.1:"))
+    }
+
+    private static func start(_ certificate: String, _ key: String, _ more: [String] = []) throws
+        -> ChildProcess
+    {
+        try ChildProcess(
+            [
+                "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2", "-key", key, "-cert",
+                certificate,
+            ] + more,
+            input: .pipe,
+            output: .pipe
+        )
     }
 
     func stop() {
