@@ -313,7 +313,8 @@ extension Destination: SettingGroup {
             default: "none but `queue.max_bytes`"
         ) {
             """
-            its part of the queue, dead letters included; when it is full the other destinations go on
+            its part of the queue, dead letters included; when it is full the other destinations go on. \
+            Destinations with `required: false` that do not set it share half of `queue.max_bytes` evenly
             """
         }
         Setting("max_age", \.backlog.ageMax, QueueSettings.age, default: "`queue.max_age`") {

@@ -86,7 +86,7 @@ package struct Destination: Sendable, Equatable {
 
     /// What may wait for it in the queue, and in which order it goes.
     package struct Backlog: Sendable, Equatable {
-        /// Absent, the queue's own bound is the only one.
+        /// Absent, the queue's own bound is the only one. Never absent for an optional destination.
         package var bytesMax: Int?
         /// Absent, it is the queue's.
         package var ageMax: Duration?

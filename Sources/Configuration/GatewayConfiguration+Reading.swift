@@ -50,10 +50,21 @@ extension GatewayConfiguration {
         let credentials = CredentialsGroup.read(file.section("credentials"), usedBy: described)
         file.refuseOthers()
         configuration.destinations = described.compactMap(\.destination)
+        configuration.boundOptionalDestinations()
         configuration.credentials = credentials.sources
         configuration.encryptionKey = credentials.encryptionKey
         configuration.environment = HiddenEnvironment(report.inputs.environment)
         return configuration.destinations.isEmpty ? nil : configuration
+    }
+
+    /// The queue has one bound for all, so optional destinations without their own could make required ones refuse.
+    private mutating func boundOptionalDestinations() {
+        let unbound = destinations.indices.filter {
+            !destinations[$0].isRequired && destinations[$0].backlog.bytesMax == nil
+        }
+        guard !unbound.isEmpty else { return }
+        let share = max(queue.bytesMax / 2 / unbound.count, QueueSettings.bytesLeast)
+        for index in unbound { destinations[index].backlog.bytesMax = share }
     }
 
     /// An address to listen on, and where it was given; nil is its default.

@@ -5,16 +5,7 @@ package import System
 extension GatewayConfiguration {
     /// What an operator should know at the start, though all of it can be served.
     package var startWarnings: [String] {
-        listenerWarnings + directoryWarnings + stampWarnings + backlogWarnings + routing.warnings
-    }
-
-    /// The queue has one bound for all, so the backlog of a destination without its own can make others refuse.
-    private var backlogWarnings: [String] {
-        guard destinations.contains(where: \.isRequired) else { return [] }
-        return destinations.filter { !$0.isRequired && $0.backlog.bytesMax == nil }.map {
-            "destinations.\($0.name) has required: false and no max_bytes, so its logs can fill the queue "
-                + "(queue.max_bytes) and requests for required destinations are then refused; give it a max_bytes"
-        }
+        listenerWarnings + directoryWarnings + stampWarnings + routing.warnings
     }
 
     /// Each receipt is another one, so a stream of logs never gets a second request.

@@ -55,7 +55,9 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
 
     // Destinations have these settings too.
 
-    static var bytes: Kind<Int> { .size(1 << 20...1 << 50) }
+    static let bytesLeast = 1 << 20
+
+    static var bytes: Kind<Int> { .size(bytesLeast...1 << 50) }
 
     static var age: Kind<Duration> { .duration(.seconds(60) ... .seconds(86_400 * 365)) }
 

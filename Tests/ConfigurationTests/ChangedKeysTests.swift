@@ -104,6 +104,8 @@ import Testing
         for (key, value) in Self.others.sorted(by: { $0.key < $1.key }) {
             var base = Self.base
             if key == "destinations.NAME.lanes" { base["destinations.app.exactly_once"] = "true" }
+            // Without a bound of its own the share of the queue would be another change.
+            if key == "destinations.NAME.required" { base["destinations.app.max_bytes"] = "1GiB" }
             if key == "webhook.authorization" { base["webhook.url"] = "\"https://example.com\"" }
             base.merge(Self.company[key] ?? [:]) { $1 }
             let before = try configuration(text(base))

@@ -43,6 +43,29 @@ private func destination(
         #expect(plain.queueRules == rules)
     }
 
+    @Test("Optional destinations without a bound of their own share half of the queue")
+    func optional() throws {
+        let read = try read(
+            """
+            queue: { max_bytes: 80MiB }
+            destinations:
+              app: { kind: file, path: /var/log/app.ndjson }
+              console: { kind: stdout, required: false }
+              bound: { kind: file, path: /var/log/a.ndjson, required: false, max_bytes: 70MiB }
+              copy: { kind: file, path: /var/log/b.ndjson, required: false }
+            """,
+            [:]
+        )
+        let bounds = read.queueRules.mapValues { $0.bytesMax.map { $0 >> 20 } }
+        #expect(bounds == ["app": nil, "console": 20, "bound": 70, "copy": 20])
+        let console = read.destinations.first { $0.name == "console" }
+        let shown = console?.shown.first { $0.key == "max_bytes" }?.value
+        guard case .size(20 << 20) = shown else {
+            Issue.record("max_bytes is shown as \(String(describing: shown))")
+            return
+        }
+    }
+
     @Test("How it is sent")
     func transfer() throws {
         let sent = try destination(

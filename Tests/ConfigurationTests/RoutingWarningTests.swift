@@ -78,24 +78,4 @@ import Testing
         #expect(try warnings("unrouted: drop\nroutes: []") == [])
         #expect(try warnings("unrouted: default") == [])
     }
-
-    @Test(
-        "An optional destination without a bound of its own is told",
-        arguments: [("", 1), (", max_bytes: 1GiB", 0)]
-    )
-    func optionalWithoutBound(more: String, count: Int) throws {
-        let found = try read(
-            """
-            listen: 127.0.0.1:8080
-            destinations:
-              app: { kind: file, path: /var/log/app.ndjson }
-              console: { kind: stdout, required: false\(more) }
-            """,
-            [:]
-        ).startWarnings
-        #expect(found.count == count)
-        #expect(
-            found.allSatisfy { $0.contains("destinations.console") && $0.contains("max_bytes") }
-        )
-    }
 }

@@ -17,13 +17,15 @@ import Testing
         to url: String,
         _ directory: TemporaryDirectory,
         _ more: String = "",
-        archive: Bool = false
+        archive: Bool = false,
+        queue: String = "4GiB"
     ) throws -> Gateway {
         let file = directory.file(
             "sluice.yaml",
             """
             listen: 127.0.0.1:0
             data_dir: \(directory.path)/data
+            queue: {max_bytes: \(queue)}
             admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
             destinations:
               out: {kind: http, url: "\(url)", packet: {age: 10ms}, \(more)}
@@ -182,5 +184,46 @@ import Testing
             #expect(!text.contains("/health"))
         }
         #expect(archive.split(separator: "\n").count == expected.count)
+    }
+
+    @Test("An optional destination fills no more than half of the queue, and is then skipped")
+    func optional() throws {
+        let server = try RecordingServer { _, _ in Response(status: 503) }
+        defer { server.stop() }
+        let directory = TemporaryDirectory()
+        let gateway = try gateway(
+            to: "\(server.url)/in",
+            directory,
+            "required: false, retry: {first: 10ms, most: 100ms}",
+            archive: true,
+            queue: "8MiB"
+        )
+        defer { gateway.stop(within: .zero) }
+        var random = SystemRandomNumberGenerator()
+        let logs = 40
+        // Incompressible for lz4: 40 of them are more than the queue may hold.
+        let text = (0..<25_000).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+        for number in 1...logs {
+            let body = #"{"n":"\#(number)","text":"\#(text)"}"#
+            let answer = try TestClient(address: gateway.deviceAddress).post("/logs/t", body.utf8)
+            #expect(answer.status == 200)
+            #expect(
+                eventually {
+                    gateway.report.queue.destinations["archive"]?.ledger.delivered == Int64(number)
+                }
+            )
+        }
+        let queue = gateway.report.queue
+        let out = try #require(queue.destinations["out"])
+        #expect(out.bytesMax == 4 << 20)
+        #expect(out.bytes <= 4 << 20)
+        #expect(out.ledger.queued > 0 && out.ledger.skipped > 0)
+        #expect(out.ledger.accepted + out.ledger.skipped == Int64(logs))
+        #expect(queue.destinations["archive"]?.ledger.skipped == 0)
+        #expect(queue.ledger.isClosed)
+        #expect(queue.intake == .init(received: 40, filtered: 0, routed: 40, copies: 80))
+        #expect(readFile(Self.archive(directory)).count { $0 == 10 } == logs)
+        let status = try admin(gateway, "/admin/destinations/out").text
+        #expect(status.contains(#""skipped":\#(out.ledger.skipped)"#))
     }
 }
