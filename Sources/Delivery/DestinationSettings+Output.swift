@@ -1,4 +1,5 @@
 import SLS
+import System
 
 extension DestinationSettings {
     /// Makes the output for the target's kind.
@@ -17,10 +18,13 @@ extension DestinationSettings {
     }
 
     /// Makes the carrier for the target's kind.
-    var carrier: any Carrier {
+    func carrier(_ journal: Journal) -> any Carrier {
         switch target {
         case .sls, .http: TransferPool(transport)
-        case .file(let target): WriterThread("file-\(name)") { LogFile(target) }
+        case .file(let target):
+            WriterThread("file-\(name)") { [name] in
+                LogFile(target, notices: ArchiveNotices(name, journal))
+            }
         case .stdout: WriterThread("stdout-\(name)") { LineStream() }
         }
     }

@@ -43,7 +43,7 @@ final class DestinationSender {
     ) {
         let settings = output.settings
         self.output = output
-        carrier = settings.carrier
+        carrier = settings.carrier(dependencies.journal)
         let status = StatusPublisher(status)
         self.status = status
         agendaEntry = shared.agenda.join()

@@ -52,7 +52,7 @@ import Testing
     ) -> LogFile {
         var target = FileTarget(path: path)
         target.rotation = rotation
-        return LogFile(target, disk.calls, now: now)
+        return LogFile(target, disk.calls, notices: ArchiveNotices("app", .silent), now: now)
     }
 
     private func write(_ texts: String..., to file: LogFile) -> [String?] {
@@ -238,13 +238,16 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LogRotationTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock(at: WallTime(seconds: 1_736_843_400))
+    private let recorder = JournalRecorder()
     private var path: String { "\(directory.path)/logs.ndjson" }
 
     private func file(_ rotation: FileTarget.Rotation, _ calls: FileCalls = FileCalls()) -> LogFile
     {
         var target = FileTarget(path: path)
         target.rotation = rotation
-        return LogFile(target, calls) { [clock] in clock.now }
+        return LogFile(target, calls, notices: ArchiveNotices("app", recorder.journal)) { [clock] in
+            clock.now
+        }
     }
 
     private func write(_ text: String, to file: LogFile) -> [String?] {
@@ -357,8 +360,9 @@ import Testing
         )
     }
 
-    @Test("An archive that cannot be compressed stays as it is")
+    @Test("An archive that cannot be compressed stays as it is, and the journal tells it once")
     func fullDiskOfArchives() {
+        let failure = "archives of a file cannot be compressed or removed; they stay as they are"
         let disk = LogFileTests.Disk()
         let file = file(FileTarget.Rotation(bytes: 8, compression: .zstd), disk.calls)
         #expect(write("{\"a\":1}\n", to: file) == [nil])
@@ -366,5 +370,23 @@ import Testing
         disk.room = 3
         finish(file)
         #expect(directory.names == ["logs.ndjson", "logs.ndjson.20250114T083000Z.1"])
+        #expect(recorder.count(of: failure) == 1)
+        #expect(
+            ["\"warning\"", path, "ENOSPC", "\"next_try_seconds\":60"]
+                .allSatisfy(recorder.text.contains)
+        )
+        // New settings try at once.
+        var target = FileTarget(path: path)
+        target.rotation = FileTarget.Rotation(bytes: 8, compression: .zstd)
+        let settings = DestinationSettings(name: "app", .file(target))
+        file.use(settings)
+        finish(file)
+        #expect(recorder.lines.now.count == 1)
+        disk.room = nil
+        file.use(settings)
+        finish(file)
+        #expect(directory.names == ["logs.ndjson", "logs.ndjson.20250114T083000Z.1.zst"])
+        #expect(recorder.count(of: "archives of a file are compressed and removed again") == 1)
+        #expect(recorder.lines.now.count == 2)
     }
 }

@@ -7,16 +7,18 @@ import System
 final class LogArchives {
     private let target: FileTarget
     private let calls: FileCalls
+    private let notices: ArchiveNotices
     private var compression: ArchiveCompression?
     /// True when nothing in the directory is left to remove or to compress.
     private var isTidy = false
     private var retryAt = Moment.now
 
-    private static let retryPause: Duration = .seconds(60)
+    static let retryPause: Duration = .seconds(60)
 
-    init(_ target: FileTarget, _ calls: FileCalls) {
+    init(_ target: FileTarget, _ calls: FileCalls, _ notices: ArchiveNotices) {
         self.target = target
         self.calls = calls
+        self.notices = notices
     }
 
     /// Makes the file an archive. No archive is overwritten.
@@ -52,6 +54,7 @@ final class LogArchives {
         } catch {
             // A full disk, as a rule. The archive stays as it is, and nothing of it is lost.
             compression = nil
+            notices.failed(target, error)
             retryAt = .now + Self.retryPause
             return Self.retryPause
         }
@@ -88,6 +91,7 @@ final class LogArchives {
             }
         }
         isTidy = true
+        notices.recovered(target)
         return nil
     }
 
@@ -98,6 +102,41 @@ final class LogArchives {
         } catch {
             guard error.code == ENOENT else { throw error }
         }
+    }
+}
+
+/// Tells once that archives cannot be tended to, and once that they can again. It outlives a change of settings.
+final class ArchiveNotices {
+    private let destination: String
+    private let journal: Journal
+    private var hasFailed = false
+
+    init(_ destination: String, _ journal: Journal) {
+        self.destination = destination
+        self.journal = journal
+    }
+
+    func failed(_ target: FileTarget, _ error: SystemError) {
+        guard !hasFailed else { return }
+        hasFailed = true
+        let problem = WriteProblem(error, target.path)
+        journal.warning(
+            "archives of a file cannot be compressed or removed; they stay as they are",
+            [
+                "destination": destination, "path": target.path, "code": problem.code,
+                "reason": "\(error)", "remedy": problem.remedy,
+                "next_try_seconds": Int(LogArchives.retryPause / .seconds(1)),
+            ]
+        )
+    }
+
+    func recovered(_ target: FileTarget) {
+        guard hasFailed else { return }
+        hasFailed = false
+        journal.info(
+            "archives of a file are compressed and removed again",
+            ["destination": destination, "path": target.path]
+        )
     }
 }
 

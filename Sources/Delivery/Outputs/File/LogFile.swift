@@ -6,6 +6,7 @@ final class LogFile: LineWriter {
     private var target: FileTarget
     private let calls: FileCalls
     private var archives: LogArchives
+    private let notices: ArchiveNotices
     private let now: () -> WallTime
     private var file: OpenLogFile?
     /// True once a file that was there at the start is repaired, and rotated where it is due.
@@ -19,12 +20,14 @@ final class LogFile: LineWriter {
     init(
         _ target: FileTarget,
         _ calls: FileCalls = FileCalls(),
+        notices: ArchiveNotices,
         now: @escaping () -> WallTime = { .now }
     ) {
         self.target = target
         self.calls = calls
+        self.notices = notices
         self.now = now
-        archives = LogArchives(target, calls)
+        archives = LogArchives(target, calls, notices)
     }
 
     func write(_ texts: [[UInt8]], isEnding: () -> Bool) -> [WriteProblem?] {
@@ -70,7 +73,7 @@ final class LogFile: LineWriter {
         hasLooked = false
         guard case .file(let target) = settings.target else { return }
         self.target = target
-        archives = LogArchives(target, calls)
+        archives = LogArchives(target, calls, notices)
     }
 
     func tend() -> Duration? {
