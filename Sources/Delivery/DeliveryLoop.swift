@@ -51,7 +51,7 @@ final class DeliveryLoop {
         self.roster = roster
         self.dependencies = dependencies
         shared = DeliveryThreadState(memoryMax: memoryMax)
-        for entry in roster.entries { add(entry) }
+        for entry in roster.entries { _ = add(entry) }
     }
 
     private var destinations: some Collection<DestinationSender> { byName.values }
@@ -103,7 +103,14 @@ final class DeliveryLoop {
         for message in mailbox.takeAll() {
             switch message {
             case .packets(let packets):
-                for packet in packets { byName[packet.stream.destination]?.take(packet) }
+                for packet in packets {
+                    // A destination that was closed may have asked for more before. The packet waits for its return.
+                    guard let destination = byName[packet.stream.destination] else {
+                        dependencies.source.giveBack(packet)
+                        continue
+                    }
+                    destination.take(packet)
+                }
             case .announced(let outlets):
                 for outlet in outlets { byName[outlet.destination]?.announced(outlet) }
             case .retired(let outlets):
@@ -136,17 +143,18 @@ final class DeliveryLoop {
             if let running = byName[entry.name] {
                 running.reconfigure(entry.output, now)
             } else {
-                add(entry)
+                add(entry).carrier.begin(on: loop)
             }
         }
         destinationsChanged()
     }
 
-    private func add(_ entry: DestinationRoster.Entry) {
+    private func add(_ entry: DestinationRoster.Entry) -> DestinationSender {
         let new = DestinationSender(entry.output, shared, entry.status, dependencies)
         new.hold(held.contains(entry.name))
         byName[entry.name] = new
         byNumber[new.agendaEntry.number] = new
+        return new
     }
 
     /// Ends destinations that leave, each as soon as nothing of it is under way.

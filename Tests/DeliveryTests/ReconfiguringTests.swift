@@ -1,4 +1,5 @@
 import Glibc
+import Queue
 import SLS
 import System
 import TestSupport
@@ -38,6 +39,15 @@ import Testing
         #expect(request.header("authorization")?.hasPrefix("LOG ") == true)
         #expect(rig.status.endpoint == "http://127.0.0.1:\(new.port)")
         #expect(rig.status.project == "other-project")
+    }
+
+    @Test("A packet of a destination that does not run is given back")
+    func packetOfClosed() throws {
+        let rig = try Rig(source, try ScriptedServer())
+        source.offer(1, to: "closed")
+        source.request(1, for: Outlet(destination: "closed", logstore: "app-log"))
+        #expect(source.state.wait { $0.givenBack == [1] })
+        rig.stop()
     }
 
     @Test("A request that is in flight ends as it began")

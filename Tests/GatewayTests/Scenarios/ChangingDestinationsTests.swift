@@ -110,6 +110,20 @@ import Testing
         #expect(!recorder.text.contains("restart"))
     }
 
+    @Test("A new file destination that changes before its first log writes to the new path")
+    func changedBeforeFirstLog() throws {
+        describe([("out", file("out"))])
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        describe([("out", file("out")), ("new", file("first"))], routes("new"))
+        reread(gateway)
+        describe([("out", file("out")), ("new", file("second"))], routes("new"))
+        reread(gateway)
+        #expect(try post(gateway) == 200)
+        #expect(eventually { lines("second") == 1 })
+        #expect(lines("first") == 0)
+    }
+
     @Test("A removed destination takes no logs, delivers its last ones, and is closed")
     func removed() throws {
         describe(

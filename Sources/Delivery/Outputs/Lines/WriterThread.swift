@@ -14,6 +14,8 @@ final class WriterThread: Carrier {
     private let name: String
     private let makeWriter: @Sendable () -> any LineWriter
     private var desk: WriterDesk?
+    /// Newer ones than `makeWriter` has.
+    private var newSettings: DestinationSettings?
     private var waiting: [Int: Waiting] = [:]
     private var lastTicket = 0
     /// Work for which there is no thread.
@@ -28,7 +30,14 @@ final class WriterThread: Carrier {
     var isIdle: Bool { waiting.isEmpty }
 
     /// The writer repairs what an earlier process left. Without a thread the first lines try to start it again.
-    func begin(on loop: TransferLoop) { desk = try? WriterDesk(name, loop, makeWriter) }
+    func begin(on loop: TransferLoop) { try? open(loop) }
+
+    private func open(_ loop: TransferLoop) throws(SystemError) {
+        guard desk == nil else { return }
+        let new = try WriterDesk(name, loop, makeWriter)
+        if let newSettings { new.post(newSettings) }
+        desk = new
+    }
 
     func start(
         _ work: CarrierWork,
@@ -41,7 +50,7 @@ final class WriterThread: Carrier {
         lastTicket += 1
         waiting[lastTicket] = Waiting(started: .now, bytes: text.count, whenDone: whenDone)
         do throws(SystemError) {
-            if desk == nil { desk = try WriterDesk(name, loop, makeWriter) }
+            try open(loop)
             desk?.post(text, ticket: lastTicket)
         } catch {
             failed.append((lastTicket, WriteProblem(error, "the thread that writes")))
@@ -70,7 +79,10 @@ final class WriterThread: Carrier {
         return ended.count
     }
 
-    func use(_ settings: DestinationSettings, _ now: Moment) { desk?.post(settings) }
+    func use(_ settings: DestinationSettings, _ now: Moment) {
+        newSettings = settings
+        desk?.post(settings)
+    }
 
     /// Packets that were not acknowledged are still in the queue.
     func abandon(_ loop: TransferLoop) {
