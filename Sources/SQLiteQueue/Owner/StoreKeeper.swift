@@ -52,7 +52,11 @@ final class StoreKeeper {
     func open(_ packets: PacketsInDelivery, acknowledged: [Int64]) throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
-        if failures.isSpaceDoubtful { failures.checked(salvager.damageOfPages()) }
+        if failures.isSpaceDoubtful {
+            // SQLite would ignore damage of the files, or remove a log without a database.
+            let areFilesSound = directory.problemOfFiles() == nil
+            failures.checked(areFilesSound ? salvager.damageOfPages() : nil)
+        }
         if let found = failures.damage {
             if directory.problemOfFiles() == nil, salvager.mendIndexes(because: found) {
                 failures.damage = nil

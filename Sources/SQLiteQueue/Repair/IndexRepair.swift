@@ -20,6 +20,25 @@ enum IndexRepair {
         case tooManyRows
     }
 
+    /// Rebuilds the indexes if they alone are damaged. Returns false if they are sound. Throws if more is damaged, or if an
+    /// index of a large table is.
+    static func rebuild(_ connection: Connection) throws(SQLiteError) -> Bool {
+        switch try run(connection) {
+        case .rebuilt: return true
+        case .sound: return false
+        case .damaged(let line): throw .damage(line)
+        case .tooManyRows:
+            let inTable = try connection.integer("SELECT sum(logs) FROM rows NOT INDEXED")
+            let inIndex = try connection.integer(
+                "SELECT sum(logs) FROM rows INDEXED BY rows_by_stream"
+            )
+            guard inTable == inIndex else {
+                throw .damage("an index counts \(inIndex) logs, its table \(inTable)")
+            }
+            return false
+        }
+    }
+
     /// Changes nothing unless indexes alone are damaged.
     static func run(_ connection: Connection) throws(SQLiteError) -> Outcome {
         guard try connection.integer("SELECT count(*) FROM rows NOT INDEXED") <= rowsMax,
