@@ -22,7 +22,7 @@ package struct SQLiteError: Error, CustomStringConvertible {
     /// What the program knows and what the database holds disagree; either may be wrong.
     package let isOurs: Bool
     /// The database lacks a table or column that the statement names.
-    package let lacksTable: Bool
+    private let lacksTable: Bool
 
     /// The stored data is damaged, so a retry cannot succeed. Any other error may pass.
     package var isDamage: Bool { kind == .corrupt || lacksTable }

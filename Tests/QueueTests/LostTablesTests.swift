@@ -61,26 +61,46 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
-    @Test(
-        "A column whose name is damaged costs no log",
-        arguments: [
-            "filtered INTEGER", "received INTEGER NOT NULL,\n    checksum", "pack_prefix TEXT",
-        ]
-    )
-    func columnName(column: String) throws {
+    /// Stores ten logs, flips a bit and expects that the next start costs no log.
+    private func expectNoLoss(
+        of bit: UInt8,
+        in directory: TemporaryDirectory,
+        at place: (_ database: [UInt8]) throws -> Int
+    ) throws {
+        let journal = Journal(level: .warning, format: .json) { _ in }
         do {
-            let store = try open()
+            let store = try DurableQueue(.small(directory.path), journal: journal)
             defer { store.close() }
             #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
         }
         let database = directory.path + "/queue.db"
         var bytes = readFile(database)
-        let places = try #require(bytes.firstRange(of: Array(column.utf8)))
-        bytes[places.lowerBound] ^= 1
+        bytes[try place(bytes)] ^= bit
         writeFile(database, bytes)
-        let store = try open()
+        let store = try DurableQueue(.small(directory.path), journal: journal)
         defer { store.close() }
         try expectTenLogs(in: store)
+    }
+
+    @Test(
+        "A column whose name is damaged costs no log",
+        arguments: [
+            "filtered INTEGER", "received INTEGER NOT NULL,\n    checksum", "pack_prefix TEXT",
+            "value BLOB NOT NULL\n) WITHOUT ROWID", "message TEXT", "code TEXT",
+        ]
+    )
+    func columnName(column: String) throws {
+        try expectNoLoss(of: 1, in: directory) {
+            try #require($0.firstRange(of: Array(column.utf8))).lowerBound
+        }
+    }
+
+    @Test("A flipped bit in the page that describes the tables costs no log", arguments: 0..<8)
+    func firstPage(bit: Int) throws {
+        let pageBytes = QueueTuning().pageBytes
+        for offset in stride(from: 100 + 13 * bit, to: pageBytes, by: 997) {
+            try expectNoLoss(of: 1 << bit, in: TemporaryDirectory()) { _ in offset }
+        }
     }
 
     @Test("Lost decisions are said, what the configuration says holds, and new ones are kept")

@@ -66,13 +66,7 @@ final class OpenStore: StorePart {
         keepingOlder keep: QueueDatabase.KeepOlder = { _, _ in }
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
         let (connection, found) = try QueueDatabase.connect(path, configuration, keepingOlder: keep)
-        let database: QueueDatabase
-        do throws(SQLiteError) {
-            database = try QueueDatabase(connection, path: path)
-        } catch {
-            // A table of the queue is missing, which is damage. Any other error may pass.
-            throw error.lacksTable && found > 0 ? .damage("\(error)") : error
-        }
+        let database = try QueueDatabase(connection, path: path)
         func recover(
             correctingLedgers: Bool
         ) throws(SQLiteError) -> (OpenStore, Recovery) {

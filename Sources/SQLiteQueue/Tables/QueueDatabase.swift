@@ -88,6 +88,8 @@ extension QueueDatabase {
             try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
         } else if try connection.integer("PRAGMA application_id") != QueueSchema.applicationID {
             throw .damage("the file is not a Sluice queue")
+        } else {
+            try QueueSchema.expectColumns(of: version, in: connection)
         }
         try Pragmas.owner(connection, configuration.durability, configuration.tuning)
         if version > 0, version < QueueSchema.migrations.count { try keep(connection, version) }

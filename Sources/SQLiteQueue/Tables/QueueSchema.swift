@@ -159,6 +159,31 @@ enum QueueSchema {
         try connection.execute("PRAGMA user_version = \(steps.count); COMMIT")
     }
 
+    /// Throws if a column of this version is missing or has changed. SQLite's statements would fail with an error that
+    /// does not look like damage, or a text would be stored as a number.
+    static func expectColumns(of version: Int, in connection: Connection) throws(SQLiteError) {
+        let sound = try Connection(":memory:", .readWrite)
+        try migrate(sound, from: 0, Array(migrations[..<version]))
+        guard try columns(of: sound).isSubset(of: columns(of: connection)) else {
+            throw .damage("its tables are not those of version \(version)")
+        }
+    }
+
+    /// Table, name, type and rules of each column.
+    private static func columns(of connection: Connection) throws(SQLiteError) -> Set<String> {
+        let all = try connection.prepare(
+            """
+            SELECT t.name || '.' || c.name || ' ' || c.cid || ' ' || c.type || ' ' || c."notnull"
+                || ' ' || c.pk || ' ' || coalesce(c.dflt_value, '')
+            FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
+            """
+        )
+        defer { all.reset() }
+        var columns: Set<String> = []
+        while try all.step() { columns.insert(all.text(0)) }
+        return columns
+    }
+
     /// The first version in which streams have checksums.
     private static let provingStreams = 6
 
