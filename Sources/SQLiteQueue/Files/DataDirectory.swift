@@ -41,7 +41,7 @@ struct DataDirectory {
             case EROFS: "mount it writable or set data_dir (--data-dir) to another place"
             case EACCES, EPERM: "give it to the user that runs sluice or set data_dir elsewhere"
             case ENOSPC, EDQUOT: "free some space"
-            case EIO: "look at the disk"
+            case EIO: "check the disk"
             default: "set data_dir to a directory that this user can write"
             }
         return QueueError(

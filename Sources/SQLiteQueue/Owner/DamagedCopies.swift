@@ -54,7 +54,7 @@ final class DamagedCopies {
             [
                 "files": left.map(directory.name).joined(separator: " "), "bytes": unsavedBytes,
                 "free_bytes": room.freeBytes,
-                "remedy": "look at the disk and copy them elsewhere; "
+                "remedy": "check the disk and copy them elsewhere; "
                     + "then delete each with the file …-unsaved beside it",
             ]
         )

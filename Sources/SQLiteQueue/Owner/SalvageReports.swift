@@ -21,7 +21,7 @@ struct SalvageReports {
     func mendedIndexes(because damage: SQLiteError) {
         journal.error(
             "an index of the queue database was damaged and is rebuilt from its table",
-            ["reason": damage, "remedy": "look at the disk"]
+            ["reason": damage, "remedy": "check the disk"]
         )
     }
 
@@ -36,7 +36,7 @@ struct SalvageReports {
             "parts of a damaged queue stayed unreadable and count as lost",
             [
                 "kept": aside,
-                "remedy": "look at the disk; the file is kept until you delete it",
+                "remedy": "check the disk; the file is kept until you delete it",
             ]
         )
     }
@@ -91,7 +91,7 @@ struct SalvageReports {
             "a damaged queue that is kept aside cannot be read; its logs wait",
             [
                 "reason": error, "waiting_logs": remainder.logs, "kept": aside,
-                "remedy": "look at the disk; \(prospect)",
+                "remedy": "check the disk; \(prospect)",
             ]
         )
     }

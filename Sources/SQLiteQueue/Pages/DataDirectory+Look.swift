@@ -19,7 +19,7 @@ extension DataDirectory {
         if let head = stored.scan?.lostHead, restore(head) {
             journal.warning(
                 "the head of the queue's log was damaged and was restored",
-                ["path": log, "remedy": "nothing is lost; look at the disk"]
+                ["path": log, "remedy": "nothing is lost; check the disk"]
             )
             stored = StoredPages(self)
         }

@@ -23,7 +23,7 @@ extension QueueError {
         case .io:
             self.init(
                 .io,
-                "\(path): the queue's database cannot be used; look at the disk. \(error)."
+                "\(path): the queue's database cannot be used; check the disk. \(error)."
             )
         }
     }

@@ -145,7 +145,7 @@ def attempt(
         if not endings[-1]:
             break
         case.expect(
-            str(case.data) in last and "look at the disk" in last, f"it ended without a reason in its journal: {last}"
+            str(case.data) in last and "check the disk" in last, f"it ended without a reason in its journal: {last}"
         )
     case.expect(len(endings) == 1 or not endings[1], "it ended again, without a fault")
     # SQLite ignores the failure of a directory's sync. After a name came or went, another sync must follow.
