@@ -13,9 +13,6 @@ from harness.sandbox import Log
 if TYPE_CHECKING:
     from proof.scenarios.judge.senders import DeviceStream
 
-if TYPE_CHECKING:
-    from proof.scenarios.judge.senders import DeviceStream
-
 # Path, header fields and body.
 Request = tuple[str, list[str], bytes]
 Dialect = Callable[["DeviceStream", list[Log], str | None], Request]

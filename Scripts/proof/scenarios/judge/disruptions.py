@@ -10,6 +10,7 @@ from typing import Any
 from harness.gateway import TOKEN
 from harness.http import ask
 from harness.sandbox import Sandbox
+from proof.faults.log_server import LogServer
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network
 from proof.scenarios.judge.gateway_run import GatewayRun
@@ -19,9 +20,9 @@ from proof.trial import Trial
 
 
 class Disruptions:
-    def __init__(self, trial: Trial, sandbox: Sandbox, source: Callable[[], Random]) -> None:
+    def __init__(self, trial: Trial, sandbox: Sandbox, server: LogServer, source: Callable[[], Random]) -> None:
         """`source` makes a random generator for each user whose draws depend on timing."""
-        self.trial, self.sandbox = trial, sandbox
+        self.trial, self.sandbox, self.server = trial, sandbox, server
         self.networks = [trial.remember(Network(sandbox.port, source())) for _ in range(2)]
         self.keys = Keys(trial, sandbox, source())
         self.pauses, self.changes = 0, 0
@@ -45,6 +46,8 @@ class Disruptions:
             self.pause(name, seconds, run)
         elif kind == "operator":
             self.change(detail, run)
+        elif kind == "server":
+            self.server.mode = detail
         else:
             self.networks[int(kind.split(" ")[1])].set_mode(detail)
 
@@ -75,6 +78,7 @@ class Disruptions:
         self.sandbox.control("DELETE", "/limits")
         for network in self.networks:
             network.set_mode("open")
+        self.server.mode = "open"
         if self.is_held:
             self.change(plan.RESUME, run)
         self.keys.apply("restore", run.gateway)

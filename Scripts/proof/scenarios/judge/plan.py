@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any
 
+from proof.faults import log_server
 from proof.scenarios.judge import faulty_network
 
 # Method, path and body of an admin request.
@@ -73,6 +74,9 @@ class Round:
             begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
             path = f"network {random.randrange(2)}"
             self.events += [(begin, path, random.choice(faulty_network.MODES)), (begin + length, path, "open")]
+        if random.random() < 0.5:
+            begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
+            self.events += [(begin, "server", random.choice(log_server.MODES)), (begin + length, "server", "open")]
         if random.random() < 0.25:
             begin = self.moment(random)
             self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "restore")]
@@ -113,9 +117,11 @@ def rounds(random: Random, kills: int, is_long: bool) -> list[Round]:
         events = [(kind, detail) for round in drawn[:-1] for _, kind, detail in round.events]
         networks = any((kind, detail) == ("network 0", "refuse") for kind, detail in events)
         keys = any(kind == "key" and detail in ROTATIONS for kind, detail in events)
+        # Two, because each may end before a request comes.
+        server = sum(kind == "server" and detail in log_server.STORING for kind, detail in events) > 1
         # Long enough for the verdict to be sure what the gateway knew when it was killed.
         long = sum(round.end == "kill" and round.seconds > 0.7 for round in drawn) > 2
-        if networks and keys and long and {"pause", "operator"} < {kind for kind, _ in events}:
+        if networks and keys and server and long and {"pause", "operator"} < {kind for kind, _ in events}:
             return drawn
 
 

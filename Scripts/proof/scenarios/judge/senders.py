@@ -34,11 +34,15 @@ class GatewayAddress:
 
 
 class DeviceStream:
-    """A stream of a device: the place of its logs, and their dialect. Devices share streams."""
+    """A stream of a device: the place of its logs, and their dialect. Devices share streams. The requests of a routed
+    stream have a tag from which its destinations follow; those of another one name their project."""
 
-    def __init__(self, device: int, number: int, project: str, random: Random) -> None:
+    def __init__(self, device: int, number: int, project: str, is_routed: bool, random: Random) -> None:
         self.name = f"{device}.{number}"
         self.project, self.logstore = project, random.choice(["views", "clicks", "crashes"])
+        self.is_routed = is_routed
+        if is_routed:
+            self.logstore = f"{project}-{self.logstore}"
         self.topic = random.choice(["home", "shop"])
         self.dialect = random.choice(dialects.DIALECTS)
         self.count = 0
@@ -60,6 +64,10 @@ class Batch:
         # When it was sent last, and when its 200 arrived.
         self.sent = self.heard = 0.0
 
+    @property
+    def is_stored(self) -> bool:
+        return self.fate == STORED
+
     def names(self) -> list[str]:
         return [f"{self.stream.name}.{number}" for number in self.numbers]
 
@@ -79,7 +87,10 @@ class Sender(threading.Thread):
         self.is_patient = number % 4 != 3
         # Shorter than most pauses of the gateway.
         self.seconds = 0.15 if number % 4 == 2 else 10
-        self.streams = [DeviceStream(number, index, project, self.random) for index, project in enumerate(projects * 2)]
+        self.streams = [
+            DeviceStream(number, index, project, index < len(projects), self.random)
+            for index, project in enumerate(projects * 2)
+        ]
         self.batches: list[Batch] = []
         self.refusals: list[str] = []
         self.repeats = 0
@@ -103,7 +114,8 @@ class Sender(threading.Thread):
         logs = [log(name, self.random) | {dialects.TIME: time_of(name, self.base)} for name in batch.names()]
         identity = f"{self.random.getrandbits(128):032X}" if self.is_patient else None
         path, fields, body = stream.dialect(stream, logs, identity)
-        fields = [f"x-log-project: {stream.project}", *fields]
+        if not stream.is_routed:
+            fields = [f"x-log-project: {stream.project}", *fields]
         while device := self.reached():
             try:
                 if self.random.random() < 0.02:

@@ -6,8 +6,10 @@ from random import Random
 from typing import Any
 
 from harness.gateway import Gateway
-from proof.scenarios.judge import plan
+from proof import fan_out
+from proof.scenarios.judge import fan_out_judge, plan
 from proof.scenarios.judge.disruptions import Disruptions
+from proof.scenarios.judge.fan_out_judge import PAIRS, SecondDestinations, counted
 from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.plan import Round
 from proof.scenarios.judge.senders import GatewayAddress, Sender
@@ -24,8 +26,9 @@ READY_AT_LAST = 60
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
-SETTINGS = """drain_timeout: 1s
-credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: { from: environment } }"""
+SETTINGS = f"""{fan_out_judge.SETTINGS}
+drain_timeout: 1s
+credentials: {{ encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: {{ from: environment }} }}"""
 
 
 class Session:
@@ -34,19 +37,23 @@ class Session:
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
         self.sandbox = trial.sandbox()
-        self.disruptions = Disruptions(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
+        self.second = SecondDestinations(trial, trial.work / f"archive-{number}", Random(self.random.getrandbits(64)))
+        self.disruptions = Disruptions(
+            trial, self.sandbox, self.second.server, lambda: Random(self.random.getrandbits(64))
+        )
         ports = [network.port for network in self.disruptions.networks]
         self.settings, self.destinations = plan.destinations(self.random, ports)
+        self.destinations += self.second.destinations
         self.rounds = plan.rounds(self.random, kills, trial.is_long)
         self.base, self.address = int(time.time()) - 60, GatewayAddress()
         self.senders = [
-            Sender(index, ["least", "once"], self.address, self.random.getrandbits(64), self.base)
-            for index in range(DEVICES)
+            Sender(index, list(PAIRS), self.address, self.random.getrandbits(64), self.base) for index in range(DEVICES)
         ]
         self.runs: list[GatewayRun] = []
         self.ready: list[float] = []
         self.kills = 0
         self.ledger = {"accepted": 0, "delivered": 0}
+        self.book: dict[str, Any] = {}
 
     @property
     def stored(self) -> int:
@@ -86,12 +93,15 @@ class Session:
         ledger, before = book["ledger"], self.ledger
         rest = sum(ledger[name] for name in ("delivered", "queued", "dead", "expired", "discarded"))
         self.trial.expect(book["closed"] and ledger["accepted"] == rest, f"the ledger is open: {ledger}")
-        self.trial.expect(ledger["accepted"] >= stored, f"{stored} logs were answered, the ledger has fewer: {ledger}")
+        at_sls = counted(book, PAIRS, "accepted")
+        self.trial.expect(at_sls >= stored, f"{stored} logs were answered, the ledger has fewer: {book}")
+        for line in fan_out.open_sums(book, 0):
+            self.trial.wrong(line)
         for name in ("accepted", "delivered"):
             self.trial.expect(
                 ledger[name] >= before[name], f"{name} was {before[name]} before the restart, now: {ledger}"
             )
-        self.ledger = ledger
+        self.ledger, self.book = ledger, book
 
     def run_events(self, round: Round, run: GatewayRun) -> None:
         self.address.set(run.gateway.devices)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from harness.sandbox import Log
 from proof.clients.device import is_whole
+from proof.fan_out import SEEN
+from proof.scenarios.judge.fan_out_judge import PAIRS, SecondVerdict, counted, stored
 from proof.scenarios.judge.faulty_network import PassedAnswer
 from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.senders import STORED, TORN, time_of
@@ -15,7 +17,7 @@ from proof.scenarios.judge.session import Session
 TAKEN_AFTER = 0.25
 # Half of the configured `send_timeout`: a slower answer may have come too late.
 ON_TIME = 0.75
-FIELDS = {"name", "noise", "sum"}
+FIELDS = {"name", "noise", "sum", "seen"}
 
 
 class Arrival:
@@ -27,7 +29,7 @@ class Arrival:
         self.prefix, number = log["__tag__:__pack_id__"].split("-")
         self.pack = int(number, 16), int(log["__pack_index__"])
         fields = {key for key in log if not key.startswith("__")}
-        self.is_whole = is_whole(log) and fields == FIELDS
+        self.is_whole = is_whole(log) and fields == FIELDS and log["seen"] == SEEN
         self.time = log["__time__"]
 
 
@@ -44,6 +46,7 @@ class Verdict:
         for network in session.disruptions.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
+        self.seconds = [SecondVerdict(self, project, name) for project, name in PAIRS.items()]
         # In the last process with traffic everything is known in the end.
         began = self.last.began
         self.early = {
@@ -56,7 +59,14 @@ class Verdict:
         return max((run for run in self.session.runs if run.began <= self.session.settled), key=lambda run: run.began)
 
     def wrong(self) -> Iterator[str]:
-        for check in (self.lost, self.altered, self.twice, self.disorder, self.counts):
+        for check in (
+            self.lost,
+            self.altered,
+            self.twice,
+            self.disorder,
+            self.counts,
+            *(each.wrong for each in self.seconds),
+        ):
             lines = list(check())
             yield from lines[:5]
             if len(lines) > 5:
@@ -132,9 +142,7 @@ class Verdict:
         at a time."""
         prefixes: dict[str, int] = {}
         for stream in self.streams.values():
-            batches = [batch for batch in self.batches if batch.stream is stream and batch.fate == STORED]
-            stored = [name for batch in batches for name in batch.names()]
-            firsts = [self.arrived[name][0] for name in stored if name in self.arrived]
+            firsts = [self.arrived[name][0] for name in stored(self.batches, stream) if name in self.arrived]
             for arrival in firsts:
                 prefixes.setdefault(arrival.prefix, len(prefixes))
             packs = [(prefixes[arrival.prefix], arrival.pack) for arrival in firsts]
@@ -146,6 +154,7 @@ class Verdict:
 
     def counts(self) -> Iterator[str]:
         """The logs that were accepted are those that arrived, each counted once."""
-        ledger, arrived = self.session.ledger, len(self.arrived)
-        if not arrived == ledger["accepted"] == ledger["delivered"]:
-            yield f"{arrived} different logs arrived, the ledger says: {ledger}"
+        arrived = len(self.arrived)
+        accepted, delivered = (counted(self.session.book, PAIRS, count) for count in ("accepted", "delivered"))
+        if not arrived == accepted == delivered:
+            yield f"{arrived} different logs arrived, the ledgers say: {accepted}, {delivered}"
