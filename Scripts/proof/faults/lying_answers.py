@@ -82,6 +82,15 @@ PAGE = b"<html><body>Please accept the conditions of this network.</body></html>
 BOMB = gzip.compress(gzip.compress(b"\0" * (64 << 20), 1), 9)
 DEEP = b'{"errorCode":' + b"[" * 15000
 
+# Not for log servers, of whose answers only the status and `Retry-After` count: nothing tells the first four from true
+# answers, and the last one holds up a destination for ten minutes, the documented bound.
+ONLY_FOR_SLS = (
+    "a login page",
+    "200 with no id",
+    "200 with an endless id",
+    "200 with an empty id",
+    "an absurd Retry-After",
+)
 ANSWERS = {
     "a huge body": never_ends(OK + ID + b"Content-Length: 10737418240\r\n\r\n", b"x" * 65536),
     "a body without end": never_ends(OK + ID + b"\r\n", b"x" * 65536),

@@ -4,12 +4,15 @@ log."""
 import json
 import socket
 import time
+from random import Random
 
 from harness.gateway import Gateway
-from harness.sandbox import Sandbox
+from harness.sandbox import Log
+from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
 from proof.faults import lying_answers
+from proof.faults.log_server import LogServer
 from proof.faults.lying_server import LyingServer
 from proof.measures.lateness import Lateness
 from proof.measures.process import busy, contention, cpu_seconds, memory
@@ -54,16 +57,25 @@ def destination(name: str, port: int) -> str:
     )
 
 
-def post_to_all(trial: Trial, gateway: Gateway, servers: dict[str, LyingServer], number: int) -> dict[str, str]:
-    """Posts for every server, and waits until all of it is at SLS. Returns the names that were sent, with their
-    server."""
+def log_server(name: str, port: int) -> str:
+    return (
+        f"  {name}-http: {{ kind: http, url: http://localhost:{port}/in, success: [200], packet: {{ age: 50ms }}, "
+        f"connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}"
+    )
+
+
+def post_to_all(
+    trial: Trial, gateway: Gateway, names: list[str], servers: list[LyingServer], number: int
+) -> dict[str, str]:
+    """Posts for every lie, and waits until all of it is delivered. Returns the names that were sent, with their lie."""
     sent: dict[str, str] = {}
-    for index, (name, server) in enumerate(servers.items()):
+    for server in servers:
         with server.lock:
             server.left = TIMES
-        device = Device(gateway.devices, host=project(index))
+    for index, name in enumerate(names):
+        device = Device(gateway.devices)
         logs = [log(f"{name}/{number}/{count}", trial.random) for count in range(5)]
-        status, answer = device.post("/logs/lies", body(logs))
+        status, answer = device.post(f"/logs/{project(index)}", body(logs))
         trial.expect(status == 200, f"{name}: answer {status} {answer[:200]!r}")
         sent |= {each["name"]: name for each in logs}
         device.close()
@@ -76,15 +88,29 @@ def check(trial: Trial) -> None:
     servers = {
         name: LyingServer(sandbox.port, answer, TIMES, trap.port) for name, answer in lying_answers.ANSWERS.items()
     }
-    lines = [destination(project(index), server.port) for index, server in enumerate(servers.values())]
-    gateway = trial.gateway(sandbox, others="\n".join([destination("honest", sandbox.port), *lines]))
+    store = trial.remember(LogServer(Random(trial.seed)))
+    seconds = {
+        name: LyingServer(store.port, answer, TIMES, trap.port)
+        for name, answer in lying_answers.ANSWERS.items()
+        if name not in lying_answers.ONLY_FOR_SLS
+    }
+    everyone = [*servers.values(), *seconds.values()]
+    lines, routes = [destination("honest", sandbox.port)], []
+    for index, (name, server) in enumerate(servers.items()):
+        lines.append(destination(project(index), server.port))
+        to = [project(index)]
+        if name in seconds:
+            lines.append(log_server(project(index), seconds[name].port))
+            to.append(f"{project(index)}-http")
+        routes.append(f"  - {{ match: {project(index)}, to: [{', '.join(to)}] }}")
+    gateway = trial.gateway(sandbox, "\n".join(["routes:", *routes]), others="\n".join(lines))
     before, cpu, began = memory(gateway.process.pid), cpu_seconds(gateway.process.pid), time.monotonic()
     control, lateness = ControlGateway(trial), Lateness()
     neighbour, started = Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
     sent: dict[str, str] = {}
     try:
         for number in range(5 if trial.is_long else 1):
-            sent |= post_to_all(trial, gateway, servers, number)
+            sent |= post_to_all(trial, gateway, list(servers), everyone, number)
     finally:
         neighbour.end()
         control.end()
@@ -92,53 +118,59 @@ def check(trial: Trial) -> None:
     gateway.drain()
     took, cpu = time.monotonic() - began, cpu_seconds(gateway.process.pid) - cpu
     grown = memory(gateway.process.pid) - before
-    arrived = judge(trial, gateway, sandbox, servers, sent, SEND_TIMEOUT + LATER + lateness.most)
+    longest = SEND_TIMEOUT + LATER + lateness.most
+    at_sls = list(sandbox.logs())
+    judge(trial, gateway, "", servers, sent, at_sls, longest)
+    judge(trial, gateway, "-http", seconds, sent, [each for _, each in store.logs()], longest)
+    for line in fan_out.open_sums(gateway.ledger(), 0):
+        trial.wrong(line)
+    arrived = {each.get("name", ""): each["__received__"] for each in at_sls}
     check_neighbour(trial, neighbour, arrived, control, contention(started, busy(gateway.process.pid)))
     trial.expect(not trap.visitors(), "a redirect was followed")
     trial.expect(grown < MEMORY, f"the invalid answers cost {grown:.0f} MiB of memory, {MEMORY} MiB are allowed")
     trial.expect(gateway.is_running, "the gateway ended")
-    heard = sum(server.heard for server in servers.values())
+    heard = sum(server.heard for server in everyone)
     trial.say(
-        f"{len(servers)} kinds of invalid answers, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of processor time, "
+        f"{len(servers)} kinds of invalid answers of SLS and {len(seconds)} of a log server, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of processor time, "
         f"{grown:.0f} MiB more memory at most"
     )
-    for server in servers.values():
+    for server in everyone:
         server.end()
 
 
 def judge(
     trial: Trial,
     gateway: Gateway,
-    sandbox: Sandbox,
+    kind: str,
     servers: dict[str, LyingServer],
     sent: dict[str, str],
+    logs: list[Log],
     longest: float,
-) -> dict[str, str]:
-    """Every log is stored once and counted by the ledger, and no request lasted too long. Returns the arrival times
-    by name."""
+) -> None:
+    """Every log is stored and counted by the ledger of the destination of this kind, and no request lasted too long."""
     whole = gateway.ledger()
-    trial.expect(whole["closed"], f"the ledger is not closed: {whole['ledger']}")
-    arrived = {}
-    for each in sandbox.logs():
+    for each in logs:
         trial.expect(is_whole(each), f"a log was altered: {each}")
-        arrived[each.get("name", "")] = each["__received__"]
+    arrived = {each.get("name", "") for each in logs}
     statuses = {each["name"]: each for each in json.loads(gateway.ask("/admin/status"))["destinations"]}
-    for index, (name, server) in enumerate(servers.items()):
-        ledger = whole["destinations"].get(project(index), {})
+    for index, name in enumerate(lying_answers.ANSWERS):
+        if not (server := servers.get(name)):
+            continue
+        ledger = whole["destinations"].get(f"{project(index)}{kind}", {})
         mine = [each for each, answer in sent.items() if answer == name]
         there = [each for each in mine if each in arrived]
         figures = {key: ledger.get(key) for key in ("delivered", "queued", "dead", "expired", "discarded")}
         if not (figures["delivered"] == len(there) == len(mine)):
-            trouble = statuses[project(index)]["trouble"]
-            trial.wrong(f"{name}: {len(there)} of {len(mine)} logs arrived, the ledger says {figures}; {trouble}")
+            trouble = statuses[f"{project(index)}{kind}"]["trouble"]
+            trial.wrong(f"{name}{kind}: {len(there)} of {len(mine)} logs arrived, the ledger says {figures}; {trouble}")
         trial.expect(
-            server.longest < longest, f"{name}: a request lasted {server.longest:.1f} s, {longest:.1f} s are allowed"
+            server.longest < longest,
+            f"{name}{kind}: a request lasted {server.longest:.1f} s, {longest:.1f} s are allowed",
         )
-        trial.expect(server.most < TAKEN << 20, f"{name}: {server.most >> 20} MiB of an answer were accepted")
+        trial.expect(server.most < TAKEN << 20, f"{name}{kind}: {server.most >> 20} MiB of an answer were accepted")
     slowest = max(servers, key=lambda name: servers[name].longest)
     largest = max(servers, key=lambda name: servers[name].most)
     trial.say(
         f"requests lasted {servers[slowest].longest:.2f} s at most ({slowest}) of {longest:.2f}, "
         f"{servers[largest].most / 2**20:.1f} MiB at most ({largest})"
     )
-    return arrived
