@@ -103,6 +103,7 @@ let package = Package(
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
+        room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
         room("Delivery", uses: ["System", "Crypto", "HTTPClient", "Logs", "SLS", "Queue"]),
         room("Credentials", uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS"]),
         room(
@@ -193,6 +194,7 @@ let package = Package(
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
         tests(of: "Routing", uses: ["System", "JSON", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
+        tests(of: "Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "TestHTTP"]),
         tests(
             of: "Queue",
             uses: ["System", "Logs", "SQLite", "SQLiteQueue", "CSQLite"],

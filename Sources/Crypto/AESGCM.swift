@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// AES-256-GCM, from OpenSSL.
+/// AES-GCM, from OpenSSL: AES-256, or AES-128 with a key of 16 bytes.
 package enum AESGCM {
     package static let keyBytes = 32
     package static let nonceBytes = 12
@@ -18,7 +18,7 @@ package enum AESGCM {
         var count: CInt = 0
         let keyStart = key.bindMemory(to: UInt8.self).baseAddress
         let isDone =
-            EVP_EncryptInit_ex(context.raw, EVP_aes_256_gcm(), nil, keyStart, nonce) == 1
+            EVP_EncryptInit_ex(context.raw, cipher(for: key), nil, keyStart, nonce) == 1
             && EVP_EncryptUpdate(context.raw, nil, &count, associated, CInt(associated.count)) == 1
             && EVP_EncryptUpdate(context.raw, &sealed, &count, plain, CInt(plain.count)) == 1
             && EVP_EncryptFinal_ex(context.raw, nil, &count) == 1
@@ -27,7 +27,7 @@ package enum AESGCM {
             return EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_GET_TAG, CInt(tagBytes), tag) == 1
         }
         // The calls fail only when OpenSSL was built without the cipher.
-        precondition(isDone && hasTag, "OpenSSL lacks AES-256-GCM")
+        precondition(isDone && hasTag, "OpenSSL lacks AES-GCM")
         return sealed
     }
 
@@ -47,7 +47,7 @@ package enum AESGCM {
         var count: CInt = 0
         let keyStart = key.bindMemory(to: UInt8.self).baseAddress
         let isGood =
-            EVP_DecryptInit_ex(context.raw, EVP_aes_256_gcm(), nil, keyStart, nonce) == 1
+            EVP_DecryptInit_ex(context.raw, cipher(for: key), nil, keyStart, nonce) == 1
             && EVP_DecryptUpdate(context.raw, nil, &count, associated, CInt(associated.count)) == 1
             && EVP_DecryptUpdate(context.raw, &plain, &count, text, CInt(text.count)) == 1
             && EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_SET_TAG, CInt(tagBytes), &tag) == 1
@@ -59,6 +59,11 @@ package enum AESGCM {
         }
         plain.removeLast()
         return plain
+    }
+
+    private static func cipher(for key: UnsafeRawBufferPointer) -> OpaquePointer? {
+        precondition([16, keyBytes].contains(key.count), "no key of AES-128 or AES-256")
+        return key.count == keyBytes ? EVP_aes_256_gcm() : EVP_aes_128_gcm()
     }
 
     /// Owns the OpenSSL context; freeing it also wipes it.

@@ -30,6 +30,25 @@ package indirect enum JSONValue: Equatable, Sendable {
         guard reader.isAtEnd else { throw reader.problem("something follows the value") }
     }
 
+    /// The first member of that name of an object.
+    package subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    package var text: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    package var elements: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    /// A number without a fraction.
+    package var wholeNumber: Int? {
+        if case .number(let number) = self { Int(exactly: number) } else { nil }
+    }
+
     /// The kind's name in an error message.
     package var kind: String {
         switch self {

@@ -1,0 +1,62 @@
+package import Net
+
+/// What one resolver knows of a host. A family that was not asked for, or not answered, is nil.
+package struct HostAnswer: Equatable, Sendable {
+    package var v4: FamilyAnswer?
+    package var v6: FamilyAnswer?
+
+    package init(v4: FamilyAnswer? = nil, v6: FamilyAnswer? = nil) {
+        self.v4 = v4
+        self.v6 = v6
+    }
+
+    /// No resolver's answer may make the cache or a race larger.
+    package static let addressesMax = 16
+
+    /// In the resolver's order, at most `addressesMax`, without repetitions.
+    package var addresses: [IPAddress] {
+        var found: [IPAddress] = []
+        for address in (v4?.addresses ?? []) + (v6?.addresses ?? [])
+        where found.count < Self.addressesMax && !found.contains(address) {
+            found.append(address)
+        }
+        return found
+    }
+
+    /// The least time to live of the families that have addresses, or else of the negative answers.
+    package var timeToLive: Duration {
+        let all = [v4, v6].compactMap(\.self)
+        let useful = all.filter { !$0.addresses.isEmpty }
+        return (useful.isEmpty ? all : useful).map(\.timeToLive).min() ?? .zero
+    }
+
+    /// Takes the families that this answer lacks from another one.
+    package mutating func merge(_ other: HostAnswer) {
+        v4 = v4 ?? other.v4
+        v6 = v6 ?? other.v6
+    }
+
+    /// Keeps addresses only that pass the filter. Returns how many did not.
+    package mutating func filter(_ isAllowed: (IPAddress) -> Bool) -> Int {
+        let before = (v4?.addresses.count ?? 0) + (v6?.addresses.count ?? 0)
+        v4?.addresses.removeAll { !isAllowed($0) }
+        v6?.addresses.removeAll { !isAllowed($0) }
+        return before - (v4?.addresses.count ?? 0) - (v6?.addresses.count ?? 0)
+    }
+}
+
+/// The addresses of one family; none is a negative answer.
+package struct FamilyAnswer: Equatable, Sendable {
+    package var addresses: [IPAddress]
+    package var timeToLive: Duration
+
+    package init(_ addresses: [IPAddress], timeToLive: Duration) {
+        self.addresses = addresses
+        self.timeToLive = timeToLive
+    }
+
+    /// A negative or absurd number of seconds counts as none, or as a week.
+    package init(_ addresses: [IPAddress], seconds: Int) {
+        self.init(addresses, timeToLive: .seconds(min(max(0, seconds), 7 * 86_400)))
+    }
+}

@@ -1,0 +1,180 @@
+import Crypto
+import JSON
+import Net
+package import System
+
+/// The second version of Alibaba's HTTPDNS: signed with HMAC-SHA256, and encrypted if the account has a key.
+package struct AlibabaV2: ResolverDialect {
+    private let account: AlibabaAccount
+    private let random: @Sendable (_ count: Int) -> [UInt8]
+
+    private static let signatureLifetime: Duration = .seconds(600)
+
+    package init(_ account: AlibabaAccount) {
+        self.init(account) { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }
+    }
+
+    /// `random` makes initial vectors and nonces.
+    init(_ account: AlibabaAccount, random: @escaping @Sendable (Int) -> [UInt8]) {
+        self.account = account
+        self.random = random
+    }
+
+    package var namesMax: Int { 5 }
+    package var servers: [ResolverServer] { account.bootstrap }
+
+    package func queries(for names: [String], at time: WallTime) -> [ServerRequest] {
+        var content = [("dn", names.joined(separator: ",")), ("q", "4,6")]
+        if let address = account.clientAddress { content.append(("cip", "\(address)")) }
+        content += account.sortedParameters
+        return [query(of: content, at: time)]
+    }
+
+    /// A query with this content, which is part of the signature or encrypted.
+    func query(of content: [(String, String)], at time: WallTime) -> ServerRequest {
+        var query = [("id", account.id), ("m", mode), ("v", "1.0")]
+        if account.secret != nil {
+            query.append(("exp", "\((time + Self.signatureLifetime).seconds)"))
+        }
+        if let key = account.aesKey {
+            query.append(("enc", hex(encrypted(content, key))))
+        } else {
+            query += content
+        }
+        if let secret = account.secret {
+            query.append(("s", Self.signature(of: query, secret)))
+        }
+        return ServerRequest("/v2/d?\(AlibabaAccount.encoded(query))")
+    }
+
+    private var mode: String {
+        guard account.aesKey != nil else { return "0" }
+        return account.encryption == .cbc ? "1" : "2"
+    }
+
+    /// All parameters sorted by name, as they are before percent encoding.
+    private static func signature(of query: [(String, String)], _ secret: Secret) -> String {
+        let text = query.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+        return secret.withDecodedHex { hex(Digest.hmacSHA256(key: $0, text)) }
+    }
+
+    private func encrypted(_ content: [(String, String)], _ key: Secret) -> [UInt8] {
+        let members = content.map { "\(jsonQuoted($0.0)):\(jsonQuoted($0.1))" }
+        let plain = Array("{\(members.joined(separator: ","))}".utf8)
+        return key.withDecodedHex { key in
+            switch account.encryption {
+            case .cbc:
+                let vector = random(BlockCipher.aesBlockBytes)
+                return vector + BlockCipher.aes128CBC(initialVector: vector).encrypt(plain, key: key)
+            case .gcm:
+                let nonce = random(AESGCM.nonceBytes)
+                return nonce + AESGCM.seal(plain, key: key, nonce: nonce, associated: [])
+            }
+        }
+    }
+
+    package func answers(
+        in answer: ServerAnswer,
+        to names: [String]
+    ) throws(QueryFailure) -> [String: HostAnswer] {
+        let outer = try AlibabaAnswers.object(answer, successCode: "success")
+        guard let data = outer["data"] else { throw .unreadable("the answer has no data") }
+        let content = try opened(data, mode: outer["mode"])
+        guard let elements = content["answers"]?.elements else {
+            throw .unreadable("the answer has no answers")
+        }
+        var found: [String: HostAnswer] = [:]
+        for element in elements {
+            guard let name = element["dn"]?.text.map(HostName.canonical), names.contains(name)
+            else { continue }
+            found[name] = HostAnswer(
+                v4: try family(element["v4"], .v4),
+                v6: try family(element["v6"], .v6)
+            )
+        }
+        return found
+    }
+
+    private func family(
+        _ value: JSONValue?,
+        _ family: AlibabaAnswers.Family
+    ) throws(QueryFailure) -> FamilyAnswer? {
+        guard let value, value != .null else { return nil }
+        return FamilyAnswer(
+            try AlibabaAnswers.addresses(value["ips"], of: family),
+            seconds: value["ttl"]?.wholeNumber ?? 0
+        )
+    }
+
+    /// The server decides how the data is encrypted, whatever the query asked for.
+    private func opened(_ data: JSONValue, mode: JSONValue?) throws(QueryFailure) -> JSONValue {
+        let number = mode?.wholeNumber ?? mode?.text.flatMap { Int($0) } ?? 0
+        guard number != 0 else { return data }
+        guard let text = data.text, let sealed = base64Decoded(Array(text.utf8)[...], .standard)
+        else { throw .unreadable("the data of the answer is not base64") }
+        guard let key = account.aesKey else {
+            throw QueryFailure(
+                .account,
+                "the answer is encrypted",
+                remedy: "set the resolver's aes_key"
+            )
+        }
+        let plain = key.withDecodedHex { key in Self.opened(sealed, mode: number, key) }
+        guard let plain, let content = try? JSONValue(parsing: plain, depthMax: 16) else {
+            throw QueryFailure(
+                .account,
+                "the answer cannot be decrypted",
+                remedy: "check the resolver's aes_key"
+            )
+        }
+        return content
+    }
+
+    private static func opened(
+        _ sealed: [UInt8],
+        mode: Int,
+        _ key: UnsafeRawBufferPointer
+    ) -> [UInt8]? {
+        switch mode {
+        case 1:
+            let count = BlockCipher.aesBlockBytes
+            guard sealed.count > count else { return nil }
+            let cipher = BlockCipher.aes128CBC(initialVector: Array(sealed.prefix(count)))
+            return cipher.decrypt(Array(sealed.dropFirst(count)), key: key)
+        case 2:
+            let count = AESGCM.nonceBytes
+            guard sealed.count > count else { return nil }
+            let nonce = Array(sealed.prefix(count))
+            return AESGCM.open(sealed.dropFirst(count), key: key, nonce: nonce, associated: [])
+        default: return nil
+        }
+    }
+
+    package func listQuery(at time: WallTime) -> ServerRequest? {
+        // Version 1 signs with the text of the secret, as this call does in both versions.
+        account.listQuery(at: time, nonce: hex(random(6)))
+    }
+
+    package func list(in answer: ServerAnswer) throws(QueryFailure) -> [ResolverServer] {
+        try AlibabaAnswers.servers(in: answer, like: account.bootstrap)
+    }
+}
+
+extension Secret {
+    /// Lends the bytes that the text stands for in hexadecimal, and wipes them afterwards. The configuration checks the
+    /// text; anything that is not hexadecimal counts as no key.
+    fileprivate func withDecodedHex<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(byteCount / 2)
+        withBytes { text in
+            for place in stride(from: 0, to: text.count - 1, by: 2) {
+                guard let high = hexValue(text[place]), let low = hexValue(text[place + 1]) else {
+                    continue
+                }
+                bytes.append(high << 4 | low)
+            }
+        }
+        defer { wipe(&bytes) }
+        return bytes.withUnsafeBytes(body)
+    }
+}

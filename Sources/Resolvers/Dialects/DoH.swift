@@ -1,0 +1,102 @@
+package import Net
+package import System
+
+/// A server of DNS over HTTPS.
+package struct DoHSettings: Sendable, Equatable {
+    package var server: ResolverServer
+    /// From the slash on, without a query.
+    package var path: String
+    /// Where to connect if the server's name is not to be looked up.
+    package var addresses: [IPAddress] = []
+
+    package init(server: ResolverServer, path: String) {
+        self.server = server
+        self.path = path
+    }
+}
+
+/// DNS over HTTPS in the wire format of RFC 8484: a request a family.
+package struct DoH: ResolverDialect {
+    private let settings: DoHSettings
+
+    package init(_ settings: DoHSettings) {
+        self.settings = settings
+    }
+
+    package static let contentType = "application/dns-message"
+
+    package var namesMax: Int { 1 }
+
+    package var servers: [ResolverServer] {
+        let server = settings.server
+        guard !settings.addresses.isEmpty else { return [server] }
+        return settings.addresses.map {
+            ResolverServer(
+                isEncrypted: server.isEncrypted,
+                name: server.name,
+                port: server.port,
+                address: $0
+            )
+        }
+    }
+
+    package func queries(for names: [String], at time: WallTime) -> [ServerRequest] {
+        [DNSMessage.RecordType.a, .aaaa].compactMap { type in
+            guard let message = DNSMessage.query(names[0], type) else { return nil }
+            let text = base64URL(message)
+            return ServerRequest("\(settings.path)?dns=\(text)", accept: Self.contentType)
+        }
+    }
+
+    /// The two answers differ in the type of their question only.
+    package func answers(
+        in answer: ServerAnswer,
+        to names: [String]
+    ) throws(QueryFailure) -> [String: HostAnswer] {
+        guard answer.status == 200 else { throw Self.failure(answer.status) }
+        let isV6 = Self.asksForV6(answer.body)
+        var found = try DNSMessage.answer(in: answer.body, to: names[0], isV6 ? .aaaa : .a)
+        found.timeToLive = max(.zero, found.timeToLive - .seconds(max(0, answer.age)))
+        return [names[0]: isV6 ? HostAnswer(v6: found) : HostAnswer(v4: found)]
+    }
+
+    private static func failure(_ status: Int) -> QueryFailure {
+        switch status {
+        case 400, 404, 405, 415:
+            QueryFailure(
+                .query,
+                "HTTP status \(status)",
+                remedy: "check the resolver's url: it must be of a server of DNS over HTTPS"
+            )
+        case 401, 403:
+            QueryFailure(.account, "HTTP status \(status)", remedy: "check the resolver's url")
+        case 429:
+            QueryFailure(.quota, "HTTP status 429", remedy: "use a server with a larger quota")
+        default: .unreadable("HTTP status \(status)")
+        }
+    }
+
+    /// The type in the question, which follows the name behind the head.
+    private static func asksForV6(_ message: [UInt8]) -> Bool {
+        var place = 12
+        while place < message.count, message[place] != 0 { place += Int(message[place]) + 1 }
+        return place + 2 < message.count && message[place + 1] == 0 && message[place + 2] == 28
+    }
+
+    private func base64URL(_ bytes: [UInt8]) -> String {
+        let alphabet = Array(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
+        )
+        var text: [UInt8] = []
+        var (bits, count): (UInt32, Int) = (0, 0)
+        for byte in bytes {
+            (bits, count) = (bits << 8 | UInt32(byte), count + 8)
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,171 @@
+package import Crypto
+package import Net
+package import System
+
+/// An account of Tencent's HTTPDNS.
+package struct TencentAccount: Sendable, Equatable {
+    /// What proves the account, and hides the names.
+    package enum Access: Sendable, Equatable {
+        case des(id: String, key: Secret)
+        case aes(id: String, key: Secret)
+        /// Over https, in plain text.
+        case token(Secret)
+    }
+
+    package var access: Access
+    package var servers: [ResolverServer] = []
+    /// Asks for the answer that a client at this address would get.
+    package var clientAddress: IPAddress?
+
+    package init(_ access: Access) {
+        self.access = access
+    }
+}
+
+/// Tencent's HTTPDNS: a text of its own in both directions, encrypted as a whole.
+package struct Tencent: ResolverDialect {
+    private let account: TencentAccount
+    private let random: @Sendable (_ count: Int) -> [UInt8]
+
+    package init(_ account: TencentAccount) {
+        self.init(account) { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }
+    }
+
+    /// `random` makes initial vectors.
+    init(_ account: TencentAccount, random: @escaping @Sendable (Int) -> [UInt8]) {
+        self.account = account
+        self.random = random
+    }
+
+    package var namesMax: Int { 8 }
+
+    package var servers: [ResolverServer] {
+        guard account.servers.isEmpty else { return account.servers }
+        // The certificate is for the address.
+        if case .token = account.access {
+            return [ResolverServer(isEncrypted: true, name: "119.29.29.99")]
+        }
+        return [ResolverServer(isEncrypted: false, name: "119.29.29.98")]
+    }
+
+    package func queries(for names: [String], at time: WallTime) -> [ServerRequest] {
+        let text = names.joined(separator: ",")
+        var query = [("dn", concealed(text)), ("clientip", "1"), ("ttl", "1"), ("query", "1")]
+        query += [("type", "addrs")] + identity
+        if let address = account.clientAddress { query.append(("ip", concealed("\(address)"))) }
+        return [ServerRequest("/d?\(AlibabaAccount.encoded(query))", accept: "text/plain")]
+    }
+
+    private var identity: [(String, String)] {
+        switch account.access {
+        case .des(let id, _): [("id", id), ("alg", "des")]
+        case .aes(let id, _): [("id", id), ("alg", "aes")]
+        case .token(let token): [("token", token.revealed)]
+        }
+    }
+
+    /// The text as it travels.
+    func concealed(_ text: String) -> String {
+        let plain = Array(text.utf8)
+        switch account.access {
+        case .des(_, let key):
+            return Self.withKey(key, BlockCipher.des) { hex(BlockCipher.des.encrypt(plain, key: $0)) }
+        case .aes(_, let key):
+            let vector = random(BlockCipher.aesBlockBytes)
+            let cipher = BlockCipher.aes128CBC(initialVector: vector)
+            return Self.withKey(key, cipher) { hex(vector + cipher.encrypt(plain, key: $0)) }
+        case .token: return text
+        }
+    }
+
+    /// The text of an answer; nil if it was not made with the account's key.
+    func revealed(_ body: [UInt8]) -> String? {
+        let text = body.filter { $0 > 0x20 }
+        switch account.access {
+        case .des(_, let key):
+            guard let bytes = Self.decoded(text) else { return nil }
+            let plain = Self.withKey(key, .des) { BlockCipher.des.decrypt(bytes, key: $0) }
+            return plain.flatMap { String(validating: $0, as: UTF8.self) }
+        case .aes(_, let key):
+            let count = BlockCipher.aesBlockBytes
+            guard let bytes = Self.decoded(text), bytes.count > count else { return nil }
+            let cipher = BlockCipher.aes128CBC(initialVector: Array(bytes.prefix(count)))
+            let plain = Self.withKey(key, cipher) {
+                cipher.decrypt(Array(bytes.dropFirst(count)), key: $0)
+            }
+            return plain.flatMap { String(validating: $0, as: UTF8.self) }
+        case .token: return String(validating: body, as: UTF8.self)
+        }
+    }
+
+    /// The first bytes of the text, filled up as the SDKs do: with zero bytes for DES, with the digit 0 for AES.
+    private static func withKey<Result>(
+        _ secret: Secret,
+        _ cipher: BlockCipher,
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        var key = secret.withBytes { Array($0.prefix(cipher.keyBytes)) }
+        let fill: UInt8 = if case .des = cipher { 0 } else { UInt8(ascii: "0") }
+        key += repeatElement(fill, count: cipher.keyBytes - key.count)
+        defer { wipe(&key) }
+        return key.withUnsafeBytes(body)
+    }
+
+    private static func decoded(_ text: [UInt8]) -> [UInt8]? {
+        guard text.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: text.count, by: 2) {
+            guard let high = hexValue(text[place]), let low = hexValue(text[place + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    // MARK: - Answers
+
+    package func answers(
+        in answer: ServerAnswer,
+        to names: [String]
+    ) throws(QueryFailure) -> [String: HostAnswer] {
+        try TencentAnswer.read(text(of: answer), names: names)
+    }
+
+    private func text(of answer: ServerAnswer) throws(QueryFailure) -> String {
+        switch answer.status {
+        case 200: break
+        case 401:
+            throw QueryFailure(.account, "401", remedy: "check the resolver's id, key and token")
+        case 429:
+            throw QueryFailure(.quota, "429", remedy: "buy more queries, or raise names.ttl_min")
+        default: throw .unreadable("HTTP status \(answer.status)")
+        }
+        guard !answer.body.isEmpty else {
+            throw QueryFailure(
+                .query,
+                "the answer is empty",
+                remedy: "check the resolver's id, and that the host is among its domains"
+            )
+        }
+        guard let text = revealed(answer.body) else {
+            throw QueryFailure(
+                .account,
+                "the answer cannot be decrypted",
+                remedy: "check the resolver's key and algorithm"
+            )
+        }
+        return text
+    }
+
+    // MARK: - Servers
+
+    package func listQuery(at time: WallTime) -> ServerRequest? {
+        ServerRequest("/conf?\(AlibabaAccount.encoded(identity))", accept: "text/plain")
+    }
+
+    package func list(in answer: ServerAnswer) throws(QueryFailure) -> [ResolverServer] {
+        let addresses = try TencentAnswer.servers(text(of: answer))
+        return addresses.map { servers[0].moved(to: $0) }
+    }
+}
