@@ -16,7 +16,10 @@ package final class Transfer {
 
     private let connectionsSince: Moment?
     private var response = ReceivedResponse(ResponseUse(body: .none))
-    private var headers = HeaderList()
+    private var headers = TextList()
+    private var targets = TextList()
+    private var target: ConnectTarget?
+    private var connectsOnly = false
     private let errorText: UnsafeMutablePointer<CChar>
 
     package init(_ options: TransferOptions) {
@@ -64,6 +67,7 @@ package final class Transfer {
             body = OutgoingBody()
         }
         text(CURLOPT_CUSTOMREQUEST, request.method)
+        setTarget(request)
     }
 
     /// Lets curl drop a transfer without waiting for a name server that does not answer. curl resolves names on its own
@@ -86,13 +90,29 @@ package final class Transfer {
                     refusal: response.refusal,
                     detail: String(cString: errorText),
                     head: head,
+                    route: route,
                     proxyStatus: information(CURLINFO_HTTP_CONNECTCODE),
                     certificateVerdict: information(CURLINFO_SSL_VERIFYRESULT),
                     isSent: information(CURLINFO_REQUEST_SIZE) > 0
                 )
             )
         }
-        return .answered(TransferResponse(head: head, body: response.body))
+        return .answered(TransferResponse(head: head, route: route, body: response.body))
+    }
+
+    private var route: TransferRoute {
+        var address: UnsafePointer<CChar>?
+        sluice_curl_get_text(easy, CURLINFO_PRIMARY_IP, &address)
+        var (connected, ready): (curl_off_t, curl_off_t) = (0, 0)
+        sluice_curl_get_size(easy, CURLINFO_CONNECT_TIME_T, &connected)
+        sluice_curl_get_size(easy, CURLINFO_PRETRANSFER_TIME_T, &ready)
+        let isNew = information(CURLINFO_NUM_CONNECTS) > 0
+        return TransferRoute(
+            address: address.map { String(cString: $0) } ?? "",
+            target: target,
+            connectTime: isNew && connected > 0 ? .microseconds(connected) : nil,
+            isConnected: ready > 0
+        )
     }
 
     func dropBody() {
@@ -216,8 +236,23 @@ extension Transfer {
         number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
+    /// Changes only what is different: most requests go where the one before went.
+    private func setTarget(_ request: TransferRequest) {
+        if target != request.target {
+            target = request.target
+            var list = TextList()
+            if let target { list.append(target.line) }
+            sluice_curl_set_list(easy, CURLOPT_CONNECT_TO, list.first)
+            targets = list
+        }
+        if connectsOnly != request.connectsOnly {
+            connectsOnly = request.connectsOnly
+            number(CURLOPT_CONNECT_ONLY, connectsOnly ? 1 : 0)
+        }
+    }
+
     private func setHeaders(_ request: TransferRequest) {
-        var list = HeaderList()
+        var list = TextList()
         for line in request.headers { list.append(line) }
         // Suppresses the Expect and Accept headers that curl adds by itself. Waiting for a 100 Continue would cost a
         // round trip, or a second with a server that sends none.

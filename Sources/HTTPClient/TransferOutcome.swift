@@ -11,8 +11,21 @@ package struct TransferResponse {
     }
 
     package let head: Head
+    package let route: TransferRoute
     /// The bytes that `ResponseUse.Body.first` keeps; empty otherwise.
     package let body: [UInt8]
+}
+
+/// The connection that a transfer used, or tried.
+package struct TransferRoute: Sendable, Equatable {
+    /// The other end's address; empty if there was no connection. Behind a proxy it is the proxy's.
+    package let address: String
+    /// What the request told to connect to.
+    package let target: ConnectTarget?
+    /// From the start to the end of the TCP handshake; nil if the connection was there already, or never was.
+    package let connectTime: Duration?
+    /// The connection, TLS included, was there when the transfer ended.
+    package let isConnected: Bool
 }
 
 /// Why there is no response, or no complete one.
@@ -24,6 +37,7 @@ package struct TransferFailure {
     package let detail: String
     /// The head of a truncated response; status 0 if none began.
     package let head: TransferResponse.Head
+    package let route: TransferRoute
     /// The proxy's status for CONNECT; 0 without one.
     package let proxyStatus: Int
     /// OpenSSL's verdict on the server's certificate; 0 means good.

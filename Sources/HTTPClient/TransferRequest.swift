@@ -14,6 +14,10 @@ package struct TransferRequest {
     /// From the start of the request to the end of its response; nil: no limit.
     package var timeLimit: Duration?
     package var response: ResponseUse
+    /// Where the connection goes in place of the URL's host. Without effect behind a proxy.
+    package var target: ConnectTarget?
+    /// Ends when the connection is there, for https with a verified certificate; nothing is sent.
+    package var connectsOnly = false
 
     package init(_ url: String, keeping response: ResponseUse) {
         self.url = url
@@ -41,5 +45,25 @@ package struct ResponseUse {
     package init(headers: Set<String> = [], body: Body) {
         self.headers = headers
         self.body = body
+    }
+}
+
+/// An address to connect to for a host. URL, SNI, Host header and the check of the certificate keep the host's name.
+///
+/// curl reuses a connection only for requests with the same target, so another target takes effect with the next
+/// request.
+package struct ConnectTarget: Sendable, Hashable {
+    /// The address, as text.
+    package let address: String
+    /// The resolver that answered it.
+    package let source: String
+    /// As CURLOPT_CONNECT_TO takes it.
+    let line: String
+
+    package init(host: String, port: Int, address: String, source: String = "") {
+        self.address = address
+        self.source = source
+        let place = address.contains(":") ? "[\(address)]" : address
+        line = "\(host):\(port):\(place):\(port)"
     }
 }

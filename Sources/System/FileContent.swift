@@ -50,6 +50,40 @@ package func fileContent(
     throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "not a regular file")
 }
 
+/// Puts a file for this user alone in the place of the one before. Writes under another name and renames, so that a
+/// crash leaves the old content or the new.
+package func replaceFile(_ path: String, with content: [UInt8]) throws(SystemError) {
+    let draft = path + ".new"
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    // An interrupted run may have left this file.
+    unlink(draft)
+    do throws(SystemError) {
+        let file = OwnedDescriptor(
+            taking: try system("open") {
+                open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            }
+        )
+        var rest = content[...]
+        while !rest.isEmpty {
+            let written = try system("write") {
+                rest.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
+            }
+            rest = rest.dropFirst(written)
+        }
+        _ = try system("fsync") { fsync(file.number) }
+        _ = try system("rename") { rename(draft, path) }
+        let folder = OwnedDescriptor(
+            taking: try system("open") {
+                open(directory.isEmpty ? "/" : directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            }
+        )
+        _ = try system("fsync") { fsync(folder.number) }
+    } catch {
+        unlink(draft)
+        throw error
+    }
+}
+
 /// Identifies the content at a path without reading it. It changes with every write and every rename, including a
 /// rename of a symbolic link on the path.
 package struct FileStamp: Equatable, Sendable {

@@ -23,7 +23,7 @@ package struct TokenFile: Sendable {
         if let kept = try kept() { return kept }
         let secret = hex(randomBytes(32))
         do throws(SystemError) {
-            try keep(Array((secret + "\n").utf8))
+            try replaceFile(path, with: Array((secret + "\n").utf8))
         } catch {
             let remedy = error.code == EIO ? "check the disk" : "make the directory writable"
             throw StartProblem(
@@ -32,36 +32,6 @@ package struct TokenFile: Sendable {
             )
         }
         return Secret(secret)
-    }
-
-    /// Writes under another name and renames, so that a crash leaves a whole token or none.
-    private func keep(_ line: [UInt8]) throws(SystemError) {
-        let draft = path + ".new"
-        // An interrupted start may have left this file.
-        unlink(draft)
-        do throws(SystemError) {
-            let file = OwnedDescriptor(
-                taking: try system("open") {
-                    open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-                }
-            )
-            var rest = line[...]
-            while !rest.isEmpty {
-                let written = try system("write") {
-                    rest.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
-                }
-                rest = rest.dropFirst(written)
-            }
-            _ = try system("fsync") { fsync(file.number) }
-            _ = try system("rename") { rename(draft, path) }
-            let folder = OwnedDescriptor(
-                taking: try system("open") { open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-            )
-            _ = try system("fsync") { fsync(folder.number) }
-        } catch {
-            unlink(draft)
-            throw error
-        }
     }
 
     /// nil if the file is missing or its content is no token.

@@ -53,6 +53,15 @@ static inline CURLcode sluice_curl_get_pointer(CURL *easy, CURLINFO info, void *
     return curl_easy_getinfo(easy, info, pointer);
 }
 
+static inline CURLcode sluice_curl_get_size(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+/// The text belongs to the handle.
+static inline CURLcode sluice_curl_get_text(CURL *easy, CURLINFO info, const char **text) {
+    return curl_easy_getinfo(easy, info, text);
+}
+
 static inline CURLMcode sluice_curl_set_multi_number(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

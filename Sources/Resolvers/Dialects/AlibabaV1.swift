@@ -12,7 +12,7 @@ package struct AlibabaV1: ResolverDialect {
     private static let signatureLifetime: Duration = .seconds(600)
 
     package init(_ account: AlibabaAccount) {
-        self.init(account) { hex((0..<6).map { _ in UInt8.random(in: 0...255) }) }
+        self.init(account) { hex(randomBytes(6)) }
     }
 
     init(_ account: AlibabaAccount, nonce: @escaping @Sendable () -> String) {

@@ -11,7 +11,7 @@ package struct AlibabaV2: ResolverDialect {
     private static let signatureLifetime: Duration = .seconds(600)
 
     package init(_ account: AlibabaAccount) {
-        self.init(account) { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }
+        self.init(account) { randomBytes($0) }
     }
 
     /// `random` makes initial vectors and nonces.

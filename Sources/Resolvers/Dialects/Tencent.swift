@@ -28,7 +28,7 @@ package struct Tencent: ResolverDialect {
     private let random: @Sendable (_ count: Int) -> [UInt8]
 
     package init(_ account: TencentAccount) {
-        self.init(account) { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }
+        self.init(account) { randomBytes($0) }
     }
 
     /// `random` makes initial vectors.

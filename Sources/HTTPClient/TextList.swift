@@ -1,7 +1,7 @@
 import CCurl
 
-/// Header lines as the linked list that curl takes.
-struct HeaderList: ~Copyable {
+/// Lines as the linked list that curl takes.
+struct TextList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
     init() {}

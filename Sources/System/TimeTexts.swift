@@ -1,5 +1,4 @@
 import Glibc
-package import System
 
 // English names in any locale, unlike strftime's.
 private let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]

@@ -1,0 +1,233 @@
+package import HTTPClient
+package import Net
+import Synchronization
+package import System
+
+/// The addresses of a host and port as senders read them. The resolvers' thread writes them; a sender reads without a
+/// lock, and tells what became of its connections.
+package final class HostAddresses: Sendable {
+    /// What a sender does now.
+    package enum View: Sendable {
+        /// Wait: no resolver has answered yet. It takes some seconds at most.
+        case waiting
+        /// Connect by the name: no resolver has an address.
+        case byName
+        /// Connect to the first of these, which are never none.
+        case known(Known)
+    }
+
+    package struct Known: Sendable {
+        /// The best first.
+        package let targets: [Target]
+        package let resolver: String
+        /// The answer's time is over.
+        package let isStale: Bool
+    }
+
+    package struct Target: Sendable {
+        package let address: IPAddress
+        package let connect: ConnectTarget
+    }
+
+    private struct State {
+        var ranking = AddressRanking()
+        var resolver = ""
+        var isStale = false
+        /// A view other than waiting was shown.
+        var isSettled = false
+        /// Those who wait for the first view.
+        var waiting: [Promise<Bool>] = []
+    }
+
+    package let host: String
+    package let port: Int
+    /// The resolvers to ask, in order.
+    package let resolvers: [String]
+
+    private let state = Locked(State())
+    private let shown: Replaceable<View>
+    private let isUsed = Atomic(false)
+    private let staleUses = Atomic(0)
+    private let signals: Signals
+
+    struct Signals: Sendable {
+        /// Asks for a new answer; it is urgent if no address works.
+        let wanted: @Sendable (HostAddresses, _ isUrgent: Bool) -> Void
+        /// The view is another one.
+        let changed: @Sendable (HostAddresses) -> Void
+    }
+
+    init(_ host: String, port: Int, _ resolvers: [String], _ signals: Signals) {
+        self.host = host
+        self.port = port
+        self.resolvers = resolvers
+        self.signals = signals
+        shown = Replaceable(.waiting)
+    }
+
+    // MARK: - Senders
+
+    /// A sender's view of the addresses, which it keeps from request to request.
+    package struct Reader {
+        private let addresses: HostAddresses
+        private var snapshot: Replaceable<View>.Snapshot
+
+        package init(_ addresses: HostAddresses) {
+            self.addresses = addresses
+            snapshot = Replaceable.Snapshot(of: addresses.shown)
+        }
+
+        /// Costs an atomic load while nothing changes.
+        package mutating func view() -> View {
+            snapshot.refresh()
+            addresses.noteUse(snapshot.value)
+            return snapshot.value
+        }
+    }
+
+    package var view: View {
+        let view = shown.value
+        noteUse(view)
+        return view
+    }
+
+    private func noteUse(_ view: View) {
+        if case .known(let known) = view, known.isStale { staleUses.add(1, ordering: .relaxed) }
+        guard !isUsed.load(ordering: .relaxed), !isUsed.exchange(true, ordering: .relaxed) else {
+            return
+        }
+        // The first use since the last answer.
+        if case .known(let known) = view, !known.isStale { return }
+        signals.wanted(self, false)
+    }
+
+    /// Waits for the first view, for senders with a thread of their own.
+    package func view(atMost patience: Duration) -> View {
+        if case .waiting = view, let promise = try? Promise<Bool>() {
+            let isWaiting = state.withLock { state in
+                if !state.isSettled { state.waiting.append(promise) }
+                return !state.isSettled
+            }
+            if isWaiting { _ = promise.wait(atMost: patience) }
+        }
+        return shown.value
+    }
+
+    /// A connection to the address was made. `time` is nil if it was there before.
+    package func connected(to address: IPAddress, in time: Duration?) {
+        guard let time else { return }
+        change { $0.ranking.connected(address, in: time) }
+    }
+
+    /// No connection to the address could be made. Returns true if there is another that did not fail a moment ago.
+    package func failed(to address: IPAddress, _ now: Moment = .now) -> Bool {
+        let hasAnother = change { state in
+            state.ranking.failed(address, now)
+            return state.ranking.hasHealthy(now)
+        }
+        if !hasAnother { signals.wanted(self, true) }
+        return hasAnother
+    }
+
+    // MARK: - The resolvers' thread
+
+    /// True if it was used since the last call.
+    func takeUse() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
+
+    var staleUseCount: Int { staleUses.load(ordering: .relaxed) }
+
+    /// Shows other addresses.
+    func show(_ addresses: [IPAddress], from resolver: String, isStale: Bool) {
+        change { state in
+            state.ranking.use(addresses)
+            state.resolver = resolver
+            state.isStale = isStale
+            state.isSettled = true
+        }
+    }
+
+    /// Nobody knows an address.
+    func showNone() {
+        change { state in
+            state.ranking.use([])
+            state.isSettled = true
+        }
+    }
+
+    /// A race's result.
+    func measured(_ address: IPAddress, _ time: Duration?, _ now: Moment) {
+        change { state in
+            if let time {
+                state.ranking.connected(address, in: time)
+            } else {
+                state.ranking.failed(address, now)
+            }
+        }
+    }
+
+    /// An address has rested that the view has not at its place yet.
+    func hasRecovered(_ now: Moment) -> Bool {
+        state.withLock { $0.ranking.takeRecovery(now) }
+    }
+
+    /// Ranks again after an address has rested.
+    func recover() { change { _ in } }
+
+    func nextRecovery(after now: Moment) -> Moment? {
+        state.withLock { $0.ranking.nextRecovery(after: now) }
+    }
+
+    /// For reports: each address with its connect time, and whether it rests.
+    func facts(_ now: Moment) -> [(address: IPAddress, connectTime: Duration?, rests: Bool)] {
+        state.withLock { state in
+            let ranked = state.ranking.ranked(now)
+            return ranked.map {
+                ($0, state.ranking.connectTime(of: $0), state.ranking.rests($0, now))
+            }
+        }
+    }
+
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, hasChanged, waiting) = state.withLock { state in
+            let result = body(&state)
+            let hasChanged = publish(&state)
+            defer { if hasChanged { state.waiting = [] } }
+            return (result, hasChanged, hasChanged ? state.waiting : [])
+        }
+        for promise in waiting { promise.bring(true) }
+        if hasChanged { signals.changed(self) }
+        return result
+    }
+
+    /// Returns true if the view is another one now.
+    private func publish(_ state: inout State) -> Bool {
+        guard state.isSettled else { return false }
+        let ranked = state.ranking.ranked(.now)
+        switch shown.value {
+        case .byName where ranked.isEmpty: return false
+        case .known(let old)
+        where old.targets.map(\.address) == ranked && old.resolver == state.resolver
+            && old.isStale == state.isStale:
+            return false
+        default: break
+        }
+        guard !ranked.isEmpty else {
+            shown.replace(.byName)
+            return true
+        }
+        let targets = ranked.map { address in
+            let connect = ConnectTarget(
+                host: host,
+                port: port,
+                address: "\(address)",
+                source: state.resolver
+            )
+            return Target(address: address, connect: connect)
+        }
+        shown.replace(
+            .known(Known(targets: targets, resolver: state.resolver, isStale: state.isStale))
+        )
+        return true
+    }
+}

@@ -1,0 +1,196 @@
+import Net
+import System
+
+/// A configured resolver at work: its servers, when it may be asked, and what came of it. For the resolvers' thread
+/// only.
+final class Resolver {
+    let name: String
+    let settings: ResolverSettings
+    let dialect: any ResolverDialect
+    private(set) var servers: ServerList
+    /// It is not asked before this time, and why.
+    private(set) var closed: (until: Moment, failure: QueryFailure)?
+    /// What the servers' clock is ahead of ours, as far as an answer has told.
+    private var clockOffset: Duration = .zero
+    /// When its list of servers is asked for next. nil: it has none.
+    private(set) var listDue: Moment?
+    private var listAskedAt: Moment?
+    private var listTurn = -1
+    private(set) var figures = ResolverFigures()
+    let latency = DurationCounter()
+
+    /// Asking again would change nothing until an operator acts.
+    private static let accountPause: Duration = .seconds(3600)
+    private static let quotaPause: Duration = .seconds(60)
+    private static let listPause: Duration = .seconds(8 * 3600)
+    private static let listRetry: Duration = .seconds(300)
+    private static let exhaustedPause: Duration = .seconds(30)
+
+    init(_ name: String, _ settings: ResolverSettings, _ dialect: any ResolverDialect, _ now: Moment) {
+        self.name = name
+        self.settings = settings
+        self.dialect = dialect
+        servers = ServerList(dialect.servers)
+        listDue = dialect.listQuery(at: .now) == nil ? nil : now
+    }
+
+    func time(_ host: WallTime) -> WallTime { host + clockOffset }
+
+    /// A server for the next query; nil while none may be asked.
+    func server(_ now: Moment, isUrgent: Bool) -> ResolverServer? {
+        if let closed, closed.until > now { return nil }
+        closed = nil
+        return servers.next(now, isUrgent: isUrgent)
+    }
+
+    func answered(_ server: ResolverServer, _ outcome: ResolverFigures.Outcome) {
+        servers.answered(server)
+        figures.answered(outcome)
+    }
+
+    /// `told` is the server's time in its answer. Returns true if another try may do better.
+    func failed(
+        _ server: ResolverServer,
+        _ failure: QueryFailure,
+        told: WallTime?,
+        _ now: Moment
+    ) -> Bool {
+        figures.failed(failure)
+        switch failure.kind {
+        case .server:
+            servers.failed(server, now)
+            if servers.isExhausted(now) { askForList(now) }
+            return true
+        case .clock:
+            guard let told else {
+                closed = (now + Self.quotaPause, failure)
+                return false
+            }
+            let before = clockOffset
+            clockOffset = told - .now
+            let hasMoved = abs((clockOffset - before).milliseconds) > 5_000
+            if !hasMoved { closed = (now + Self.quotaPause, failure) }
+            return hasMoved
+        case .account:
+            closed = (now + Self.accountPause, failure)
+            return false
+        case .quota:
+            closed = (now + Self.quotaPause, failure)
+            return false
+        case .query: return false
+        }
+    }
+
+    func status(_ now: Moment) -> NameReport.ResolverStatus {
+        NameReport.ResolverStatus(
+            name: name,
+            kind: settings.kind.name,
+            servers: servers.servers.map(\.description),
+            restingServers: servers.resting(now),
+            figures: figures,
+            latency: latency.counts,
+            closedFor: closed.flatMap { $0.until > now ? $0.until - now : nil }
+        )
+    }
+
+    /// An operator asks: nothing is waited for.
+    func open(_ now: Moment) {
+        closed = nil
+        servers = ServerList(servers.servers)
+        if listDue != nil { listDue = now }
+    }
+
+    // MARK: - Addresses that it may not lead to
+
+    /// Hosts for which it answered such addresses since they were last taken.
+    private(set) var refusedHosts: Set<String> = []
+    private static let refusedHostsMax = 16
+
+    func noteRefused(_ host: String) {
+        if refusedHosts.count < Self.refusedHostsMax { refusedHosts.insert(host) }
+    }
+
+    func takeRefusedHosts() -> Set<String> {
+        defer { refusedHosts = [] }
+        return refusedHosts
+    }
+
+    // MARK: - The list of servers
+
+    private func askForList(_ now: Moment) {
+        guard let due = listDue else { return }
+        let soonest = listAskedAt.map { max(now, $0 + Self.exhaustedPause) } ?? now
+        listDue = min(due, soonest)
+    }
+
+    /// The server to ask for the list. While all of them rest, those to begin with take turns.
+    func listServer(_ now: Moment) -> ResolverServer? {
+        guard servers.isExhausted(now) else { return server(now, isUrgent: false) }
+        listTurn += 1
+        return dialect.servers[listTurn % dialect.servers.count]
+    }
+
+    /// The list is being asked for.
+    func listAsked(_ now: Moment) {
+        listAskedAt = now
+        listDue = now + Self.listRetry
+    }
+
+    func listed(_ list: [ResolverServer], _ now: Moment) {
+        servers.replace(with: list)
+        listDue = now + Self.listPause
+    }
+
+    /// The next try, and the servers to begin with again if the list's own are all silent.
+    func listFailed(_ now: Moment) {
+        listDue = now + (servers.isExhausted(now) ? Self.exhaustedPause : Self.listRetry)
+        if servers.isExhausted(now), servers.servers != dialect.servers {
+            servers.replace(with: dialect.servers)
+        }
+    }
+
+    /// A server on this machine is there for tests: its answers lead to this machine, too.
+    func allows(_ address: IPAddress, from server: ResolverServer) -> Bool {
+        settings.allowsPrivate || server.isOnThisMachine || PublicAddresses.contain(address)
+    }
+}
+
+/// What came of a resolver's queries since the start.
+package struct ResolverFigures: Sendable {
+    package enum Outcome: String, Sendable, CaseIterable {
+        /// With addresses.
+        case answered
+        /// The host has no addresses.
+        case negative
+        /// All addresses were of a network that the resolver may not lead to.
+        case refused
+        case server, account, clock, quota, query
+    }
+
+    package private(set) var counts: [Outcome: Int] = [:]
+    /// The last failure, if no answer came since.
+    package private(set) var failure: QueryFailure?
+
+    mutating func answered(_ outcome: Outcome) {
+        counts[outcome, default: 0] += 1
+        failure = nil
+    }
+
+    mutating func failed(_ failure: QueryFailure) {
+        self.failure = failure
+        counts[Outcome(rawValue: failure.kind.rawValue) ?? .server, default: 0] += 1
+    }
+}
+
+extension ResolverServer {
+    var isOnThisMachine: Bool {
+        guard let place = address ?? IPAddress(name) else { return name == "localhost" }
+        return AddressRange.loopback.contains { $0.contains(place) }
+    }
+}
+
+extension AddressRange {
+    fileprivate static let loopback = [
+        AddressRange(IPAddress(v4: 127 << 24), bits: 104), AddressRange(IPAddress(v6: 0, 1), bits: 128),
+    ]
+}

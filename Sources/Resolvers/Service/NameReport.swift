@@ -1,0 +1,42 @@
+package import Net
+package import System
+
+/// What the resolvers' thread knows, for reports.
+package struct NameReport: Sendable {
+    package struct ResolverStatus: Sendable {
+        package let name: String
+        package let kind: String
+        package let servers: [String]
+        package let restingServers: Int
+        package let figures: ResolverFigures
+        package let latency: DurationCounter.Counts
+        /// It is not asked for so long.
+        package let closedFor: Duration?
+    }
+
+    package struct HostStatus: Sendable {
+        package let host: String
+        package let resolvers: [String]
+        /// Whose answer is used; nil if there is none.
+        package let resolver: String?
+        package let isStale: Bool
+        /// Until the answer's time is over; negative afterwards.
+        package let remaining: Duration?
+        package let addresses: [AddressStatus]
+        package let staleUses: Int
+    }
+
+    package struct AddressStatus: Sendable {
+        package let address: IPAddress
+        package let connectTime: Duration?
+        /// It failed a moment ago and is tried last.
+        package let rests: Bool
+    }
+
+    package var resolvers: [ResolverStatus] = []
+    package var hosts: [HostStatus] = []
+    /// Hosts that found no place in the cache.
+    package var refusedHosts = 0
+
+    package init() {}
+}

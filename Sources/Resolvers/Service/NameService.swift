@@ -1,0 +1,168 @@
+package import HTTPClient
+package import System
+
+/// Turns hosts into addresses, with the configuration's resolvers and one cache for all that send.
+///
+/// A sender asks once for a host's addresses and reads them with each request. Everything else happens on a thread of
+/// its own: a sender never waits for a resolver.
+package final class NameService: Sendable {
+    private struct Known {
+        struct Entry {
+            let addresses: HostAddresses
+            var users = 0
+        }
+
+        struct Key: Hashable {
+            let host: HostEntry.Key
+            let port: Int
+        }
+
+        var hosts: [Key: Entry] = [:]
+        var hostsMax: Int
+        var refused = 0
+    }
+
+    private struct Listener: Sendable {
+        let changed: @Sendable (HostAddresses) -> Void
+    }
+
+    private let mailbox: Mailbox<NameLoop.Message>
+    private let listener = Locked<Listener?>(nil)
+    private let loop: TransferLoop
+    private let known: Locked<Known>
+    private let worker = Locked<Worker?>(nil)
+    private let report = Locked(NameReport())
+    private let parts: NameLoop.Parts
+    private let settings: NameSettings
+
+    /// Connections that all queries and races may have together.
+    private static let connectionsMax = 64
+
+    /// `directory` keeps the last answers; without one nothing is kept. `now` is the right time, as far as it is known.
+    package init(
+        _ settings: NameSettings,
+        directory: String?,
+        journal: Journal,
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws(CurlUnavailable) {
+        let loop = try TransferLoop(connections: Self.connectionsMax)
+        self.loop = loop
+        self.settings = settings
+        mailbox = Mailbox { loop.wake() }
+        known = Locked(Known(hostsMax: settings.maxHosts))
+        let file = directory.map { NameFile(path: "\($0)/names") }
+        parts = NameLoop.Parts(file: file, journal: journal, now: now)
+    }
+
+    deinit { stop() }
+
+    /// Starts the thread. Call it once.
+    package func start() throws(SystemError) {
+        let (loop, mailbox, settings, parts, report) = (loop, mailbox, settings, parts, report)
+        let worker = try Worker("names") {
+            NameLoop(loop, mailbox, settings, parts, report).run()
+        }
+        self.worker.withLock { $0 = worker }
+    }
+
+    /// Ends the thread and keeps the last answers on disk.
+    package func stop() {
+        guard let worker = worker.withLock({ $0.take() }) else { return }
+        mailbox.post(.stop)
+        worker.join()
+    }
+
+    /// The addresses of a host, the same for all who ask. `resolvers` are asked in order, and at last the system. A host
+    /// beyond the cache's bound is connected to by its name.
+    package func addresses(of host: String, port: Int, by resolvers: [String]) -> HostUse {
+        let host = HostEntry.Key(host: HostName.canonical(host), resolvers: resolvers)
+        let key = Known.Key(host: host, port: port)
+        let (addresses, isNew) = known.withLock { known -> (HostAddresses, Bool) in
+            let entry = known.hosts[key]
+            let addresses =
+                entry?.addresses
+                ?? HostAddresses(host.host, port: port, resolvers, signals)
+            guard entry != nil || known.hosts.count < known.hostsMax else {
+                known.refused += 1
+                addresses.showNone()
+                return (addresses, false)
+            }
+            known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
+            return (addresses, entry == nil)
+        }
+        if isNew { mailbox.post(.added(addresses)) }
+        return HostUse(addresses) { [weak self] in self?.released(key) }
+    }
+
+    private var signals: HostAddresses.Signals {
+        let (mailbox, listener) = (mailbox, listener)
+        return HostAddresses.Signals(
+            wanted: { mailbox.post(.wanted($0, $1)) },
+            changed: { addresses in listener.withLock { $0 }?.changed(addresses) }
+        )
+    }
+
+    /// Calls back, on any thread, when the addresses of a host have changed. The callback must not wait.
+    package func listen(_ changed: @escaping @Sendable (HostAddresses) -> Void) {
+        listener.withLock { $0 = Listener(changed: changed) }
+    }
+
+    private func released(_ key: Known.Key) {
+        let unused = known.withLock { known -> HostAddresses? in
+            guard var entry = known.hosts[key] else { return nil }
+            entry.users -= 1
+            known.hosts[key] = entry.users > 0 ? entry : nil
+            return entry.users > 0 ? nil : entry.addresses
+        }
+        if let unused { mailbox.post(.removed(unused)) }
+    }
+
+    /// Uses other resolvers and bounds from now on.
+    package func use(_ settings: NameSettings) {
+        known.withLock { $0.hostsMax = settings.maxHosts }
+        mailbox.post(.use(settings))
+    }
+
+    /// Asks again for one host, or for all.
+    package func refresh(_ host: String? = nil) {
+        mailbox.post(.refresh(host.map(HostName.canonical)))
+    }
+
+    /// Asks resolvers beside the cache: one, or those of the configuration and the system. `authorities` checks the
+    /// host's own certificates.
+    package func inquire(
+        _ host: String,
+        port: Int,
+        with resolver: String?,
+        authorities: String? = nil,
+        whenDone: @escaping @Sendable ([InquiryAnswer]) -> Void
+    ) {
+        let question = NameLoop.Question(
+            host: HostName.canonical(host),
+            port: port,
+            resolver: resolver,
+            authorities: authorities,
+            whenDone: whenDone
+        )
+        mailbox.post(.inquire(question))
+    }
+
+    package var status: NameReport {
+        var report = report.withLock { $0 }
+        report.refusedHosts = known.withLock { $0.refused }
+        return report
+    }
+}
+
+/// A sender's hold on the addresses of a host. They are kept while somebody holds them.
+package final class HostUse: Sendable {
+    package let addresses: HostAddresses
+    private let release: @Sendable () -> Void
+
+    fileprivate init(_ addresses: HostAddresses, release: @escaping @Sendable () -> Void) {
+        self.addresses = addresses
+        self.release = release
+    }
+
+    deinit { release() }
+}
