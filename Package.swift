@@ -104,7 +104,12 @@ let package = Package(
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
         room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
-        room("Delivery", uses: ["System", "Crypto", "HTTPClient", "Logs", "SLS", "Queue"]),
+        room(
+            "Delivery",
+            uses: [
+                "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Resolvers", "Queue",
+            ]
+        ),
         room("Credentials", uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS"]),
         room(
             "Sandbox",
@@ -114,7 +119,7 @@ let package = Package(
             "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Delivery", "Credentials", "Tokens", "Routing", "CYAML",
+                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "CYAML",
             ]
         ),
         room(

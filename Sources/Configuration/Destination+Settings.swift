@@ -157,6 +157,7 @@ extension Destination: SettingGroup {
             shown; `http_proxy` and similar variables are ignored
             """
         }
+        Setting.resolve(\.transfer.resolvers)
         Setting("ca_file", \.transfer.certificateFile, .readableFile, default: "the system's") {
             "certificates to trust, also a proxy's; verification cannot be switched off"
         }
@@ -359,6 +360,7 @@ extension Destination: SettingGroup {
         }
         if let onlyLogstore { logstore = .named(onlyLogstore) }
         checkCompression(section)
+        section.checkResolvers("resolve", transfer.resolvers)
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
             !section.report.hasProblem(with: "queue.max_bytes")
         {

@@ -46,6 +46,7 @@ extension Destination {
         settings.transport.stallTimeout = transfer.stallTimeout
         settings.clockOffset = transfer.clockOffset
         settings.transport.proxy = transfer.proxy
+        settings.transport.resolvers = transfer.resolvers
         settings.transport.certificateAuthorities = transfer.certificateFile
         settings.transport.clientCertificate = http.clientCertificate
         return settings
@@ -91,6 +92,9 @@ extension Destination {
             lines.append("rests after \(times) tries for \(durationText(transfer.retry.most))")
         }
         if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
+        if !transfer.resolvers.isEmpty {
+            lines.append("addresses from \(transfer.resolvers.joined(separator: ", else "))")
+        }
         if transfer.dropsUnauthorized {
             lines.append("logs that SLS refuses for lack of rights are dropped and counted")
         }

@@ -128,6 +128,8 @@ package struct Destination: Sendable, Equatable {
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
         package var proxy: Proxy?
+        /// The resolvers of its host's addresses. Empty: the system alone.
+        package var resolvers: [String] = []
         /// Certificates to trust instead of the system's.
         package var certificateFile: String?
 

@@ -27,6 +27,7 @@ extension GatewayConfiguration {
         // Also those that are described wrongly.
         let names = file.inner("destinations").names
         report.destinationNames = Set(names.isEmpty ? ["default"] : names)
+        report.resolverNames = Set(file.inner("resolvers").names)
         report.clientsHaveNames = file.inner("tls").has("client_ca")
         report.filtersHaveSecret =
             file.origin(of: "filters_secret", RoutingRules.secretSource) != nil

@@ -3,6 +3,7 @@ package import Crypto
 import Delivery
 package import Net
 package import Queue
+package import Resolvers
 package import Routing
 package import System
 
@@ -30,6 +31,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     package var webhook = WebhookSettings()
     /// What sources look at that are told to look around.
     package var environment = HiddenEnvironment()
+    /// Resolvers, and the cache of what they answer.
+    package var names = NameSettings()
     package var log = LogSettings()
     package var limits = LimitSettings()
     /// How long a stop may take to finish requests and deliver what is queued.
@@ -56,6 +59,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         Setting(group: "devices", \.devices)
         routingSettings
         Setting(group: "limits", \.limits)
+        Setting(group: "names", \.names)
+        NameSettings.resolversSetting.lifted(\.names)
         Setting(group: "webhook", \.webhook)
         Setting(group: "log", \.log)
     }

@@ -1,3 +1,5 @@
+import Resolvers
+
 /// A table of settings as the pages and `sluice help settings` show it.
 package struct SettingsReference {
     /// What the command and the pages' markers call it.
@@ -26,6 +28,8 @@ package struct SettingsReference {
             .init("filters/when", ["filters[].steps[].when"], ConditionEntry.descriptions),
             .init("routes", ["routes[]"], RouteEntry.descriptions),
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
+            .init("names", ["names"], NameSettings.descriptions),
+            .init("resolvers", ["resolvers.NAME"], ResolverEntry.descriptions),
             .init("webhook", ["webhook"], WebhookSettings.descriptions),
             .init("log", ["log"], LogSettings.descriptions),
             .init("destinations/kind", destination, Destination.kindSettings),

@@ -18,6 +18,8 @@ final class DeliveryLoop {
         case held(Set<String>)
         case tryAgain(Set<String>)
         case endRest(Set<String>)
+        /// The addresses of a host have changed.
+        case addressesChanged
         case stop(Moment)
     }
 
@@ -100,6 +102,12 @@ final class DeliveryLoop {
     }
 
     private func takeMessages() {
+        var haveNewAddresses = false
+        defer {
+            if haveNewAddresses {
+                for destination in destinations { destination.addressesChanged(on: loop) }
+            }
+        }
         for message in mailbox.takeAll() {
             switch message {
             case .packets(let packets):
@@ -130,6 +138,7 @@ final class DeliveryLoop {
                 for name in names { byName[name]?.tryAgain() }
             case .endRest(let names):
                 for name in names { byName[name]?.endRest() }
+            case .addressesChanged: haveNewAddresses = true
             case .stop(let deadline): stopping = deadline
             }
         }

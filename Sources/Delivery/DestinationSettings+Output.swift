@@ -1,3 +1,4 @@
+import Resolvers
 import SLS
 import System
 
@@ -18,9 +19,9 @@ extension DestinationSettings {
     }
 
     /// Makes the carrier for the target's kind.
-    func carrier(_ journal: Journal) -> any Carrier {
+    func carrier(_ journal: Journal, _ names: NameService?) -> any Carrier {
         switch target {
-        case .sls, .http: TransferPool(transport)
+        case .sls, .http: TransferPool(transport, names)
         case .file(let target):
             WriterThread("file-\(name)") { [name] in
                 LogFile(target, notices: ArchiveNotices(name, journal))

@@ -1,5 +1,6 @@
 import HTTPClient
 package import Queue
+package import Resolvers
 package import SLS
 package import System
 
@@ -23,6 +24,7 @@ package final class Forwarder: Sendable {
         journal: Journal,
         memoryMax: Int = DeliveryMemory.usualMax,
         userAgent: String = "sluice",
+        names: NameService? = nil,
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(DeliveryError) {
         self.userAgent = userAgent
@@ -32,7 +34,8 @@ package final class Forwarder: Sendable {
             source: source,
             credentials: credentials,
             journal: journal,
-            now: now
+            now: now,
+            names: names
         )
         let loop = try TransferLoop(
             forDelivery: destinations.reduce(0) { $0 + 2 * $1.concurrency }
@@ -69,6 +72,7 @@ package final class Forwarder: Sendable {
         let (loop, mailbox, dependencies) = (loop, mailbox, dependencies)
         let (roster, memoryMax) = (roster, memoryMax)
         for entry in roster.entries { warnOfPlainText(entry.output.settings) }
+        dependencies.names?.listen { _ in mailbox.post(.addressesChanged) }
         dependencies.source.deliver { packets in mailbox.post(.packets(packets)) }
         dependencies.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
         dependencies.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }

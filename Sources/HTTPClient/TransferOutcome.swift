@@ -28,6 +28,11 @@ package struct TransferRoute: Sendable, Equatable {
     package let isConnected: Bool
 }
 
+extension TransferRoute {
+    /// No connection was ever tried.
+    package static let unknown = TransferRoute(address: "", target: nil, connectTime: nil, isConnected: false)
+}
+
 /// Why there is no response, or no complete one.
 package struct TransferFailure {
     package let code: CurlCode
@@ -64,4 +69,11 @@ package enum ResponseRefusal: CustomStringConvertible {
 package enum TransferOutcome {
     case answered(TransferResponse)
     case failed(TransferFailure)
+
+    package var route: TransferRoute {
+        switch self {
+        case .answered(let response): response.route
+        case .failed(let failure): failure.route
+        }
+    }
 }

@@ -19,6 +19,8 @@ package struct TransferRequest {
     /// Ends when the connection is there, for https with a verified certificate; nothing is sent.
     package var connectsOnly = false
 
+    package var bodyBytes: Int { body.map { OutgoingBody($0).count } ?? 0 }
+
     package init(_ url: String, keeping response: ResponseUse) {
         self.url = url
         self.response = response

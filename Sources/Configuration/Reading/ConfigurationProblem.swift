@@ -52,6 +52,8 @@ package final class ProblemReport {
     package private(set) var problems: [ConfigurationProblem] = []
     /// Names that senders may be bound to; set before the groups that refer to them are read.
     var destinationNames: Set<String> = []
+    /// Of all resolvers in the file, also those that are wrong.
+    var resolverNames: Set<String> = []
     /// Devices' certificates are checked, so their names can be known.
     var clientsHaveNames = false
     /// There is a key for hashes in place of values.

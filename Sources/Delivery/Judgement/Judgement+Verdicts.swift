@@ -9,6 +9,7 @@ extension Judgement {
         switch action {
         case .acknowledge: return .stored
         case .split: return .reached
+        case .readdress: return .none
         // SLS works, and takes no number of this logstore: another lane for each packet, at once and without end,
         // would be a request for each of them that stores nothing.
         case .relane: return scope == .logstore ? .failed : .reached

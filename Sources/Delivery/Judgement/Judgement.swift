@@ -19,6 +19,8 @@ struct Judgement: Equatable {
         /// The packet or our settings are at fault, and the answer does not tell which. Only when other
         /// packets of the same outlet are stored is it the packet, and is split.
         case suspect
+        /// The same at once, to another address of the endpoint.
+        case readdress
         /// The lane's number is used up by something else: the packet needs another lane.
         case relane
     }
@@ -77,7 +79,7 @@ extension Judgement {
         switch action {
         case .again(let scope), .slowDown(let scope), .pause(let scope): scope
         case .suspect: .logstore
-        case .acknowledge, .resign, .split, .relane: nil
+        case .acknowledge, .resign, .split, .relane, .readdress: nil
         }
     }
 
@@ -116,6 +118,14 @@ extension Judgement {
         guard action == .resign else { return self }
         var judgement = self
         judgement.action = .pause(.endpoint)
+        return judgement
+    }
+
+    /// The same where the host has another address: nothing is known about the endpoint before all of them failed.
+    var atAnotherAddress: Judgement {
+        guard case .again = action else { return self }
+        var judgement = self
+        judgement.action = .readdress
         return judgement
     }
 

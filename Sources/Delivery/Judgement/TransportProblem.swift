@@ -12,19 +12,27 @@ struct TransportProblem: Equatable {
         self.init(
             failure.code,
             detail: failure.refusal?.description ?? failure.detail,
-            proxyStatus: failure.proxyStatus
+            proxyStatus: failure.proxyStatus,
+            target: failure.route.target
         )
     }
 
     /// `detail` is what curl wrote about this transfer, or why the answer was refused; it may be empty.
     /// `proxyStatus` is a proxy's answer to CONNECT; 0 when none was asked.
-    init(_ result: CurlCode, detail: String, proxyStatus: Int = 0) {
+    /// `target` is where the connection went in place of the host's name.
+    init(
+        _ result: CurlCode,
+        detail: String,
+        proxyStatus: Int = 0,
+        target: ConnectTarget? = nil
+    ) {
         // curl's own sentence is about writing to a disk.
         let meaning =
             result == .writeError ? "the answer is not from SLS" : result.description
         self.result = result
         code = "CURLE_\(result.number)"
-        message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
+        let place = target.map { " (at \($0.address), as the resolver \($0.source) says)" } ?? ""
+        message = (detail.isEmpty ? meaning : "\(meaning): \(detail)") + place
         remedy = Self.refusal(by: proxyStatus) ?? Self.remedy(for: result)
     }
 

@@ -23,6 +23,10 @@ protocol Carrier: AnyObject {
     /// The settings have changed, so new work is done with these.
     func use(_ settings: DestinationSettings, _ now: Moment)
 
+    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if it is one of this
+    /// destination's that had no address before.
+    func addressesChanged(on loop: TransferLoop) -> Bool
+
     /// Gives up what is under way.
     func abandon(_ loop: TransferLoop)
 }
@@ -41,6 +45,13 @@ enum CarrierOutcome {
     case lines(WriteProblem?)
 }
 
+extension CarrierOutcome {
+    /// nil: no connection was used.
+    var route: TransferRoute? {
+        if case .request(let outcome) = self { outcome.route } else { nil }
+    }
+}
+
 /// A piece of work that has ended.
 struct CarriedWork {
     let outcome: CarrierOutcome
@@ -50,4 +61,10 @@ struct CarriedWork {
     let isTaken: Bool
     /// It was done again because an earlier try had no outcome.
     let isRepeated: Bool
+    /// No connection could be made, and the host has another address that may do better.
+    var hasOtherAddress = false
+}
+
+extension Carrier {
+    func addressesChanged(on loop: TransferLoop) -> Bool { false }
 }

@@ -1,18 +1,37 @@
 import HTTPClient
+import Resolvers
 import System
 
 /// Carries requests through curl, on the delivery thread. It keeps idle transfers, which may be used again.
 final class TransferPool: Carrier {
+    /// A request whose host has no address yet.
+    private struct Waiting {
+        let request: TransferRequest
+        let transfer: Transfer
+        let whenDone: (Transfer, TransferOutcome) -> Void
+    }
+
+    private let names: NameService?
     private var transport: TransportSettings
+    /// nil: curl resolves the names, or a proxy does.
+    private var pins: HostPins?
     private var idle: [Transfer] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
+    private var waiting: [Waiting] = []
     /// Older connections are not used; nil when all may be.
     private var connectionsSince: Moment?
     /// Counts the settings it has had. A transfer that was made for older ones serves no other request.
     private var generation = 0
 
-    init(_ transport: TransportSettings) {
+    init(_ transport: TransportSettings, _ names: NameService? = nil) {
         self.transport = transport
+        self.names = names
+        pins = Self.pins(transport, names)
+    }
+
+    private static func pins(_ transport: TransportSettings, _ names: NameService?) -> HostPins? {
+        guard let names, transport.proxy == nil, !transport.resolvers.isEmpty else { return nil }
+        return HostPins(names, transport.resolvers)
     }
 
     var isIdle: Bool { underWay.isEmpty }
@@ -29,9 +48,8 @@ final class TransferPool: Carrier {
         }
         let transfer =
             idle.popLast() ?? Transfer(transport.options(connectionsSince: connectionsSince))
-        transfer.prepare(request)
         underWay[ObjectIdentifier(transfer)] = transfer
-        loop.start(transfer) { [self, generation] transfer, outcome in
+        start(request, by: transfer, on: loop) { [self, generation] transfer, outcome in
             ended(transfer, isReusable: generation == self.generation)
             let body = transfer.body
             whenDone(
@@ -40,11 +58,40 @@ final class TransferPool: Carrier {
                     started: transfer.started,
                     bytes: body.count,
                     isTaken: body.isTaken,
-                    isRepeated: body.isRepeated
+                    isRepeated: body.isRepeated,
+                    hasOtherAddress: pins?.note(outcome, of: request.url) ?? false
                 )
             )
         }
-        return transfer.body.count
+        return request.bodyBytes
+    }
+
+    private func start(
+        _ request: TransferRequest,
+        by transfer: Transfer,
+        on loop: TransferLoop,
+        whenDone: @escaping (Transfer, TransferOutcome) -> Void
+    ) {
+        var request = request
+        switch pins?.choice(for: request.url) ?? .byName {
+        case .byName: break
+        case .to(let target): request.target = target.connect
+        case .waiting:
+            let new = Waiting(request: request, transfer: transfer, whenDone: whenDone)
+            waiting.append(new)
+            return
+        }
+        transfer.prepare(request)
+        loop.start(transfer, whenDone: whenDone)
+    }
+
+    func addressesChanged(on loop: TransferLoop) -> Bool {
+        let ready = waiting
+        waiting = []
+        for work in ready {
+            start(work.request, by: work.transfer, on: loop, whenDone: work.whenDone)
+        }
+        return pins?.takeRecovery() ?? false
     }
 
     /// `TransferLoop.perform` does it.
@@ -61,16 +108,21 @@ final class TransferPool: Carrier {
     func use(_ settings: DestinationSettings, _ now: Moment) {
         generation += 1
         idle = []
-        if settings.transport.needsNewConnections(after: transport) { connectionsSince = now }
+        let old = transport
         transport = settings.transport
+        if transport.needsNewConnections(after: old) { connectionsSince = now }
+        if transport.resolvers != old.resolvers || transport.proxy != old.proxy {
+            pins = Self.pins(transport, names)
+        }
     }
 
     /// Packets of abandoned requests were never acknowledged, so the queue still has them.
     func abandon(_ loop: TransferLoop) {
-        for transfer in underWay.values {
+        let unstarted = Set(waiting.map { ObjectIdentifier($0.transfer) })
+        for (number, transfer) in underWay where !unstarted.contains(number) {
             transfer.leaveQuickly()
             loop.cancel(transfer)
         }
-        underWay = [:]
+        (underWay, waiting) = ([:], [])
     }
 }

@@ -15,8 +15,9 @@ extension DestinationSender {
         }
         let attempt = load.attempt(isBodyTaken: work.isTaken)
         var judgement = output.judge(work.outcome, of: attempt, by: load.credential)
+        if work.hasOtherAddress { judgement = judgement.atAnotherAddress }
         if let answer = judgement.countedAs {
-            status.answered(answer, after: now - work.started)
+            status.answered(answer, after: now - work.started, by: work.outcome.route)
         }
         if let time = judgement.time {
             let received = clock.now
@@ -133,6 +134,7 @@ extension DestinationSender {
             } else {
                 suspected(lease, load, ending)
             }
+        case .readdress: leases.retry(lease, of: outlet)
         case .relane: leases.relane(lease, of: outlet)
         }
     }

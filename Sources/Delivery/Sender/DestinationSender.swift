@@ -1,5 +1,6 @@
 import HTTPClient
 import Queue
+import Resolvers
 import System
 
 /// A destination on the delivery thread. It holds the parts and leads each packet through them: taken from the queue,
@@ -13,6 +14,8 @@ final class DestinationSender {
         let journal: Journal
         let now: @Sendable () -> WallTime
         let clockOffsets = ClockOffsets()
+        /// nil: curl resolves all names.
+        var names: NameService?
     }
 
     /// All that depends on the kind of the destination.
@@ -43,7 +46,7 @@ final class DestinationSender {
     ) {
         let settings = output.settings
         self.output = output
-        carrier = settings.carrier(dependencies.journal)
+        carrier = settings.carrier(dependencies.journal, dependencies.names)
         let status = StatusPublisher(status)
         self.status = status
         agendaEntry = shared.agenda.join()
@@ -102,6 +105,11 @@ final class DestinationSender {
     }
 
     func tryAgain() { gates.tryAgain(.now) }
+
+    /// Work that waits for an address goes on, and so does what failed for want of one.
+    func addressesChanged(on loop: TransferLoop) {
+        if carrier.addressesChanged(on: loop) { gates.tryAgain(.now) }
+    }
 
     func endRest() { outlets.forEach { gates.endRest(of: $0, .now) } }
 

@@ -125,7 +125,7 @@ final class Pauses {
         _ now: Moment
     ) {
         switch judgement.action {
-        case .split, .relane, .slowDown, .resign:
+        case .split, .relane, .slowDown, .resign, .readdress:
             reporter.failedInPassing(failure, at: endpoint, now)
         case .again, .pause, .suspect:
             // What is paused already was told.

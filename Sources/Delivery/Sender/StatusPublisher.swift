@@ -1,3 +1,4 @@
+import HTTPClient
 import Queue
 import SLS
 import System
@@ -19,8 +20,12 @@ struct StatusPublisher {
     /// A request's packet may be stored though no answer said so.
     func lostOutcome() { status.withLock { $0.unknownOutcomes += 1 } }
 
-    func answered(_ answer: String, after latency: Duration) {
+    func answered(_ answer: String, after latency: Duration, by route: TransferRoute?) {
         status.withLock { status in
+            if let route, route.address != status.address || route.target?.source != status.resolver {
+                status.address = route.address
+                status.resolver = route.target?.source
+            }
             status.latency.record(latency)
             status.answers[answer, default: 0] += 1
         }

@@ -18,6 +18,9 @@ package struct TransportSettings: Sendable, Equatable {
     package var clientCertificate: TransferOptions.ClientCertificate?
     /// What all requests go through.
     package var proxy: Proxy?
+    /// Where the addresses of hosts come from, in order. Empty: from the system, by curl. Behind a proxy nobody is
+    /// asked, because the proxy resolves.
+    package var resolvers: [String] = []
 
     /// A connection must manage at least so much. All requests share the uplink: on 1 Mbit/s eight of them
     /// have no more than this each.

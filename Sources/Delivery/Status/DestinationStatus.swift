@@ -47,6 +47,10 @@ package struct DestinationStatus: Sendable {
     package internal(set) var endpoint: String
     /// Why it is not the first; nil while it is.
     package internal(set) var endpointReason: String?
+    /// The address that the last answer came from; behind a proxy, the proxy's. Empty before the first answer.
+    package internal(set) var address = ""
+    /// The resolver that answered this address; nil if curl resolved the name, or a proxy does.
+    package internal(set) var resolver: String?
     /// SLS's clock minus the host's, as requests are signed.
     package internal(set) var clockOffset: Duration
 

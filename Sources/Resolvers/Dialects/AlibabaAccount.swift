@@ -30,7 +30,7 @@ package struct AlibabaAccount: Sendable, Equatable {
 
     /// What the certificates of the service's addresses are for.
     package static let certificateName = "resolvers.httpdns.aliyuncs.com"
-    static let parametersBytesMax = 1000
+    package static let parametersBytesMax = 1000
 
     var bootstrap: [ResolverServer] { servers.isEmpty ? region.servers : servers }
 

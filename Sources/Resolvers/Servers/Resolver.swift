@@ -183,7 +183,7 @@ package struct ResolverFigures: Sendable {
 }
 
 extension ResolverServer {
-    var isOnThisMachine: Bool {
+    package var isOnThisMachine: Bool {
         guard let place = address ?? IPAddress(name) else { return name == "localhost" }
         return AddressRange.loopback.contains { $0.contains(place) }
     }

@@ -24,6 +24,9 @@ package struct NameSettings: Sendable, Equatable {
     /// The system's answers tell no TTL.
     static let systemTimeToLive: Duration = .seconds(60)
     package static let system = "system"
+    /// What a configuration may have.
+    package static let resolversMax = 16
+    package static let hostsLimit = 1024
 }
 
 /// One resolver of the configuration.

@@ -1,0 +1,402 @@
+import Crypto
+import Net
+import Resolvers
+import System
+
+/// The group `resolvers.NAME` as the file has it. Its kind says which of the keys it has.
+struct ResolverEntry: SettingGroup {
+    /// The keys of each kind beside `kind`.
+    static let kinds: KeyValuePairs<String, [String]> = [
+        "alibaba": [
+            "account", "secret", "aes_key", "encryption", "version", "region", "servers",
+            "client_ip", "parameters", "allow_private", "ca_file",
+        ],
+        "tencent": [
+            "id", "key", "algorithm", "token", "servers", "client_ip", "allow_private", "ca_file",
+        ],
+        "doh": [
+            "url", "format", "addresses", "account", "access_key", "secret", "allow_private",
+            "ca_file",
+        ],
+        "static": ["hosts"],
+    ]
+
+    private var kind: String?
+    private var account: String?
+    private var secret: Secret?
+    private var aesKey: Secret?
+    private var encryption = AlibabaAccount.Encryption.gcm
+    private var version = AlibabaAccount.Version.v2
+    private var region = AlibabaRegion.cn
+    private var servers: [String] = []
+    private var clientAddress: IPAddress?
+    private var parameters: [String: String] = [:]
+    private var id: String?
+    private var key: Secret?
+    private var algorithm = Algorithm.aes
+    private var token: Secret?
+    private var url: String?
+    private var format = Format.wire
+    private var addresses: [IPAddress] = []
+    private var accessKey: String?
+    private var hosts: [String: [IPAddress]] = [:]
+    private var allowsPrivate = false
+    private var authorities: String?
+
+    private enum Algorithm { case aes, des }
+    private enum Format { case wire, json }
+
+    init() {}
+
+    static var settings: [Setting<ResolverEntry>] {
+        Setting("kind", \.kind, kindOfResolver, default: "required") {
+            "`alibaba`, `tencent`, `doh` or `static`"
+        }
+        Setting("account", \.account, .text(upTo: 64), default: "required for `alibaba`") {
+            "the account's id at Alibaba's HTTPDNS; for `doh` with `format: json` its `uid`"
+        }
+        Setting("secret", \.secret, .secret(bytesMin: 1)) {
+            "signs each query, best from `${file:…}`; without it the account must allow unsigned ones"
+        }
+        Setting("aes_key", \.aesKey, .hexKey) {
+            "hides the names in a query of version 2: 32 hexadecimal digits"
+        }
+        Setting("encryption", \.encryption, .choice(["gcm": .gcm, "cbc": .cbc])) {
+            "how `aes_key` is used: `gcm`, or `cbc` if the account needs it"
+        }
+        Setting("version", \.version, .choice(["v1": .v1, "v2": .v2])) {
+            "`v2`, or `v1` for old accounts"
+        }
+        Setting(
+            "region",
+            \.region,
+            .choice(["cn": .cn, "hk": .hk, "sg": .sg, "de": .de, "us": .us])
+        ) { "which of Alibaba's servers are asked first: `cn`, `hk`, `sg`, `de` or `us`" }
+        Setting("id", \.id, .text(upTo: 64), default: "required for `tencent` without `token`") {
+            "the account's id at Tencent's HTTPDNS"
+        }
+        Setting("key", \.key, .secret(bytesMin: 1)) {
+            "hides names and answers; needed with `id`, best from `${file:…}`"
+        }
+        Setting("algorithm", \.algorithm, .choice(["aes": .aes, "des": .des])) {
+            "how `key` is used: `aes`, or `des` for old accounts"
+        }
+        Setting("token", \.token, .secret(bytesMin: 1)) {
+            "asks Tencent over https in place of `id` and `key`, best from `${file:…}`"
+        }
+        Setting("url", \.url, .text(upTo: 1024), default: "required for `doh`") {
+            "`https://223.5.5.5/dns-query`: a server of DNS over HTTPS"
+        }
+        Setting("format", \.format, .choice(["wire": .wire, "json": .json])) {
+            "`wire` is RFC 8484; `json` is Alibaba's `/resolve`"
+        }
+        Setting("access_key", \.accessKey, .text(upTo: 128)) {
+            "with `format: json` and an account: the id of the key whose secret is `secret`"
+        }
+        Setting(
+            "addresses",
+            \.addresses,
+            listOf: .ipAddress,
+            1...16,
+            as: { $0 },
+            shownAs: { $0 }
+        ) { "where the server of `url` is, so that its own name needs no resolver" }
+        Setting(
+            "servers",
+            \.servers,
+            listOf: .resolverServer,
+            1...16,
+            default: "the service's own",
+            as: { $0 },
+            shownAs: { $0 }
+        ) { "`https://203.107.1.1`: servers in place of the service's own" }
+        Setting("client_ip", \.clientAddress, .ipAddress, default: "the gateway's own") {
+            "asks for the answer that a client at this address would get"
+        }
+        Setting(
+            SettingDescription(
+                key: "parameters",
+                help: "for Alibaba's software-defined resolution: names and values without `sdns-`",
+                wants: "texts under names",
+                shape: .texts
+            ),
+            \.parameters,
+            show: { .group($0.parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) }) },
+            readParameters
+        )
+        Setting(
+            SettingDescription(
+                key: "hosts",
+                help: "for `static`: hosts with a list of addresses each",
+                wants: "lists of addresses under hosts",
+                shape: .texts,
+                default: "required for `static`"
+            ),
+            \.hosts,
+            readHosts
+        )
+        Setting("allow_private", \.allowsPrivate, .boolean) {
+            """
+            `true` uses addresses of private networks and of this machine; else they count as no answer. \
+            A server on this machine may always answer them
+            """
+        }
+        Setting("ca_file", \.authorities, .readableFile, default: "the system's") {
+            "certificates to trust for the resolver's servers"
+        }
+    }
+
+    private static var kindOfResolver: Kind<String> {
+        let names = kinds.map(\.key)
+        let list = names.joined(separator: ", ")
+        return Kind(wants: "one of \(list)", .choice(names)) { text throws(Mismatch) in
+            guard names.contains(text) else {
+                let hint = nearMiss(text, among: names).map { "; did you mean \($0)?" } ?? ""
+                throw Mismatch("\(quoted(text)) is not one of \(list)\(hint)")
+            }
+            return text
+        }
+    }
+
+    // MARK: - Reading
+
+    /// The group `resolvers`.
+    static func readAll(_ section: inout Section) -> [String: ResolverSettings]? {
+        var group = section.section("resolvers")
+        var resolvers: [String: ResolverSettings] = [:]
+        for name in group.names {
+            if name == NameSettings.system {
+                group.problem(name, "is always there and needs no description; take the lines away")
+            } else if !isNameOfLetters(name) {
+                group.problem(name, "a name has 1 to 64 letters, digits, '-', '_' and '.'")
+            }
+            resolvers[name] = read(group.section(name))
+        }
+        if group.names.count > NameSettings.resolversMax {
+            let most = NameSettings.resolversMax
+            section.problem("resolvers", "there are \(group.names.count); give at most \(most)")
+        }
+        group.refuseOthers()
+        return resolvers
+    }
+
+    private static func read(_ given: consuming Section) -> ResolverSettings? {
+        var section = given
+        var entry = ResolverEntry()
+        entry.readSettings(&section, only: ["kind"])
+        guard let kind = entry.kind, let keys = kinds.first(where: { $0.key == kind })?.value else {
+            if !section.has("kind") {
+                let list = kinds.map(\.key).joined(separator: ", ")
+                section.problem("kind", "is missing; write one of \(list)")
+            }
+            return nil
+        }
+        let good = entry.readSettings(&section, only: keys)
+        section.refuseEmpty()
+        let settings = entry.settings(kind, good, section)
+        section.refuseOthers()
+        return settings
+    }
+
+    private func settings(
+        _ kind: String,
+        _ good: Set<String>,
+        _ section: borrowing Section
+    ) -> ResolverSettings? {
+        let found: ResolverSettings.Kind? =
+            switch kind {
+            case "alibaba": alibaba(section)
+            case "tencent": tencent(section)
+            case "doh": doh(section)
+            default: fixed(section)
+            }
+        guard let found else { return nil }
+        var settings = ResolverSettings(found)
+        settings.allowsPrivate = allowsPrivate
+        settings.authorities = authorities
+        return settings
+    }
+
+    private func alibaba(_ section: borrowing Section) -> ResolverSettings.Kind? {
+        section.require("account", "write the account's id, as the console of HTTPDNS shows it")
+        if section.has("aes_key"), version == .v1 {
+            section.problem("aes_key", "is of no use with version v1; write version: v2")
+        }
+        if version == .v2, let secret, Kind<Secret>.hexDigits(secret) == nil {
+            section.problem("secret", "wants hexadecimal digits with version v2, an even number")
+        }
+        guard let account else { return nil }
+        var found = AlibabaAccount(id: account)
+        (found.secret, found.aesKey, found.encryption) = (secret, aesKey, encryption)
+        (found.version, found.region, found.clientAddress) = (version, region, clientAddress)
+        found.parameters = parameters
+        found.servers = parsedServers(certificateName: AlibabaAccount.certificateName)
+        return .alibaba(found)
+    }
+
+    private func tencent(_ section: borrowing Section) -> ResolverSettings.Kind? {
+        let access: TencentAccount.Access
+        if let token {
+            for other in ["id", "key", "algorithm"] where section.has(other) {
+                section.problem(other, "is of no use with token; keep one of them")
+            }
+            access = .token(token)
+        } else {
+            section.require("id", "write id and key, or token")
+            section.require("key", "write the key that goes with id")
+            guard let id, let key else { return nil }
+            access = algorithm == .aes ? .aes(id: id, key: key) : .des(id: id, key: key)
+        }
+        var account = TencentAccount(access)
+        account.clientAddress = clientAddress
+        account.servers = parsedServers(certificateName: nil)
+        if case .token = access {
+            for server in account.servers where !server.isEncrypted && !server.isOnThisMachine {
+                section.problem("servers", "\(server) would see the token in plain text; use https")
+            }
+        }
+        return .tencent(account)
+    }
+
+    private func doh(_ section: borrowing Section) -> ResolverSettings.Kind? {
+        section.require("url", "write the server's URL, as in https://223.5.5.5/dns-query")
+        if format == .wire {
+            for other in ["account", "access_key", "secret"] where section.has(other) {
+                section.problem(other, "is for format: json")
+            }
+        }
+        let parts = [account != nil, accessKey != nil, secret != nil]
+        if parts.contains(true), parts.contains(false), format == .json {
+            section.problem("account", "needs access_key and secret beside it")
+        }
+        guard let url else { return nil }
+        guard let mark = url.firstRange(of: "://") else {
+            section.problem("url", "has no scheme; write it as https://223.5.5.5/dns-query")
+            return nil
+        }
+        let rest = url[mark.upperBound...]
+        let end = rest.firstIndex(of: "/") ?? rest.endIndex
+        guard let server = ResolverServer(String(url[..<end])), end < rest.endIndex,
+            url[end...].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") })
+        else {
+            section.problem("url", "is not the URL of a server with a path and without a query, as in "
+                + "https://223.5.5.5/dns-query")
+            return nil
+        }
+        guard server.isEncrypted || server.isOnThisMachine else {
+            section.problem("url", "wants https; plain http goes to this machine only")
+            return nil
+        }
+        var settings = DoHSettings(server: server, path: String(url[end...]))
+        settings.addresses = addresses
+        guard format == .json else { return .doh(settings) }
+        guard let account, let accessKey, let secret else { return .json(settings, nil) }
+        return .json(settings, AlibabaJSON.Account(user: account, key: accessKey, secret: secret))
+    }
+
+    private func fixed(_ section: borrowing Section) -> ResolverSettings.Kind? {
+        section.require("hosts", "list hosts with their addresses")
+        return .fixed(hosts)
+    }
+
+    private func parsedServers(certificateName: String?) -> [ResolverServer] {
+        servers.compactMap { ResolverServer($0, certificateName: certificateName) }
+    }
+
+    private static func readParameters(_ section: inout Section) -> [String: String]? {
+        var group = section.section("parameters")
+        var found: [String: String] = [:]
+        for key in group.names {
+            guard let value = group.value(key, .text(upTo: 256)) else { continue }
+            let isFine = (key + value).utf8.allSatisfy(\.isOfParameter) && !key.contains("=")
+            if key.isEmpty || !isFine {
+                group.problem(key, "wants letters, digits, '-' and '_', in the value also '='")
+            }
+            found[key] = value
+        }
+        let bytes = found.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        if bytes > AlibabaAccount.parametersBytesMax {
+            let most = AlibabaAccount.parametersBytesMax
+            section.problem("parameters", "has \(bytes) bytes; give at most \(most)")
+        }
+        group.refuseOthers()
+        return found
+    }
+
+    private static func readHosts(_ section: inout Section) -> [String: [IPAddress]]? {
+        var group = section.section("hosts")
+        var hosts: [String: [IPAddress]] = [:]
+        for name in group.names {
+            if !HostName.isValid(HostName.canonical(name)) {
+                group.problem(name, "is not the name of a host")
+            }
+            let addresses = group.list(name, .ipAddress, counts: 1...16)
+            if let addresses { hosts[HostName.canonical(name)] = addresses }
+        }
+        if hosts.count > NameSettings.hostsLimit {
+            let most = NameSettings.hostsLimit
+            section.problem("hosts", "there are \(hosts.count); give at most \(most)")
+        }
+        group.refuseOthers()
+        return hosts
+    }
+}
+
+// MARK: - Kinds
+
+extension Kind<IPAddress> {
+    static var ipAddress: Kind {
+        Kind(wants: "an address such as 192.0.2.7", show: { .text("\($0)") }) {
+            text throws(Mismatch) in
+            guard let address = IPAddress(text) else {
+                throw Mismatch("\(quoted(text)) is not an address; write one such as 192.0.2.7")
+            }
+            return address
+        }
+    }
+}
+
+extension Kind<String> {
+    fileprivate static var resolverServer: Kind {
+        Kind(wants: "a server such as https://203.107.1.1", show: { .text($0) }) {
+            text throws(Mismatch) in
+            guard ResolverServer(text) != nil else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a server; write one such as https://203.107.1.1"
+                )
+            }
+            return text
+        }
+    }
+}
+
+extension Kind<Secret> {
+    fileprivate static var hexKey: Kind {
+        Kind(wants: "a key of 32 hexadecimal digits") { text throws(Mismatch) in
+            guard hexDigits(Secret(text)) == 32 else {
+                throw Mismatch("is not a key of 32 hexadecimal digits")
+            }
+            return Secret(text)
+        }
+    }
+
+    /// How many digits the text has; nil if it is not pairs of hexadecimal digits.
+    fileprivate static func hexDigits(_ secret: Secret) -> Int? {
+        secret.withBytes { bytes in
+            let isHex = bytes.allSatisfy { hexValue($0) != nil }
+            return isHex && bytes.count % 2 == 0 ? bytes.count : nil
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isOfParameter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}
