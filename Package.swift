@@ -133,23 +133,24 @@ let package = Package(
             "Operations",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
-                "SQLiteQueue",
-                "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
+                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration",
+                "Ingest",
             ]
         ),
         room(
             "Admin",
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Delivery", "Credentials", "Routing", "Configuration", "Ingest", "Operations",
+                "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
+                "Operations",
             ]
         ),
         room(
             "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "SLS", "Queue", "SQLiteQueue",
-                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
-                "Admin",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
+                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Sandbox", "Configuration",
+                "Ingest", "Operations", "Admin",
             ]
         ),
         room(

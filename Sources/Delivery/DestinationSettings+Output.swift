@@ -21,7 +21,7 @@ extension DestinationSettings {
     /// Makes the carrier for the target's kind.
     func carrier(_ journal: Journal, _ names: NameService?) -> any Carrier {
         switch target {
-        case .sls, .http: TransferPool(transport, names)
+        case .sls, .http: TransferPool(self, names)
         case .file(let target):
             WriterThread("file-\(name)") { [name] in
                 LogFile(target, notices: ArchiveNotices(name, journal))

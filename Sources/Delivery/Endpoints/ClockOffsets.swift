@@ -37,6 +37,13 @@ package final class ClockOffsets: Sendable {
         return rest.magnitude > Self.noticeable ? rest : .zero
     }
 
+    /// The largest of all, for those that ask no destination.
+    package var largest: Duration {
+        guard count.load(ordering: .relaxed) > 0 else { return .zero }
+        let names = known.withLock { Array($0.keys) }
+        return names.map(offset).max { $0.magnitude < $1.magnitude } ?? .zero
+    }
+
     /// The delivery thread's alone.
     func set(_ offset: Duration?, for destination: String) {
         let number = known.withLock { known in

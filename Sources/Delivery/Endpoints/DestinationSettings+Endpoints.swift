@@ -12,6 +12,18 @@ extension DestinationSettings {
         }
     }
 
+    /// Scheme, host and port of its requests, in the order of the endpoints.
+    var origins: [String] {
+        switch target {
+        case .sls(let target):
+            target.endpoints.map {
+                "\($0.scheme.rawValue)://\($0.authority(forProject: target.project))"
+            }
+        case .http(let target): [target.place.description]
+        case .file, .stdout: []
+        }
+    }
+
     /// True when requests go to other endpoints, or by another way.
     func hasMoved(from old: DestinationSettings) -> Bool { endpoints != old.endpoints }
 

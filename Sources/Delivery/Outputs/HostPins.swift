@@ -17,9 +17,11 @@ struct HostPins {
     private let resolvers: [String]
     private var pins: [Pin] = []
 
-    init(_ names: NameService, _ resolvers: [String]) {
+    /// Resolvers are asked for the hosts of the URLs at once.
+    init(_ names: NameService, _ resolvers: [String], ahead urls: [String]) {
         self.names = names
         self.resolvers = resolvers
+        for url in urls { _ = place(of: url) }
     }
 
     /// Where a request goes. nil: its host has no addresses yet.

@@ -23,15 +23,16 @@ final class TransferPool: Carrier {
     /// Counts the settings it has had. A transfer that was made for older ones serves no other request.
     private var generation = 0
 
-    init(_ transport: TransportSettings, _ names: NameService? = nil) {
-        self.transport = transport
+    init(_ settings: DestinationSettings, _ names: NameService?) {
+        transport = settings.transport
         self.names = names
-        pins = Self.pins(transport, names)
+        pins = Self.pins(settings, names)
     }
 
-    private static func pins(_ transport: TransportSettings, _ names: NameService?) -> HostPins? {
+    private static func pins(_ settings: DestinationSettings, _ names: NameService?) -> HostPins? {
+        let transport = settings.transport
         guard let names, transport.proxy == nil, !transport.resolvers.isEmpty else { return nil }
-        return HostPins(names, transport.resolvers)
+        return HostPins(names, transport.resolvers, ahead: settings.origins)
     }
 
     var isIdle: Bool { underWay.isEmpty }
@@ -108,12 +109,9 @@ final class TransferPool: Carrier {
     func use(_ settings: DestinationSettings, _ now: Moment) {
         generation += 1
         idle = []
-        let old = transport
+        if settings.transport.needsNewConnections(after: transport) { connectionsSince = now }
         transport = settings.transport
-        if transport.needsNewConnections(after: old) { connectionsSince = now }
-        if transport.resolvers != old.resolvers || transport.proxy != old.proxy {
-            pins = Self.pins(transport, names)
-        }
+        pins = Self.pins(settings, names)
     }
 
     /// Packets of abandoned requests were never acknowledged, so the queue still has them.

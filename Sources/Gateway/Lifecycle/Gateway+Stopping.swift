@@ -6,6 +6,7 @@ import Ingest
 import Net
 import Operations
 import Queue
+import Resolvers
 import SQLiteQueue
 import System
 
@@ -28,6 +29,7 @@ extension Gateway {
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
+        names.stop()
         tail.stop()
         store.close()
         // After everything that must happen: a source may hang where nothing interrupts it.

@@ -4,10 +4,12 @@ import Credentials
 import Crypto
 import Delivery
 import HTTP
+import HTTPClient
 import Ingest
 package import Net
 package import Operations
 import Queue
+import Resolvers
 import SLS
 import SQLiteQueue
 package import System
@@ -21,6 +23,7 @@ package final class Gateway: Sendable {
 
     let journal: Journal
     let store: DurableQueue
+    let names: NameService
     let forwarder: Forwarder
     let keeper: CredentialKeeper
     let devices: DeviceHandler.Shared
@@ -64,6 +67,17 @@ package final class Gateway: Sendable {
         // The keeper's threads would outlive a failed start.
         defer { if !isRunning { keeper.stop() } }
 
+        // Delivery learns from SLS how wrong the host's clock is, and resolvers check the time of queries.
+        let clock = NameClock()
+        let names = try Self.start { () throws(CurlUnavailable) in
+            try NameService(
+                configuration.names,
+                directory: configuration.dataDirectory,
+                journal: journal,
+                now: { clock.now }
+            )
+        }
+        self.names = names
         let forwarder = try Self.start { () throws(DeliveryError) in
             try Forwarder(
                 configuration.destinations.map(\.deliverySettings),
@@ -71,10 +85,12 @@ package final class Gateway: Sendable {
                 credentials: CredentialDoor(keeper),
                 journal: journal,
                 memoryMax: configuration.limits.deliveryBytes,
-                userAgent: "sluice/\(Version.current)"
+                userAgent: "sluice/\(Version.current)",
+                names: names
             )
         }
         self.forwarder = forwarder
+        clock.follow(forwarder.clockOffsets)
         keeper.tell(forwarder, journal)
         let tail = try Self.start { () throws(SystemError) in try Tail() }
         self.tail = tail
@@ -90,6 +106,7 @@ package final class Gateway: Sendable {
                 devices: devices,
                 keeper: keeper,
                 webhook: webhook,
+                names: names,
                 adminLabels: AdminRoute.labels
             )
         )
@@ -112,6 +129,7 @@ package final class Gateway: Sendable {
                 devices: devices,
                 keeper: keeper,
                 webhook: webhook,
+                names: names,
                 tail: tail,
                 access: access,
                 certificates: certificates,
@@ -134,7 +152,10 @@ package final class Gateway: Sendable {
             journal: journal
         )
         forwarder.hold(decisions.held)
-        try Self.start { () throws(SystemError) in try forwarder.start() }
+        try Self.start { () throws(SystemError) in
+            try names.start()
+            try forwarder.start()
+        }
         servers = try Self.start { () throws(ListenError) in
             try GatewayServers(configuration, operators, devices, watches, journal)
         }

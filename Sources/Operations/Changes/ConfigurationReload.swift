@@ -5,6 +5,7 @@ package import Ingest
 import Net
 import Queue
 import SLS
+package import Resolvers
 package import SQLiteQueue
 package import System
 
@@ -17,6 +18,7 @@ package struct ConfigurationReload: Sendable {
         let devices: DeviceHandler.Shared
         let keeper: CredentialKeeper
         let webhook: Webhook
+        let names: NameService
         let tail: Tail
         let access: AdminTokens
         let certificates: CertificateReload
@@ -28,6 +30,7 @@ package struct ConfigurationReload: Sendable {
             devices: DeviceHandler.Shared,
             keeper: CredentialKeeper,
             webhook: Webhook,
+            names: NameService,
             tail: Tail,
             access: AdminTokens,
             certificates: CertificateReload,
@@ -38,6 +41,7 @@ package struct ConfigurationReload: Sendable {
             self.devices = devices
             self.keeper = keeper
             self.webhook = webhook
+            self.names = names
             self.tail = tail
             self.access = access
             self.certificates = certificates
@@ -130,12 +134,14 @@ package struct ConfigurationReload: Sendable {
         } catch {
             return refuse("credentials: \(error.description)")
         }
+        if after.names != before.names { parts.names.use(after.names) }
         // Before delivery uses the new settings: nothing may be sent to a place that is no longer configured.
         parts.store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {
             try parts.forwarder.use(changed.map(\.deliverySettings))
         } catch {
             useCredentials(before.credentials)
+            parts.names.use(before.names)
             parts.store.apply(before.queueRules, before.queueBounds)
             return refuse(error.description)
         }

@@ -4,6 +4,7 @@ package import Delivery
 package import HTTP
 package import Ingest
 package import Queue
+package import Resolvers
 package import Routing
 package import System
 
@@ -81,6 +82,7 @@ package struct GatewayReport: Sendable {
     /// Destinations that are not configured any more, and still have logs or counts in the ledger.
     package let strangers: [String: Ledger]
     package let credentials: [CredentialStatus]
+    package let names: NameReport
     package let webhook: WebhookStatus
     /// Changes by operators.
     package let changes: [(action: String, count: Int)]

@@ -6,6 +6,7 @@ package import Ingest
 import JSON
 import Net
 import Queue
+package import Resolvers
 import Routing
 import SLS
 package import SQLiteQueue
@@ -21,6 +22,7 @@ package final class Reporter: Sendable {
         package let devices: DeviceHandler.Shared
         package let keeper: CredentialKeeper
         package let webhook: Webhook
+        package let names: NameService
         /// The labels of admin routes in metrics.
         package let adminLabels: [String]
 
@@ -31,6 +33,7 @@ package final class Reporter: Sendable {
             devices: DeviceHandler.Shared,
             keeper: CredentialKeeper,
             webhook: Webhook,
+            names: NameService,
             adminLabels: [String]
         ) {
             self.configuration = configuration
@@ -39,6 +42,7 @@ package final class Reporter: Sendable {
             self.devices = devices
             self.keeper = keeper
             self.webhook = webhook
+            self.names = names
             self.adminLabels = adminLabels
         }
     }
@@ -153,6 +157,7 @@ package final class Reporter: Sendable {
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
             credentials: parts.keeper.status,
+            names: parts.names.status,
             webhook: parts.webhook.status,
             changes: operators.changed
         )

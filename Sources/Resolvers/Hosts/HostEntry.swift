@@ -166,6 +166,19 @@ final class HostEntry {
         }
     }
 
+    /// The answer with a time that holds beyond this process.
+    func kept(_ now: Moment, _ wall: WallTime) -> NameFile.Kept? {
+        answer.map { answer in
+            NameFile.Kept(
+                host: key.host,
+                resolvers: key.resolvers,
+                resolver: answer.resolver,
+                addresses: answer.addresses,
+                expires: wall + (answer.expires - now)
+            )
+        }
+    }
+
     func status(of door: HostAddresses, _ now: Moment) -> NameReport.HostStatus {
         NameReport.HostStatus(
             host: key.host,

@@ -55,7 +55,7 @@ final class NameLoop {
     private var lookups: [Int: (deadline: Moment, whenDone: ([IPAddress]?) -> Void)] = [:]
     private var lookupCount = 0
     private var notices = NameNotices()
-    /// From the file of the last run, for hosts that nobody has asked for yet.
+    /// Of the last run, and of hosts that nobody uses any more.
     private var kept: [HostEntry.Key: NameFile.Kept] = [:]
     private var hasNews = false
     private var nextSave: Moment?
@@ -161,7 +161,9 @@ final class NameLoop {
         let key = key(of: addresses)
         guard let entry = entries[key] else { return }
         entry.remove(addresses)
-        if entry.doors.isEmpty { entries[key] = nil }
+        guard entry.doors.isEmpty else { return }
+        entries[key] = nil
+        if kept.count < settings.maxHosts { kept[key] = entry.kept(.now, .now) }
     }
 
     private func use(_ new: NameSettings, _ now: Moment) {
@@ -389,18 +391,7 @@ final class NameLoop {
         guard let file = parts.file else { return }
         let (now, wall) = (Moment.now, WallTime.now)
         var all = Array(kept.values)
-        for (key, entry) in entries {
-            guard let answer = entry.answer else { continue }
-            all.append(
-                NameFile.Kept(
-                    host: key.host,
-                    resolvers: key.resolvers,
-                    resolver: answer.resolver,
-                    addresses: answer.addresses,
-                    expires: wall + (answer.expires - now)
-                )
-            )
-        }
+        all += entries.values.compactMap { $0.kept(now, wall) }
         all.removeAll { $0.expires + settings.maxStale < wall }
         all.sort { $0.expires > $1.expires }
         do throws(SystemError) {
