@@ -200,7 +200,10 @@ let package = Package(
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
         tests(of: "Routing", uses: ["System", "JSON", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
-        tests(of: "Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "TestHTTP"]),
+        tests(
+            of: "Resolvers",
+            uses: ["System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "TestHTTP"]
+        ),
         tests(
             of: "Queue",
             uses: ["System", "Logs", "SQLite", "SQLiteQueue", "CSQLite"],

@@ -30,7 +30,12 @@ package struct TransferRoute: Sendable, Equatable {
 
 extension TransferRoute {
     /// No connection was ever tried.
-    package static let unknown = TransferRoute(address: "", target: nil, connectTime: nil, isConnected: false)
+    package static let unknown = TransferRoute(
+        address: "",
+        target: nil,
+        connectTime: nil,
+        isConnected: false
+    )
 }
 
 /// Why there is no response, or no complete one.

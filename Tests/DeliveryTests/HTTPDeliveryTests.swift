@@ -213,7 +213,11 @@ import Testing
             let place = try Endpoint(parsing: "https://h.example")
             let judge = HTTPJudge(HTTPTarget(url: Secret(url), at: place))
             let head = TransferResponse.Head(status: 404, headers: [])
-            let response = TransferResponse(head: head, route: .unknown, body: Array("no /in/token-5 here".utf8))
+            let response = TransferResponse(
+                head: head,
+                route: .unknown,
+                body: Array("no /in/token-5 here".utf8)
+            )
             #expect(judge.judge(response).message == "no ••• here")
         }
     }

@@ -19,7 +19,8 @@ import Testing
         _ addresses: [String],
         ttl: Int = 60
     ) -> Response {
-        let hosts = request.query.split(separator: "&").first { $0.hasPrefix("host=") }
+        let hosts =
+            request.query.split(separator: "&").first { $0.hasPrefix("host=") }
             .map { $0.dropFirst(5).replacing("%2C", with: ",").split(separator: ",") } ?? []
         let list = addresses.map { "\"\($0)\"" }.joined(separator: ",")
         let answers = hosts.map { "{\"host\":\"\($0)\",\"ips\":[\(list)],\"ttl\":\(ttl)}" }
@@ -196,7 +197,9 @@ import Testing
         #expect(eventually { isByName(use) })
     }
 
-    @Test("With no resolver and no system the name is left to curl, and addresses come when one returns")
+    @Test(
+        "With no resolver and no system the name is left to curl, and addresses come when one returns"
+    )
     func returns() throws {
         let works = SharedValue(false)
         let server = try RecordingServer { request, _ in

@@ -121,7 +121,9 @@ struct ResolverEntry: SettingGroup {
                 shape: .texts
             ),
             \.parameters,
-            show: { .group($0.parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) }) },
+            show: {
+                .group($0.parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })
+            },
             readParameters
         )
         Setting(
@@ -279,8 +281,11 @@ struct ResolverEntry: SettingGroup {
         guard let server = ResolverServer(String(url[..<end])), end < rest.endIndex,
             url[end...].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") })
         else {
-            section.problem("url", "is not the URL of a server with a path and without a query, as in "
-                + "https://223.5.5.5/dns-query")
+            section.problem(
+                "url",
+                "is not the URL of a server with a path and without a query, as in "
+                    + "https://223.5.5.5/dns-query"
+            )
             return nil
         }
         guard server.isEncrypted || server.isOnThisMachine else {

@@ -12,7 +12,8 @@ package enum DestinationKind: String, Sendable, CaseIterable {
             "signature", "exactly_once", "lanes", "drop_unauthorized", "clock_offset",
         ],
         [.sls, .http]: [
-            "compress", "proxy", "resolve", "ca_file", "connect_timeout", "send_timeout", "stall_timeout",
+            "compress", "proxy", "resolve", "ca_file", "connect_timeout", "send_timeout",
+            "stall_timeout",
         ],
         [.http]: ["url", "headers", "body", "success", "cert_file", "key_file"],
         [.http, .file, .stdout]: ["shape"],

@@ -22,7 +22,8 @@ struct StatusPublisher {
 
     func answered(_ answer: String, after latency: Duration, by route: TransferRoute?) {
         status.withLock { status in
-            if let route, route.address != status.address || route.target?.source != status.resolver {
+            if let route, route.address != status.address || route.target?.source != status.resolver
+            {
                 status.address = route.address
                 status.resolver = route.target?.source
             }

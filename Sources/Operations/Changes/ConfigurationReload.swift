@@ -4,8 +4,8 @@ package import Delivery
 package import Ingest
 import Net
 import Queue
-import SLS
 package import Resolvers
+import SLS
 package import SQLiteQueue
 package import System
 

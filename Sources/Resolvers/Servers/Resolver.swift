@@ -26,7 +26,12 @@ final class Resolver {
     private static let listRetry: Duration = .seconds(300)
     private static let exhaustedPause: Duration = .seconds(30)
 
-    init(_ name: String, _ settings: ResolverSettings, _ dialect: any ResolverDialect, _ now: Moment) {
+    init(
+        _ name: String,
+        _ settings: ResolverSettings,
+        _ dialect: any ResolverDialect,
+        _ now: Moment
+    ) {
         self.name = name
         self.settings = settings
         self.dialect = dialect
@@ -155,33 +160,6 @@ final class Resolver {
     }
 }
 
-/// What came of a resolver's queries since the start.
-package struct ResolverFigures: Sendable {
-    package enum Outcome: String, Sendable, CaseIterable {
-        /// With addresses.
-        case answered
-        /// The host has no addresses.
-        case negative
-        /// All addresses were of a network that the resolver may not lead to.
-        case refused
-        case server, account, clock, quota, query
-    }
-
-    package private(set) var counts: [Outcome: Int] = [:]
-    /// The last failure, if no answer came since.
-    package private(set) var failure: QueryFailure?
-
-    mutating func answered(_ outcome: Outcome) {
-        counts[outcome, default: 0] += 1
-        failure = nil
-    }
-
-    mutating func failed(_ failure: QueryFailure) {
-        self.failure = failure
-        counts[Outcome(rawValue: failure.kind.rawValue) ?? .server, default: 0] += 1
-    }
-}
-
 extension ResolverServer {
     package var isOnThisMachine: Bool {
         guard let place = address ?? IPAddress(name) else { return name == "localhost" }
@@ -191,6 +169,7 @@ extension ResolverServer {
 
 extension AddressRange {
     fileprivate static let loopback = [
-        AddressRange(IPAddress(v4: 127 << 24), bits: 104), AddressRange(IPAddress(v6: 0, 1), bits: 128),
+        AddressRange(IPAddress(v4: 127 << 24), bits: 104),
+        AddressRange(IPAddress(v6: 0, 1), bits: 128),
     ]
 }

@@ -50,7 +50,12 @@ final class HostInquiry {
         add(InquiryAnswer(resolver: resolver, took: .now - began, trials: [], problem: problem))
     }
 
-    func answered(_ resolver: String, _ answer: HostAnswer, since began: Moment, _ loop: TransferLoop) {
+    func answered(
+        _ resolver: String,
+        _ answer: HostAnswer,
+        since began: Moment,
+        _ loop: TransferLoop
+    ) {
         let took = .now - began
         let addresses = answer.addresses
         guard !addresses.isEmpty else {
