@@ -3,6 +3,7 @@ package import HTTP
 package import Ingest
 package import Operations
 import Queue
+package import Resolvers
 package import SQLiteQueue
 package import System
 
@@ -18,6 +19,7 @@ package final class AdminHandler: RequestHandler {
         let destinations: DestinationChanges
         let credentials: CredentialRotation
         let draining: Draining
+        let names: NameService
         let audit: AuditTrail
         let journal: Journal
 
@@ -30,6 +32,7 @@ package final class AdminHandler: RequestHandler {
             destinations: DestinationChanges,
             credentials: CredentialRotation,
             draining: Draining,
+            names: NameService,
             audit: AuditTrail,
             journal: Journal
         ) {
@@ -41,6 +44,7 @@ package final class AdminHandler: RequestHandler {
             self.destinations = destinations
             self.credentials = credentials
             self.draining = draining
+            self.names = names
             self.audit = audit
             self.journal = journal
         }
@@ -53,6 +57,7 @@ package final class AdminHandler: RequestHandler {
     private let destinations: DestinationDesk
     private let credentials: CredentialDesk
     private let queue: QueueDesk
+    private let resolvers: ResolverDesk
     private var doorkeeper = Doorkeeper()
     private var stamp = Stamp(mint: ReceiptMint())
 
@@ -76,6 +81,7 @@ package final class AdminHandler: RequestHandler {
             store: shared.store,
             views: workers.views
         )
+        resolvers = ResolverDesk(names: shared.names, reporter: shared.reporter, audit: audit)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
@@ -181,6 +187,11 @@ package final class AdminHandler: RequestHandler {
             guard let holder else { return }
             let desk = RouteDesk(reporter: shared.reporter, views: shared.workers.views)
             desk.test(head, body, holder, responder)
+        case .resolvers: resolvers.show(head, responder)
+        case .resolverLookup: resolvers.look(head, responder)
+        case .resolverRefresh:
+            guard let holder else { return }
+            resolvers.refresh(head, holder, responder)
         case .drain:
             guard let holder else { return }
             drain(head, holder, responder)

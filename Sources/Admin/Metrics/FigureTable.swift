@@ -4,7 +4,7 @@ import Operations
 package enum FigureTable {
     static let parts: [any FigurePart] =
         [GatewayFigures.build] + HTTPFigures.parts + IngestFigures.parts + QueueFigures.parts
-        + DeliveryFigures.parts + GatewayFigures.parts
+        + DeliveryFigures.parts + NameFigures.parts + GatewayFigures.parts
 
     /// What describes the figures of a section, in their order.
     static func descriptions(of section: FigureSection) -> [FigureDescription] {
@@ -38,7 +38,7 @@ package enum FigureTable {
 
 /// A table of docs/metrics.md or docs/metrics-delivery.md.
 enum FigureSection: String, CaseIterable {
-    case requests, logs, devices, ledger, queue, destinations, delivery, logstores, gateway
+    case requests, logs, devices, ledger, queue, destinations, delivery, logstores, names, gateway
 }
 
 /// What is known of a figure without a gateway.

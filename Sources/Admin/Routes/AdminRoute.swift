@@ -7,6 +7,7 @@ import System
 package enum AdminRoute: Equatable {
     case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
     case routes, routeTest
+    case resolvers, resolverRefresh, resolverLookup
     case credentials
     case credential(String)
     case credentialVerify(String)
@@ -27,6 +28,9 @@ package enum AdminRoute: Equatable {
         case ("admin", "ledger", []): self = .ledger
         case ("admin", "routes", []): self = .routes
         case ("admin", "routes", ["test"]): self = .routeTest
+        case ("admin", "resolvers", []): self = .resolvers
+        case ("admin", "resolvers", ["refresh"]): self = .resolverRefresh
+        case ("admin", "resolvers", ["lookup"]): self = .resolverLookup
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
         case ("admin", "tail", []): self = .tail
@@ -85,7 +89,7 @@ package enum AdminRoute: Equatable {
     /// The answer to any other path.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, routes, routes/test, dead-letters, drain, tail, audit and openapi.json"
+        + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit and openapi.json"
     static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
     /// True for the paths that orchestrators probe without a token.
@@ -94,13 +98,13 @@ package enum AdminRoute: Equatable {
     var methods: [RequestHead.Method] {
         switch self {
         case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
-            .credentials, .destinations, .routes, .deadLetters, .deadLetterExport:
+            .credentials, .destinations, .routes, .resolvers, .deadLetters, .deadLetterExport:
             [.get, .head]
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
             .destinationFlush:
             [.post]
         case .credential: [.get, .head, .put, .delete]
-        case .credentialVerify, .routeTest: [.post]
+        case .credentialVerify, .routeTest, .resolverRefresh, .resolverLookup: [.post]
         case .drain: [.get, .head, .post, .delete]
         case .destination: [.get, .head, .patch, .delete]
         case .deadLetter: [.get, .head, .put]
@@ -121,6 +125,8 @@ package enum AdminRoute: Equatable {
         case .audit: ["before", "after", "limit"]
         case .queue: ["destination", "streams", "order"]
         case .tail: ["destination", "logstore", "topic", "tag", "field"]
+        case .resolverRefresh: ["host"]
+        case .resolverLookup: ["host", "with", "port"]
         case .deadLetters, .deadLetterExport: page
         case .deadLetterReplay, .deadLetterPurge:
             ["destination", "logstore", "code", "ids", "all"]
@@ -166,7 +172,7 @@ extension AdminRoute {
     package static let labels = [
         "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
         "credentials",
-        "destinations", "dead_letters", "tail", "openapi", "routes",
+        "destinations", "dead_letters", "tail", "openapi", "routes", "resolvers",
     ]
 
     static func label(ofPath path: String) -> Int {
@@ -184,6 +190,7 @@ extension AdminRoute {
         case .queue: "queue"
         case .ledger: "ledger"
         case .routes, .routeTest: "routes"
+        case .resolvers, .resolverRefresh, .resolverLookup: "resolvers"
         case .audit: "audit"
         case .drain: "drain"
         case .tail: "tail"

@@ -3,7 +3,7 @@ package import Configuration
 /// The commands of `sluice`.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
-    case credentials, rotate, tail, queue, route, fsck, backup
+    case credentials, rotate, tail, queue, route, resolve, fsck, backup
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -38,6 +38,7 @@ enum Command: String, CaseIterable {
         case .tail: TailArguments.options
         case .queue: QueueArguments.options
         case .route: RouteArguments.options
+        case .resolve: ResolverArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: [("--listen", "ADDRESS"), ("--storage", "FILE")]
@@ -51,7 +52,7 @@ enum Command: String, CaseIterable {
         switch self {
         case .deadLetters: DeadLetterArguments.wordsMax
         case .destinations: DestinationArguments.wordsMax
-        case .pause, .resume, .flush, .rotate, .route, .fsck, .backup: 1
+        case .pause, .resume, .flush, .rotate, .route, .resolve, .fsck, .backup: 1
         case .credentials: 2
         case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue: 0
         }
@@ -102,6 +103,8 @@ enum Command: String, CaseIterable {
             return command.run(TailArguments.request(arguments))
         case .queue:
             return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
+        case .resolve:
+            return OperatorCommand(arguments.inputs).run(try ResolverArguments.request(arguments))
         case .route:
             let request = try RouteArguments.request(arguments)
             guard try RouteArguments.isOffline(arguments) else {

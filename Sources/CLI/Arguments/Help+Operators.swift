@@ -114,6 +114,23 @@ extension Help {
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
         """
 
+    static let resolve = """
+        Usage: sluice resolve                   the resolvers, and the addresses in use
+               sluice resolve HOST [OPTIONS]    ask all resolvers, beside the cache
+               sluice resolve [HOST] --refresh  ask again for the addresses in use
+
+        For a host, the gateway asks each resolver of its configuration and the system, connects to each address
+        that they answer, and checks the certificate for the host's name.
+
+          --with NAME             ask this resolver only; `system` is one
+          --port PORT             connect to this port; default the destination's, else 443
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 asked, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
     static let route = """
         Usage: sluice route TAG [--file FILE] [OPTIONS]                ask the running gateway
                sluice route TAG [--file FILE] --config FILE [--json]   ask a configuration file, no gateway needed

@@ -33,6 +33,7 @@ enum Help {
           queue         show the backlog by destination and stream
           tail          show logs as they are accepted
           route         show what filters and routes do with logs, also without a gateway
+          resolve       show what resolvers answer for a host, and whether its addresses connect
           dead-letters  list, show, export, edit, replay or purge logs that SLS refuses
 
         To try it without an account: sluice serve --sandbox
@@ -60,6 +61,7 @@ enum Help {
         case .tail: tail
         case .queue: queue
         case .route: route
+        case .resolve: resolve
         case .fsck: fsck
         case .backup: backup
         case .deadLetters: deadLetters

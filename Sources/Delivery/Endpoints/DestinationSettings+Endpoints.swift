@@ -13,7 +13,7 @@ extension DestinationSettings {
     }
 
     /// Scheme, host and port of its requests, in the order of the endpoints.
-    var origins: [String] {
+    package var origins: [String] {
         switch target {
         case .sls(let target):
             target.endpoints.map {

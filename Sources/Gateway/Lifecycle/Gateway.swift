@@ -148,6 +148,7 @@ package final class Gateway: Sendable {
             destinations: DestinationChanges(running, decided, store, forwarder, reload, audit),
             credentials: CredentialRotation(keeper, store, box, inquiry, audit),
             draining: Draining(running, store, devices.intake, audit),
+            names: names,
             audit: audit,
             journal: journal
         )

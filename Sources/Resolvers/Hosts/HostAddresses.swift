@@ -47,7 +47,8 @@ package final class HostAddresses: Sendable {
     private let state = Locked(State())
     private let shown: Replaceable<View>
     private let isUsed = Atomic(false)
-    private let staleUses = Atomic(0)
+    /// Looks of senders: at addresses in their time, at old ones, and at none.
+    private let uses = CounterList(count: 3)
     private let signals: Signals
 
     struct Signals: Sendable {
@@ -92,7 +93,11 @@ package final class HostAddresses: Sendable {
     }
 
     private func noteUse(_ view: View) {
-        if case .known(let known) = view, known.isStale { staleUses.add(1, ordering: .relaxed) }
+        if case .known(let known) = view {
+            uses.add(1, at: known.isStale ? 1 : 0)
+        } else {
+            uses.add(1, at: 2)
+        }
         guard !isUsed.load(ordering: .relaxed), !isUsed.exchange(true, ordering: .relaxed) else {
             return
         }
@@ -134,7 +139,9 @@ package final class HostAddresses: Sendable {
     /// True if it was used since the last call.
     func takeUse() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
 
-    var staleUseCount: Int { staleUses.load(ordering: .relaxed) }
+    var useCounts: NameReport.Uses {
+        NameReport.Uses(fresh: uses[0], stale: uses[1], none: uses[2])
+    }
 
     /// Shows other addresses.
     func show(_ addresses: [IPAddress], from resolver: String, isStale: Bool) {

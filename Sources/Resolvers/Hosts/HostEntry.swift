@@ -189,7 +189,7 @@ final class HostEntry {
             addresses: door.facts(now).map {
                 NameReport.AddressStatus(address: $0, connectTime: $1, rests: $2)
             },
-            staleUses: door.staleUseCount
+            uses: door.useCounts
         )
     }
 }

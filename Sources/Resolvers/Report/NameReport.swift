@@ -23,7 +23,15 @@ package struct NameReport: Sendable {
         /// Until the answer's time is over; negative afterwards.
         package let remaining: Duration?
         package let addresses: [AddressStatus]
-        package let staleUses: Int
+        package let uses: Uses
+    }
+
+    /// How often senders looked at a host's addresses.
+    package struct Uses: Sendable, Equatable {
+        package var fresh = 0
+        package var stale = 0
+        /// There was no address.
+        package var none = 0
     }
 
     package struct AddressStatus: Sendable {
