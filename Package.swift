@@ -140,8 +140,8 @@ let package = Package(
         room(
             "Admin",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
                 "Operations",
             ]
         ),

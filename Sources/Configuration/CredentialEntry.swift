@@ -6,7 +6,7 @@ import SLS
 /// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it has.
 struct CredentialEntry: SettingGroup {
     private static let access = [
-        "sts_endpoint", "sts_region", "sts_vpc", "connect_timeout", "timeout",
+        "sts_endpoint", "sts_region", "sts_vpc", "connect_timeout", "timeout", "resolve",
     ]
     /// The keys of each kind beside `from`.
     static let kinds: KeyValuePairs<String, [String]> = [
@@ -22,7 +22,7 @@ struct CredentialEntry: SettingGroup {
             "policy",
         ] + access,
         "ecs_role": ["role_name", "imds_v1", "connect_timeout", "timeout"],
-        "uri": ["uri", "connect_timeout", "timeout"],
+        "uri": ["uri", "connect_timeout", "timeout", "resolve"],
         "chain": [],
     ]
 
@@ -45,6 +45,7 @@ struct CredentialEntry: SettingGroup {
     private var uri: String?
     private var connectTimeout: Duration?
     private var totalTimeout: Duration?
+    private var resolvers: [String] = []
 
     init() {}
 
@@ -166,6 +167,7 @@ struct CredentialEntry: SettingGroup {
         Setting("timeout", \.totalTimeout, times, default: "`10s`; `3s` for `ecs_role`") {
             "how long the whole request may take"
         }
+        Setting.resolve(\.resolvers)
     }
 
     private static var times: Kind<Duration> { .duration(.milliseconds(100) ... .seconds(60)) }
@@ -195,6 +197,7 @@ struct CredentialEntry: SettingGroup {
             return nil
         }
         entry.readSettings(&section, only: keys)
+        section.checkResolvers("resolve", entry.resolvers)
         let source = entry.source(kind, section)
         caller = source?.callerName
         for problem in source?.problems ?? []
@@ -234,6 +237,7 @@ struct CredentialEntry: SettingGroup {
         case "uri":
             var source = URISource(uri: uri.map { Secret($0) })
             source.limits = limits(.sts)
+            source.resolvers = resolvers
             return .uri(source)
         default: return .chain
         }
@@ -279,6 +283,7 @@ struct CredentialEntry: SettingGroup {
     private func access(_ usual: WebLimits) -> STSAccess {
         var access = access
         access.limits = limits(usual)
+        access.resolvers = resolvers
         return access
     }
 

@@ -14,6 +14,9 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     /// What flaps is told that often at most: of each credential, each kind of event.
     package var interval: Duration = .seconds(300)
 
+    /// The resolvers of its host's addresses. Empty: the system.
+    package var resolvers: [String] = []
+
     package init() {}
 
     static var settings: [Setting<WebhookSettings>] {
@@ -41,6 +44,7 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
             from `10s`
             """
         }
+        Setting.resolve(\.resolvers)
     }
 
     func check(_ section: borrowing Section) {
@@ -51,6 +55,7 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
                     + "use https, or set webhook.plain_http: true where you trust that network"
             )
         }
+        section.checkResolvers("resolve", resolvers)
         if section.has("authorization"), !section.has("url") {
             section.problem("authorization", "is of no use without webhook.url")
         }

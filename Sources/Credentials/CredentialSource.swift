@@ -75,6 +75,8 @@ package struct STSAccess: Sendable, Equatable {
     package var region: String?
     package var isVPC: Bool?
     package var limits: WebLimits
+    /// The resolvers of its host's addresses. Empty: the system.
+    package var resolvers: [String] = []
 
     package init(
         endpoint: String? = nil,
@@ -133,6 +135,7 @@ package struct URISource: Sendable, Equatable {
     /// nil: the value of `ALIBABA_CLOUD_CREDENTIALS_URI`. It may contain a key, so it is a secret.
     package var uri: Secret?
     package var limits = WebLimits.sts
+    package var resolvers: [String] = []
 
     package init(uri: Secret? = nil) {
         self.uri = uri

@@ -16,7 +16,7 @@ package struct SourceVisit: Sendable {
         lookup: @escaping @Sendable (String) -> Credential? = { _ in nil }
     ) {
         self.surroundings = surroundings
-        web = WebClient(interruption: interruption)
+        web = WebClient(interruption: interruption, addresses: surroundings.addresses)
         self.lookup = lookup
     }
 

@@ -1,3 +1,4 @@
+package import HTTPClient
 package import System
 
 /// The inputs of sources besides their settings.
@@ -10,6 +11,8 @@ package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectabl
     package var metadata = "http://100.100.100.200"
     /// Replaces Alibaba's STS for sources without an endpoint.
     package var stsEndpoint: String?
+    /// Where sources find the addresses of hosts.
+    package var addresses = AddressLookup.system
 
     package init(
         environment: [String: String],

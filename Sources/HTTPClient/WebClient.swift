@@ -5,11 +5,13 @@ package import System
 /// time, and answers of at most 64 KiB.
 package struct WebClient: Sendable {
     package let interruption: Interruption
+    private let addresses: AddressLookup
 
     private static let bodyBytesMax = 64 << 10
 
-    package init(interruption: Interruption) {
+    package init(interruption: Interruption, addresses: AddressLookup = .system) {
         self.interruption = interruption
+        self.addresses = addresses
     }
 
     package func ask(_ question: WebRequest) throws(WebFailure) -> WebAnswer {
@@ -56,7 +58,8 @@ package struct WebClient: Sendable {
         _ json: [UInt8],
         to url: Secret,
         _ headers: [String],
-        limits: WebLimits
+        limits: WebLimits,
+        resolvers: [String] = []
     ) throws(WebFailure) -> Int {
         var request = WebRequest(
             method: "POST",
@@ -65,6 +68,7 @@ package struct WebClient: Sendable {
             limits: limits
         )
         request.content = json
+        request.resolvers = resolvers
         request.isBodyWanted = false
         return try ask(request).status
     }
@@ -83,6 +87,7 @@ package struct WebClient: Sendable {
         request.body =
             question.form.map { .secret(encoded($0)) } ?? question.content.map { .plain($0) }
         request.timeLimit = question.limits.total
+        request.target = addresses.target(of: question.url, question.resolvers)
         return request
     }
 

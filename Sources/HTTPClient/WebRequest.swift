@@ -12,6 +12,34 @@ package struct WebLimits: Sendable, Equatable {
     }
 }
 
+/// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
+package struct AddressLookup: Sendable {
+    private let find: @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> ConnectTarget?
+
+    package init(
+        _ find:
+            @escaping @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) ->
+            ConnectTarget?
+    ) {
+        self.find = find
+    }
+
+    /// Leaves all names to the system.
+    package static let system = AddressLookup { _, _, _ in nil }
+
+    /// Nil: connect by the name.
+    func target(of url: String, _ resolvers: [String]) -> ConnectTarget? {
+        guard !resolvers.isEmpty, let start = url.firstRange(of: "://")?.upperBound else {
+            return nil
+        }
+        let authority = url[start...].prefix { !"/?#".contains($0) }
+        let parts = authority.split(separator: ":")
+        guard let host = parts.first, parts.count <= 2 else { return nil }
+        let usual = url.hasPrefix("https:") ? 443 : 80
+        return find(String(host), parts.count == 2 ? Int(parts[1]) ?? usual : usual, resolvers)
+    }
+}
+
 /// One request for `WebClient`.
 package struct WebRequest {
     package var method = "GET"
@@ -25,6 +53,8 @@ package struct WebRequest {
     /// A file of authorities to trust in place of the system's.
     package var authorities: String?
     package var limits: WebLimits
+    /// The resolvers to ask for the host's addresses, in order. Empty: the system.
+    package var resolvers: [String] = []
 
     package init(
         method: String = "GET",

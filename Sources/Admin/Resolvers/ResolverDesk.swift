@@ -1,6 +1,7 @@
 import Configuration
 import Delivery
 import HTTP
+import HTTPClient
 import JSON
 import Operations
 import Resolvers
@@ -52,6 +53,11 @@ struct ResolverDesk: Sendable {
             guard let host = query.host else {
                 throw HTTPProblem(400, "ParameterInvalid", "give host: the name to look up")
             }
+            let known = reporter.configuration.names.resolvers.keys + [NameSettings.system]
+            if let resolver = query.resolver, !known.contains(resolver) {
+                let message = "there is no resolver named \(clipped(resolver))"
+                throw HTTPProblem(404, "ResolverNotExist", message)
+            }
             let running = Self.lookups.add(1, ordering: .relaxed).newValue
             guard running <= Self.lookupsMax else {
                 Self.lookups.subtract(1, ordering: .relaxed)
@@ -64,7 +70,7 @@ struct ResolverDesk: Sendable {
                 host,
                 port: query.port ?? place.port,
                 with: query.resolver,
-                authorities: place.authorities
+                trust: place.trust
             ) { answers in
                 Self.lookups.subtract(1, ordering: .relaxed)
                 let sorted = answers.sorted { $0.resolver < $1.resolver }
@@ -112,14 +118,16 @@ private struct ResolverQuery {
 
 extension Reporter {
     /// How a destination connects to the host; else as the web does.
-    fileprivate func place(of host: String) -> (port: Int, authorities: String?) {
+    fileprivate func place(of host: String) -> (port: Int, trust: TransferOptions.Trust?) {
         for destination in configuration.destinations {
             for origin in destination.deliverySettings.origins {
                 guard let server = ResolverServer(origin), server.name == host else { continue }
-                return (server.port, destination.transfer.certificateFile)
+                guard server.isEncrypted else { return (server.port, nil) }
+                let file = destination.transfer.certificateFile
+                return (server.port, file.map { .authorities(file: $0) } ?? .system)
             }
         }
-        return (443, nil)
+        return (443, .system)
     }
 }
 

@@ -11,12 +11,13 @@ extension SourceVisit {
         var isSecond = false
         while true {
             let nonce = hex(randomBytes(16))
-            let request = WebRequest(
+            var request = WebRequest(
                 method: "POST",
                 url: call.url(endpoint: endpoint, time: time, nonce: nonce),
                 form: call.form,
                 limits: access.limits
             )
+            request.resolvers = access.resolvers
             let answer = try answer(to: request, from: "STS at \(endpoint)")
             let document = CredentialDocument(json: answer.body.bytes)
             if answer.status == 200 {

@@ -24,7 +24,8 @@ extension SourceVisit {
                 remedy: "write it with http:// or https:// and in plain ASCII"
             )
         }
-        let request = WebRequest(url: uri.revealed, limits: source.limits)
+        var request = WebRequest(url: uri.revealed, limits: source.limits)
+        request.resolvers = source.resolvers
         let answer = try answer(to: request, from: place)
         guard answer.status == 200 else {
             throw SourceProblem(

@@ -61,12 +61,6 @@ package final class Gateway: Sendable {
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let (keeper, box) = try Self.keeper(configuration, stored, store, journal)
-        self.keeper = keeper
-        var isRunning = false
-        // The keeper's threads would outlive a failed start.
-        defer { if !isRunning { keeper.stop() } }
-
         // Delivery learns from SLS how wrong the host's clock is, and resolvers check the time of queries.
         let clock = NameClock()
         let names = try Self.start { () throws(CurlUnavailable) in
@@ -78,6 +72,14 @@ package final class Gateway: Sendable {
             )
         }
         self.names = names
+        // Sources of credentials ask it from their start.
+        try Self.start { () throws(SystemError) in try names.start() }
+        let (keeper, box) = try Self.keeper(configuration, stored, store, names, journal)
+        self.keeper = keeper
+        var isRunning = false
+        // The keeper's threads would outlive a failed start.
+        defer { if !isRunning { keeper.stop() } }
+
         let forwarder = try Self.start { () throws(DeliveryError) in
             try Forwarder(
                 configuration.destinations.map(\.deliverySettings),
@@ -96,7 +98,7 @@ package final class Gateway: Sendable {
         self.tail = tail
         let devices = Self.devices(configuration, store, forwarder, tail)
         self.devices = devices
-        let webhook = Webhook(journal)
+        let webhook = Webhook(journal, addresses: names.lookup)
         self.webhook = webhook
         let reporter = Reporter(
             .init(
@@ -153,10 +155,7 @@ package final class Gateway: Sendable {
             journal: journal
         )
         forwarder.hold(decisions.held)
-        try Self.start { () throws(SystemError) in
-            try names.start()
-            try forwarder.start()
-        }
+        try Self.start { () throws(SystemError) in try forwarder.start() }
         servers = try Self.start { () throws(ListenError) in
             try GatewayServers(configuration, operators, devices, watches, journal)
         }
@@ -228,6 +227,7 @@ package final class Gateway: Sendable {
         _ configuration: GatewayConfiguration,
         _ stored: [String: [UInt8]],
         _ store: DurableQueue,
+        _ names: NameService,
         _ journal: Journal
     ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {
         let box = try start { () throws(SecretBoxProblem) in
@@ -235,8 +235,10 @@ package final class Gateway: Sendable {
                 SecretBox(key: try SealingKey(key))
             }
         }
-        let keeper = try start { () throws(SystemError) in
-            try CredentialKeeper(Surroundings(environment: configuration.environment.variables))
+        var surroundings = Surroundings(environment: configuration.environment.variables)
+        surroundings.addresses = names.lookup
+        let keeper = try start { [surroundings] () throws(SystemError) in
+            try CredentialKeeper(surroundings)
         }
         try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
         let useless = keeper.takeStored(from: stored, box, journal)

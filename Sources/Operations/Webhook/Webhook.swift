@@ -1,5 +1,6 @@
 package import Configuration
 import Credentials
+package import HTTPClient
 import SLS
 package import System
 
@@ -18,9 +19,15 @@ package final class Webhook: Sendable {
     private let state = Locked(State())
     private let journal: Journal
     private let pace: WebhookPace
+    private let addresses: AddressLookup
 
-    package init(_ journal: Journal, pace: WebhookPace = WebhookPace()) {
+    package init(
+        _ journal: Journal,
+        pace: WebhookPace = WebhookPace(),
+        addresses: AddressLookup = .system
+    ) {
         self.journal = journal
+        self.addresses = addresses
         self.pace = pace
     }
 
@@ -39,7 +46,7 @@ package final class Webhook: Sendable {
         stop()
         let sender =
             try settings.address.map { address throws(SystemError) in
-                try WebhookSender(self, address, settings, pace, journal)
+                try WebhookSender(self, address, settings, pace, addresses, journal)
             }
         state.withLock { state in
             state.settings = settings

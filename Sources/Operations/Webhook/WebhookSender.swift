@@ -22,6 +22,7 @@ final class WebhookSender: Sendable {
         let address: WebAddress
         let settings: WebhookSettings
         let pace: WebhookPace
+        let addresses: AddressLookup
         let host = hostName()
     }
 
@@ -30,11 +31,17 @@ final class WebhookSender: Sendable {
         _ address: WebAddress,
         _ settings: WebhookSettings,
         _ pace: WebhookPace,
+        _ addresses: AddressLookup,
         _ journal: Journal
     ) throws(SystemError) {
         wake = try WakeUp()
         interruption = try Interruption()
-        let route = Route(address: address, settings: settings, pace: pace)
+        let route = Route(
+            address: address,
+            settings: settings,
+            pace: pace,
+            addresses: addresses
+        )
         let worker = try Worker("webhook") { [self, weak webhook] in
             while !interruption.isSet {
                 guard let (notice, since) = webhook?.next else {
@@ -102,11 +109,12 @@ final class WebhookSender: Sendable {
         }
         let timeout = route.settings.timeout
         do throws(WebFailure) {
-            let status = try WebClient(interruption: interruption).post(
+            let status = try WebClient(interruption: interruption, addresses: route.addresses).post(
                 Array(notice.json(host: route.host).utf8),
                 to: route.address.url,
                 headers,
-                limits: WebLimits(connect: timeout, total: timeout)
+                limits: WebLimits(connect: timeout, total: timeout),
+                resolvers: route.settings.resolvers
             )
             guard !(200..<300).contains(status) else { return nil }
             let isTemporary = status >= 500 || status == 408 || status == 429

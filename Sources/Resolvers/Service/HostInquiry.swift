@@ -24,7 +24,8 @@ package struct InquiryAnswer: Sendable {
 final class HostInquiry {
     private let host: String
     private let port: Int
-    private let authorities: String?
+    /// Certificates to trust; nil: no TLS.
+    private let trust: TransferOptions.Trust?
     private let whenDone: ([InquiryAnswer]) -> Void
     private var answers: [InquiryAnswer] = []
     private var expected: Int
@@ -35,13 +36,13 @@ final class HostInquiry {
     init(
         _ host: String,
         port: Int,
-        authorities: String?,
+        trust: TransferOptions.Trust?,
         resolvers: Int,
         whenDone: @escaping ([InquiryAnswer]) -> Void
     ) {
         self.host = host
         self.port = port
-        self.authorities = authorities
+        self.trust = trust
         expected = resolvers
         self.whenDone = whenDone
     }
@@ -86,9 +87,9 @@ final class HostInquiry {
         whenDone: @escaping (Duration?, String?) -> Void
     ) {
         var options = TransferOptions(connectTimeout: Self.patience)
-        if let authorities { options.trust = .authorities(file: authorities) }
+        if let trust { options.trust = trust }
         let transfer = Transfer(options)
-        let scheme = port == 80 ? "http" : "https"
+        let scheme = trust == nil ? "http" : "https"
         var request = TransferRequest(
             "\(scheme)://\(host):\(port)/",
             keeping: ResponseUse(body: .none)

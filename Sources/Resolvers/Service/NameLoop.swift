@@ -21,7 +21,7 @@ final class NameLoop {
         let port: Int
         /// nil: all.
         let resolver: String?
-        let authorities: String?
+        let trust: TransferOptions.Trust?
         let whenDone: @Sendable ([InquiryAnswer]) -> Void
     }
 
@@ -351,7 +351,7 @@ final class NameLoop {
         let inquiry = HostInquiry(
             question.host,
             port: question.port,
-            authorities: question.authorities,
+            trust: question.trust,
             resolvers: names.count,
             whenDone: question.whenDone
         )
@@ -366,8 +366,8 @@ final class NameLoop {
                 case .addresses(let answer): inquiry.answered(name, answer, since: now, loop)
                 case .negative: inquiry.failed(name, "it knows no address", since: now)
                 case .failed:
-                    let failure = resolvers[name]?.figures.failure
-                    inquiry.failed(name, failure?.description ?? "no answer", since: now)
+                    let failure = resolvers[name]?.figures.failure?.description
+                    inquiry.failed(name, failure ?? "it knows no address", since: now)
                 }
             }
         }

@@ -128,20 +128,20 @@ package final class NameService: Sendable {
         mailbox.post(.refresh(host.map(HostName.canonical)))
     }
 
-    /// Asks resolvers beside the cache: one, or those of the configuration and the system. `authorities` checks the
-    /// host's own certificates.
+    /// Asks resolvers beside the cache: one, or those of the configuration and the system. `trust` checks the host's
+    /// certificates; without it the connections have no TLS.
     package func inquire(
         _ host: String,
         port: Int,
         with resolver: String?,
-        authorities: String? = nil,
+        trust: TransferOptions.Trust? = .system,
         whenDone: @escaping @Sendable ([InquiryAnswer]) -> Void
     ) {
         let question = NameLoop.Question(
             host: HostName.canonical(host),
             port: port,
             resolver: resolver,
-            authorities: authorities,
+            trust: trust,
             whenDone: whenDone
         )
         mailbox.post(.inquire(question))
@@ -165,4 +165,20 @@ package final class HostUse: Sendable {
     }
 
     deinit { release() }
+}
+
+extension NameService {
+    /// For callers that have a thread of their own. While no resolver has answered they wait, but not for ever.
+    package var lookup: AddressLookup {
+        AddressLookup { [weak self] host, port, resolvers in
+            guard let self, HostName.isValid(host) else { return nil }
+            let use = addresses(of: host, port: port, by: resolvers)
+            guard case .known(let known) = use.addresses.view(atMost: Self.lookupPatience) else {
+                return nil
+            }
+            return known.targets[0].connect
+        }
+    }
+
+    private static let lookupPatience: Duration = .seconds(3)
 }
