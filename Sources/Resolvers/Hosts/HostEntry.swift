@@ -86,6 +86,8 @@ final class HostEntry {
 
     /// Somebody uses an old answer or has none. An urgent wish says that none of the addresses works.
     func want(isUrgent: Bool, _ now: Moment) {
+        // The answer came after the wish.
+        if !isUrgent, let answer, answer.expires > now { return }
         isWanted = true
         if isUrgent, let answer { distrusted = (answer.resolver, now + Self.distrust) }
         guard isUrgent || answer == nil else { return }
