@@ -141,7 +141,8 @@ let package = Package(
             "Admin",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
+                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration",
+                "Ingest",
                 "Operations",
             ]
         ),
@@ -228,7 +229,7 @@ let package = Package(
             of: "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Delivery", "Credentials", "Tokens", "Routing", "TestConfiguration",
+                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "TestConfiguration",
             ]
         ),
         tests(

@@ -443,6 +443,135 @@ enum EmbeddedFiles {
         }
       }
     },
+    "/admin/resolvers": {
+      "get": {
+        "operationId": "resolvers",
+        "summary": "The resolvers, and the addresses that they answered",
+        "responses": {
+          "200": {
+            "description": "Resolvers and hosts in use",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Resolvers" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "resolversHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/resolvers/refresh": {
+      "post": {
+        "operationId": "refreshResolvers",
+        "summary": "Ask again for the addresses of one host or of all that are in use",
+        "parameters": [
+          {
+            "name": "host",
+            "in": "query",
+            "description": "one host; without it all",
+            "schema": { "type": "string", "maxLength": 254 }
+          }
+        ],
+        "responses": {
+          "202": {
+            "description": "The resolvers are asked",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Asked" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
+          "404": { "$ref": "#/components/responses/HostNotFound" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/resolvers/lookup": {
+      "post": {
+        "operationId": "lookUpHost",
+        "summary": "Ask one resolver or all for a host, beside the cache, and connect to each address that they answer",
+        "parameters": [
+          {
+            "name": "host",
+            "in": "query",
+            "required": true,
+            "description": "the name to look up",
+            "schema": { "type": "string", "maxLength": 254 }
+          },
+          {
+            "name": "with",
+            "in": "query",
+            "description": "one resolver; without it all, and the system",
+            "schema": { "type": "string", "maxLength": 64 }
+          },
+          {
+            "name": "port",
+            "in": "query",
+            "description": "to connect to; without it the destination's, else 443",
+            "schema": { "type": "integer", "minimum": 1, "maximum": 65535 }
+          }
+        ],
+        "responses": {
+          "200": {
+            "description": "What each resolver answers, and whether its addresses connect",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/HostLookup" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
+          "404": { "$ref": "#/components/responses/ResolverNotFound" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
     "/admin/drain": {
       "get": {
         "operationId": "drainProgress",
@@ -1760,6 +1889,14 @@ enum EmbeddedFiles {
         "description": "The HTTP version is not supported",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
       },
+      "HostNotFound": {
+        "description": "No destination sends to this host by resolvers",
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+      },
+      "ResolverNotFound": {
+        "description": "There is no resolver of this name",
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+      },
       "NoSuchDestination": {
         "description": "The destination does not exist",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
@@ -2113,6 +2250,100 @@ enum EmbeddedFiles {
           "last": { "type": "boolean" }
         },
         "required": ["to", "last"],
+        "additionalProperties": false
+      },
+      "Asked": {
+        "type": "object",
+        "properties": { "asked": { "type": "boolean" } },
+        "required": ["asked"],
+        "additionalProperties": false
+      },
+      "Resolvers": {
+        "type": "object",
+        "properties": {
+          "resolvers": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": { "type": "string" },
+                "kind": { "type": "string", "enum": ["alibaba", "tencent", "doh"] },
+                "servers": { "type": "array", "items": { "type": "string" } },
+                "resting_servers": { "description": "that failed and are not asked for a while", "type": "integer" },
+                "closed_seconds": { "description": "it is not asked for so long: the account or a quota", "type": ["number", "null"] },
+                "queries": { "description": "by outcome", "type": "object", "additionalProperties": { "type": "integer" } },
+                "problem": { "description": "of the last query", "type": ["string", "null"] }
+              },
+              "required": ["name", "kind", "servers", "resting_servers", "closed_seconds", "queries", "problem"],
+              "additionalProperties": false
+            }
+          },
+          "hosts": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "host": { "type": "string" },
+                "resolve": { "description": "the resolvers that are asked, in order", "type": "array", "items": { "type": "string" } },
+                "resolver": { "description": "whose answer is used", "type": ["string", "null"] },
+                "stale": { "description": "the answer's time is over", "type": "boolean" },
+                "seconds_left": { "description": "of the answer's time; negative when it is over", "type": ["number", "null"] },
+                "addresses": {
+                  "description": "in the order in which they are tried",
+                  "type": "array",
+                  "items": {
+                    "type": "object",
+                    "properties": {
+                      "address": { "type": "string" },
+                      "connect_seconds": { "type": ["number", "null"] },
+                      "failed": { "description": "a moment ago", "type": "boolean" }
+                    },
+                    "required": ["address", "connect_seconds", "failed"],
+                    "additionalProperties": false
+                  }
+                }
+              },
+              "required": ["host", "resolve", "resolver", "stale", "seconds_left", "addresses"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["resolvers", "hosts"],
+        "additionalProperties": false
+      },
+      "HostLookup": {
+        "type": "object",
+        "properties": {
+          "host": { "type": "string" },
+          "answers": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "resolver": { "type": "string" },
+                "seconds": { "type": "number" },
+                "problem": { "description": "why there are no addresses", "type": ["string", "null"] },
+                "addresses": {
+                  "type": "array",
+                  "items": {
+                    "type": "object",
+                    "properties": {
+                      "address": { "type": "string" },
+                      "ttl_seconds": { "type": "number" },
+                      "connect_seconds": { "type": ["number", "null"] },
+                      "problem": { "description": "of the connection or the certificate", "type": ["string", "null"] }
+                    },
+                    "required": ["address", "ttl_seconds", "connect_seconds", "problem"],
+                    "additionalProperties": false
+                  }
+                }
+              },
+              "required": ["resolver", "seconds", "problem", "addresses"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["host", "answers"],
         "additionalProperties": false
       },
       "RouteQuestion": {
@@ -2598,6 +2829,12 @@ enum EmbeddedFiles {
           "credential": { "type": "string" },
           "signature": { "type": "string", "enum": ["v1", "v4"] },
           "proxy": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+          "resolve": {
+            "type": "array",
+            "items": { "type": "string" },
+            "minItems": 1,
+            "maxItems": 8
+          },
           "ca_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "url": { "type": "string" },
           "headers": { "type": "object", "additionalProperties": { "type": "string" } },
@@ -2654,9 +2891,9 @@ enum EmbeddedFiles {
           "topic": { "type": "string" },
           "source": { "type": "string" },
           "tags": { "type": "object", "additionalProperties": { "type": "string" } },
-          "late_logs": { "type": "string", "enum": ["rewrite", "drop", "dead_letter"] },
+          "late_logs": { "type": "string", "enum": ["keep", "rewrite", "drop", "dead_letter"] },
           "max_log_delay": { "type": "string" },
-          "oversize": { "type": "string", "enum": ["truncate", "dead_letter"] },
+          "oversize": { "type": "string", "enum": ["keep", "truncate", "dead_letter"] },
           "fold_tags": {
             "anyOf": [
               { "type": "string", "enum": ["all", "none"] },
@@ -2780,6 +3017,21 @@ enum EmbeddedFiles {
             "anyOf": [{ "type": "string", "enum": ["v1", "v4"] }, { "type": "null" }]
           },
           "proxy": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
+          "resolve": {
+            "anyOf": [
+              { "type": ["string", "number", "boolean"] },
+              {
+                "type": "array",
+                "items": {
+                  "type": ["string", "number", "boolean"],
+                  "pattern": "^[A-Za-z0-9._-]{1,64}$"
+                },
+                "minItems": 1,
+                "maxItems": 8
+              },
+              { "type": "null" }
+            ]
+          },
           "ca_file": {
             "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
           },
@@ -2990,7 +3242,7 @@ enum EmbeddedFiles {
           },
           "late_logs": {
             "anyOf": [
-              { "type": "string", "enum": ["rewrite", "drop", "dead_letter"] },
+              { "type": "string", "enum": ["keep", "rewrite", "drop", "dead_letter"] },
               { "type": "null" }
             ]
           },
@@ -3002,7 +3254,7 @@ enum EmbeddedFiles {
           },
           "oversize": {
             "anyOf": [
-              { "type": "string", "enum": ["truncate", "dead_letter"] },
+              { "type": "string", "enum": ["keep", "truncate", "dead_letter"] },
               { "type": "null" }
             ]
           },

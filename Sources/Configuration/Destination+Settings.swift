@@ -251,12 +251,15 @@ extension Destination: SettingGroup {
         Setting(
             "late_logs",
             \.intake.lateLogs,
-            .choice(["rewrite": .rewrite, "drop": .drop, "dead_letter": .deadLetter])
+            .choice([
+                "keep": .keep, "rewrite": .rewrite, "drop": .drop, "dead_letter": .deadLetter,
+            ]),
+            default: "`rewrite` for kind sls, else `keep`"
         ) {
             """
             for a log whose time SLS would refuse: `rewrite` makes it the present and keeps its own \
             in the field `__original_time__`; `drop` counts it as discarded; `dead_letter` keeps it \
-            aside
+            aside; `keep`, for other kinds than sls, leaves it as it is
             """
         }
         // SLS itself refuses what is older than seven days.
@@ -273,11 +276,13 @@ extension Destination: SettingGroup {
         Setting(
             "oversize",
             \.intake.oversize,
-            .choice(["truncate": .truncate, "dead_letter": .deadLetter])
+            .choice(["keep": .keep, "truncate": .truncate, "dead_letter": .deadLetter]),
+            default: "`truncate` for kind sls, else `keep`"
         ) {
             """
             for a value beyond SLS's 1 MiB, or a name beyond 128 bytes: `truncate` cuts it and marks \
-            the log; `dead_letter` keeps the log aside
+            the log; `dead_letter` keeps the log aside; `keep`, for other kinds than sls, leaves it \
+            whole
             """
         }
         Setting(
@@ -359,6 +364,7 @@ extension Destination: SettingGroup {
         case .stdout: break
         }
         if let onlyLogstore { logstore = .named(onlyLogstore) }
+        completeIntake(section, given)
         checkCompression(section)
         section.checkResolvers("resolve", transfer.resolvers)
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
@@ -391,6 +397,22 @@ extension Destination: SettingGroup {
                 label.fact.rawValue,
                 "\(quoted(label.name)) is in tags too, which say what the operator knows; choose another name"
             )
+        }
+    }
+
+    /// What SLS refuses is nothing to other kinds.
+    private mutating func completeIntake(_ section: borrowing Section, _ given: Set<String>) {
+        guard kind == .sls else {
+            if !given.contains("late_logs") { intake.lateLogs = .keep }
+            if !given.contains("oversize") { intake.oversize = .keep }
+            return
+        }
+        let remedy = "is for other kinds: SLS refuses the packet of such a log; use"
+        if intake.lateLogs == .keep {
+            section.problem("late_logs", "keep \(remedy) rewrite, drop or dead_letter")
+        }
+        if intake.oversize == .keep {
+            section.problem("oversize", "keep \(remedy) truncate or dead_letter")
         }
     }
 

@@ -30,7 +30,7 @@ extension Destination {
         rules.freshPercent = backlog.freshPercent
         rules.logstoresMax = backlog.logstoresMax
         rules.lanes = transfer.lanes
-        rules.lateLogs = intake.lateLogs
+        rules.lateLogs = intake.lateLogs.policy
         return rules
     }
 
@@ -99,7 +99,7 @@ extension Destination {
             lines.append("logs that SLS refuses for lack of rights are dropped and counted")
         }
         switch intake.lateLogs {
-        case .rewrite: break
+        case .keep, .rewrite: break
         case .drop: lines.append("logs too old for SLS are dropped and counted")
         case .deadLetter: lines.append("logs too old for SLS become dead letters")
         }
@@ -127,6 +127,17 @@ extension Destination {
         }
         if !bounds.isEmpty { lines.append("queued " + bounds.joined(separator: ", ")) }
         return lines
+    }
+}
+
+extension Destination.Intake.LateLogs {
+    /// For logs that grow too old in the queue, which SLS alone refuses.
+    fileprivate var policy: LatePolicy {
+        switch self {
+        case .keep, .rewrite: .rewrite
+        case .drop: .drop
+        case .deadLetter: .deadLetter
+        }
     }
 }
 

@@ -60,7 +60,15 @@ package struct Destination: Sendable, Equatable {
 
     /// What happens to logs on their way in: what SLS would refuse, and what keeps devices apart.
     package struct Intake: Sendable, Equatable {
+        package enum LateLogs: Sendable, Equatable {
+            /// They keep their time. SLS would refuse their packet.
+            case keep
+            case rewrite, drop, deadLetter
+        }
+
         package enum Oversize: Sendable, Equatable {
+            /// The value stays whole. SLS would refuse the packet.
+            case keep
             /// The value is cut, and the log says so.
             case truncate
             case deadLetter
@@ -73,7 +81,8 @@ package struct Destination: Sendable, Equatable {
             case all
         }
 
-        package var lateLogs = LatePolicy.rewrite
+        /// Until it is read, and its kind is known, these are SLS's.
+        package var lateLogs = LateLogs.rewrite
         /// Logs older than this are late. An hour less than SLS takes, which is what a log may still wait here.
         package var logDelayMax: Duration = .seconds(7 * 86_400 - 3600)
         package var oversize = Oversize.truncate

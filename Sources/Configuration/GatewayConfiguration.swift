@@ -60,7 +60,7 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         routingSettings
         Setting(group: "limits", \.limits)
         Setting(group: "names", \.names)
-        NameSettings.resolversSetting.lifted(\.names)
+        resolversSetting
         Setting(group: "webhook", \.webhook)
         Setting(group: "log", \.log)
     }
@@ -95,6 +95,10 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         Setting("drain_timeout", \.drainTimeout, .duration(.zero ... .seconds(3600))) {
             "how long a stop may take to deliver; unfinished requests get half of it"
         }
+    }
+
+    static var resolversSetting: Setting<GatewayConfiguration> {
+        NameSettings.resolversSetting.lifted(\.names)
     }
 
     /// Certificates are replaced in a listener that has some; a listener comes or goes with a restart.

@@ -12,7 +12,12 @@ package struct SettingsReference {
 
     package static var all: [SettingsReference] {
         [
-            .init("general", [], GatewayConfiguration.ownSettings.map(\.description)),
+            .init(
+                "general",
+                [],
+                (GatewayConfiguration.ownSettings + [GatewayConfiguration.resolversSetting])
+                    .map(\.description)
+            ),
             .init("admin", ["admin"], AdminSettings.descriptions),
             .init("admin.client", ["admin.client"], AdminClientEntry.descriptions),
             .init("tls", ["tls"], [DeviceTLSEntry.listenSetting.description]),
@@ -29,7 +34,7 @@ package struct SettingsReference {
             .init("routes", ["routes[]"], RouteEntry.descriptions),
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
             .init("names", ["names"], NameSettings.descriptions),
-            .init("resolvers", ["resolvers.NAME"], ResolverEntry.descriptions),
+            .init("resolvers", ["resolvers[]"], ResolverEntry.descriptions),
             .init("webhook", ["webhook"], WebhookSettings.descriptions),
             .init("log", ["log"], LogSettings.descriptions),
             .init("destinations/kind", destination, Destination.kindSettings),

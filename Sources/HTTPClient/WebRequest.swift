@@ -14,7 +14,8 @@ package struct WebLimits: Sendable, Equatable {
 
 /// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
 package struct AddressLookup: Sendable {
-    private let find: @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> ConnectTarget?
+    private let find:
+        @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> ConnectTarget?
 
     package init(
         _ find:

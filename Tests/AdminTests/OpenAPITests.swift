@@ -19,7 +19,7 @@ import Testing
         .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
         .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
         .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .routes,
-        .routeTest,
+        .routeTest, .resolvers, .resolverRefresh, .resolverLookup,
         .deadLetters,
         .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
     ]
@@ -35,6 +35,9 @@ import Testing
         case .ledger: "/admin/ledger"
         case .routes: "/admin/routes"
         case .routeTest: "/admin/routes/test"
+        case .resolvers: "/admin/resolvers"
+        case .resolverRefresh: "/admin/resolvers/refresh"
+        case .resolverLookup: "/admin/resolvers/lookup"
         case .audit: "/admin/audit"
         case .drain: "/admin/drain"
         case .tail: "/admin/tail"

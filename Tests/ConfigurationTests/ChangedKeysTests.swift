@@ -45,6 +45,10 @@ import Testing
         "routes": "[{to: app}]", "unrouted": "drop",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",
+        "webhook.resolve": "lab", "destinations.NAME.resolve": "lab",
+        "resolvers": "{other: {kind: static, hosts: {a.b: [192.0.2.1]}}}",
+        "names.ttl_min": "5s", "names.ttl_max": "2h", "names.max_stale": "2h",
+        "names.timeout": "1s", "names.patience": "2s", "names.max_hosts": "9",
         "log.level": "debug", "log.format": "json",
         "limits.request_line": "1KiB", "limits.head": "32KiB", "limits.fields": "9",
         "limits.chunk_extensions": "2KiB", "limits.trailers": "2KiB", "limits.body": "1MiB",
@@ -131,7 +135,10 @@ import Testing
             "devices.jwt.algorithm": "HS256",
             "devices.jwt.keys": "[{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
         ]
+        let lab = ["resolvers": "{lab: {kind: static, hosts: {a.b: [192.0.2.1]}}}"]
         return [
+            "destinations.NAME.resolve": lab,
+            "webhook.resolve": lab.merging(["webhook.url": "\"https://example.com\""]) { $1 },
             "devices.jwt.keys": tokens, "devices.jwt.audience": tokens,
             "devices.jwt.issuer": tokens, "devices.jwt.leeway": tokens,
             "devices.jwt.destinations_claim": tokens,

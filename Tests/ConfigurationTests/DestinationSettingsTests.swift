@@ -109,6 +109,22 @@ private func destination(
         #expect(try destination("fold_tags: [all]").intake.foldTags == .named(["all"]))
     }
 
+    @Test("What SLS refuses is nothing to other kinds, unless an operator says so")
+    func otherKinds() throws {
+        let sls = try destination("").intake
+        #expect(sls.lateLogs == .rewrite && sls.oversize == .truncate)
+        for kind in ["kind: stdout", "kind: file, path: /tmp/a", "kind: http, url: http://a/in"] {
+            func intake(_ more: String) throws -> Destination.Intake {
+                let text = "destinations: {out: {\(kind)\(more)}}"
+                return try read(text, [:]).destinations[0].intake
+            }
+            let usual = try intake("")
+            #expect(usual.lateLogs == .keep && usual.oversize == .keep)
+            let strict = try intake(", late_logs: drop, oversize: dead_letter")
+            #expect(strict.lateLogs == .drop && strict.oversize == .deadLetter)
+        }
+    }
+
     @Test("What may wait for it")
     func backlog() throws {
         let rules = try destination(
@@ -194,11 +210,19 @@ private func destination(
             ("drop_unauthorized: 1", "drop_unauthorized: \"1\" is neither true nor false"),
             (
                 "late_logs: deadletter",
-                "late_logs: \"deadletter\" is not one of rewrite, drop, dead_letter; did you mean dead_letter?"
+                "late_logs: \"deadletter\" is not one of keep, rewrite, drop, dead_letter; did you mean dead_letter?"
+            ),
+            (
+                "late_logs: keep",
+                "late_logs: keep is for other kinds: SLS refuses the packet of such a log; use rewrite, drop or dead_letter"
+            ),
+            (
+                "oversize: keep",
+                "oversize: keep is for other kinds: SLS refuses the packet of such a log; use truncate or dead_letter"
             ),
             ("max_log_delay: 8d", "max_log_delay: 8d is not between 1m and 7d"),
             (
-                "oversize: cut", "oversize: \"cut\" is not one of truncate, dead_letter"
+                "oversize: cut", "oversize: \"cut\" is not one of keep, truncate, dead_letter"
             ),
             (
                 "fold_tags: device_id",

@@ -126,7 +126,7 @@ struct DocumentedKeys {
 
     private static let pages = [
         "configuration", "destinations", "routing", "limits", "listeners", "access", "credentials",
-        "sdk-settings",
+        "sdk-settings", "names",
     ]
 
     private static var lines: [String] {

@@ -109,6 +109,28 @@ import Testing
         #expect(rig.status.failures[kind] != nil)
     }
 
+    @Test("A 429 without Retry-After slows down more with each, and all is stored in the end")
+    func slowsDown() throws {
+        let times = SharedValue<[Moment]>([])
+        let server = try ScriptedServer { _, number in
+            times.change { $0.append(.now) }
+            return Self.reply(number < 4 ? 429 : 200)
+        }
+        let rig = try rig(server) { _ in
+        } settings: {
+            $0.concurrency = 1
+        }
+        for number in 1...6 { source.offer(Int64(number), logs: [Samples.log("\(number)")]) }
+        #expect(source.state.wait { $0.acknowledged.count == 6 })
+        rig.stop()
+        #expect(source.state.now.dead.isEmpty)
+        #expect(rig.status.failures[.quota] == 4)
+        #expect(rig.status.lastFailure?.code == "HTTP429")
+        let seen = times.now
+        try #require(seen.count >= 5)
+        #expect(seen[4] - seen[3] > (seen[1] - seen[0]) * 2)
+    }
+
     @Test("Retry-After is honoured", arguments: [429, 503])
     func retryAfter(status: Int) throws {
         let server = try ScriptedServer { _, number in

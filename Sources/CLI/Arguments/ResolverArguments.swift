@@ -1,6 +1,7 @@
 /// `sluice resolve …`. The gateway checks the values.
 enum ResolverArguments {
-    static let options = Command.reach + [("--with", "NAME"), ("--port", "PORT"), ("--refresh", nil)]
+    static let options =
+        Command.reach + [("--with", "NAME"), ("--port", "PORT"), ("--refresh", nil)]
 
     /// Without a host it shows what is known.
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {

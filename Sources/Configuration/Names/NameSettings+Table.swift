@@ -67,7 +67,7 @@ extension Setting where Group: SettingGroup {
             path,
             listOf: .keyName,
             1...8,
-            default: "`[system]`",
+            default: "`system`",
             as: { $0 == [NameSettings.system] ? [] : $0 },
             shownAs: { $0.isEmpty ? [NameSettings.system] : $0 }
         ) {

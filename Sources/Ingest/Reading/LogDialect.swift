@@ -133,15 +133,23 @@ extension RequestHead {
 extension Destination.Intake {
     var rules: LogRules {
         LogRules(
-            times: TimeWindow(past: logDelayMax),
+            times: lateLogs == .keep ? nil : TimeWindow(past: logDelayMax),
             late: late,
-            oversize: oversize == .truncate ? .cut : .setAside
+            oversize: size
         )
+    }
+
+    private var size: LogRules.Oversize {
+        switch oversize {
+        case .keep: .keep
+        case .truncate: .cut
+        case .deadLetter: .setAside
+        }
     }
 
     private var late: LogRules.Late {
         switch lateLogs {
-        case .rewrite: .rewrite
+        case .keep, .rewrite: .rewrite
         case .drop: .drop
         case .deadLetter: .setAside
         }

@@ -12,6 +12,8 @@ package struct LogRules: Sendable, Equatable {
 
     /// The treatment of a log with a name or a value that is too long.
     package enum Oversize: Sendable {
+        /// It stays as it is.
+        case keep
         /// The name or value is cut, and the field `__truncated__` says so.
         case cut
         /// It is kept whole, apart from the others.

@@ -274,6 +274,7 @@ struct LogWriter: ~Copyable {
         let oversized = remarks.oversized.filter { !fields.isReplaced(at: $0.content) }
         if let first = oversized.first(where: { $0.what == .value }) ?? oversized.first {
             switch rules.oversize {
+            case .keep: break
             case .cut: mark("__truncated__", fields.names(at: oversized.map(\.content)))
             case .setAside:
                 remarks.setFieldFault(

@@ -14,7 +14,8 @@ enum AlibabaAnswers {
             value = try JSONValue(parsing: answer.body, depthMax: 16)
         } catch {
             throw answer.status == 200
-                ? .unreadable("the answer is not JSON") : .unreadable("HTTP status \(answer.status)")
+                ? .unreadable("the answer is not JSON")
+                : .unreadable("HTTP status \(answer.status)")
         }
         guard case .object = value else { throw .unreadable("the answer is not a JSON object") }
         let code = value["code"]?.text

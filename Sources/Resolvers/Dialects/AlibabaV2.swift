@@ -65,7 +65,8 @@ package struct AlibabaV2: ResolverDialect {
             switch account.encryption {
             case .cbc:
                 let vector = random(BlockCipher.aesBlockBytes)
-                return vector + BlockCipher.aes128CBC(initialVector: vector).encrypt(plain, key: key)
+                return vector
+                    + BlockCipher.aes128CBC(initialVector: vector).encrypt(plain, key: key)
             case .gcm:
                 let nonce = random(AESGCM.nonceBytes)
                 return nonce + AESGCM.seal(plain, key: key, nonce: nonce, associated: [])

@@ -41,7 +41,8 @@ package enum DNSMessage {
         guard flags & 0x8000 != 0, flags & 0x7800 == 0, questions == 1 else {
             throw .unreadable("the DNS message is no answer")
         }
-        guard reader.name() == HostName.canonical(name), reader.words(2) == [type.rawValue, 1] else {
+        guard reader.name() == HostName.canonical(name), reader.words(2) == [type.rawValue, 1]
+        else {
             throw .unreadable("the DNS message answers another question")
         }
         switch flags & 15 {

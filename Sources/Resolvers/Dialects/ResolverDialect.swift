@@ -94,7 +94,8 @@ package struct QueryFailure: Error, Equatable, Sendable, CustomStringConvertible
         QueryFailure(
             .server,
             what,
-            remedy: "none needed if it passes; else check what stands between the gateway and this server"
+            remedy:
+                "none needed if it passes; else check what stands between the gateway and this server"
         )
     }
 

@@ -72,7 +72,10 @@ extension ResolverServer {
 package enum HostName {
     /// RFC 1123, with the underscore that some names have. No address is a name.
     package static func isValid(_ text: some StringProtocol) -> Bool {
-        let labels = Array(text.utf8).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let labels = Array(text.utf8).split(
+            separator: UInt8(ascii: "."),
+            omittingEmptySubsequences: false
+        )
         let isNumber = labels.last.map { $0.allSatisfy { (0x30...0x39).contains($0) } } ?? true
         return text.utf8.count <= 253 && !isNumber
             && labels.allSatisfy { label in

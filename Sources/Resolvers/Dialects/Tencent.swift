@@ -69,7 +69,9 @@ package struct Tencent: ResolverDialect {
         let plain = Array(text.utf8)
         switch account.access {
         case .des(_, let key):
-            return Self.withKey(key, BlockCipher.des) { hex(BlockCipher.des.encrypt(plain, key: $0)) }
+            return Self.withKey(key, BlockCipher.des) {
+                hex(BlockCipher.des.encrypt(plain, key: $0))
+            }
         case .aes(_, let key):
             let vector = random(BlockCipher.aesBlockBytes)
             let cipher = BlockCipher.aes128CBC(initialVector: vector)

@@ -50,6 +50,25 @@ import Testing
         }
     }
 
+    @Test("Logs of any time and size go to a file as they are")
+    func keeps() throws {
+        mkdir(folder, 0o755)
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let devices = TestClient(address: gateway.deviceAddress)
+        let (long, name) = (
+            String(repeating: "v", count: 1 << 20 + 9), String(repeating: "n", count: 200)
+        )
+        let log = "{\"__time__\":1000000000,\"\(name)\":\"\(long)\"}"
+        #expect(try devices.post("/logs/app", log.utf8).status == 200)
+        #expect(eventually { lines("a.ndjson").count == 1 })
+        let line = try #require(lines("a.ndjson").first)
+        #expect(line.contains("\"date\":\"2001-09-09T01:46:40"))
+        #expect(line.contains("\"\(name)\":\"\(long)\""))
+        #expect(!line.contains("__original_time__") && !line.contains("__truncated__"))
+        #expect(gateway.report.queue.ledger.dead == 0)
+    }
+
     @Test("A file that cannot be written shows why, and takes the logs once it can")
     func paused() throws {
         let gateway = try gateway()

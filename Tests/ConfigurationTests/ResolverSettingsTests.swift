@@ -1,0 +1,188 @@
+import Credentials
+import Crypto
+import Delivery
+import Net
+import Resolvers
+import TestConfiguration
+import TestSupport
+import Testing
+
+@testable import Configuration
+
+private let output = "destinations: {out: {kind: stdout}}\n"
+
+/// Resolvers, and who uses them.
+@Suite struct ResolverSettingsTests {
+    private func resolver(_ text: String) throws -> ResolverSettings {
+        try #require(read("\(output)resolvers: {r: {\(text)}}", [:]).names.resolvers["r"])
+    }
+
+    @Test("Alibaba with all that it may have")
+    func alibaba() throws {
+        let settings = try resolver(
+            "kind: alibaba, account: \"100000\", secret: 00ff, aes_key: 000102030405060708090a0b0c0d0e0f, "
+                + "encryption: cbc, region: sg, servers: [\"https://203.0.113.1\", \"http://127.0.0.1:8053\"], "
+                + "client_ip: 192.0.2.1, parameters: {app: a1}, allow_private: true"
+        )
+        guard case .alibaba(let account) = settings.kind else {
+            Issue.record("another kind")
+            return
+        }
+        #expect(account.id == "100000" && account.secret == Secret("00ff"))
+        #expect(account.encryption == .cbc && account.region == .sg && account.version == .v2)
+        #expect(
+            account.servers.map(\.origin) == [
+                "https://resolvers.httpdns.aliyuncs.com", "http://127.0.0.1:8053",
+            ]
+        )
+        #expect(account.servers[0].address == IPAddress("203.0.113.1"))
+        #expect(account.clientAddress == IPAddress("192.0.2.1"))
+        #expect(account.parameters == ["app": "a1"] && settings.allowsPrivate)
+    }
+
+    @Test("Tencent by key or by token")
+    func tencent() throws {
+        let keyed = try resolver("kind: tencent, id: \"1\", key: k, algorithm: des")
+        #expect(keyed.kind == .tencent(TencentAccount(.des(id: "1", key: Secret("k")))))
+        let token = try resolver("kind: tencent, token: \"987\"")
+        #expect(token.kind == .tencent(TencentAccount(.token(Secret("987")))))
+    }
+
+    @Test("DNS over HTTPS, and Alibaba's JSON")
+    func doh() throws {
+        let wire = try resolver(
+            "kind: doh, url: \"https://dns.example/dns-query\", addresses: [192.0.2.1]"
+        )
+        var settings = DoHSettings(
+            server: ResolverServer(isEncrypted: true, name: "dns.example"),
+            path: "/dns-query"
+        )
+        settings.addresses = [IPAddress("192.0.2.1")].compactMap(\.self)
+        #expect(wire.kind == .doh(settings))
+        let json = try resolver(
+            "kind: doh, format: json, url: \"https://223.5.5.5/resolve\", account: \"1\", access_key: k, secret: s"
+        )
+        guard case .json(_, let account) = json.kind else {
+            Issue.record("another kind")
+            return
+        }
+        #expect(account == AlibabaJSON.Account(user: "1", key: "k", secret: Secret("s")))
+    }
+
+    @Test("Fixed hosts, in lower case")
+    func fixed() throws {
+        let settings = try resolver(
+            "kind: static, hosts: {A.Example: [192.0.2.1, \"2001:db8::1\"]}"
+        )
+        let addresses = ["192.0.2.1", "2001:db8::1"].compactMap { IPAddress($0) }
+        #expect(settings.kind == .fixed(["a.example": addresses]))
+    }
+
+    @Test("Who asks which resolvers")
+    func users() throws {
+        let configuration = try read(
+            """
+            resolvers: { lab: { kind: static, hosts: { a.b: [192.0.2.1] } } }
+            names: { ttl_min: 5s, ttl_max: 10m, max_stale: 2d, timeout: 1s, patience: 200ms, max_hosts: 9 }
+            webhook: { url: "https://hooks.example/x", resolve: [lab] }
+            credentials: { c: { from: uri, uri: "http://a.b/c", resolve: [lab, system] } }
+            destinations:
+              one: { kind: http, url: "https://a.b/in", resolve: [lab] }
+              two: { kind: http, url: "https://a.b/in2", resolve: [system] }
+              three: { kind: http, url: "https://a.b/in3" }
+            """,
+            [:]
+        )
+        #expect(configuration.destinations.map(\.transfer.resolvers) == [["lab"], [], []])
+        #expect(configuration.destinations[0].deliverySettings.transport.resolvers == ["lab"])
+        #expect(configuration.webhook.resolvers == ["lab"])
+        #expect(configuration.names.ttlMax == .seconds(600) && configuration.names.maxHosts == 9)
+        guard let used = configuration.credentials["c"], case .uri(let source) = used else {
+            Issue.record("another source")
+            return
+        }
+        #expect(source.resolvers == ["lab", "system"])
+    }
+
+    @Test(
+        "What cannot be is told with its key and a remedy",
+        arguments: [
+            ("r: {}", "resolvers.r.kind: is missing; write one of alibaba, tencent, doh, static"),
+            ("r: {kind: alibabba}", "resolvers.r.kind: \"alibabba\" is not one of alibaba"),
+            ("r: {kind: alibaba}", "resolvers.r.account: is missing; write the account's id"),
+            (
+                "r: {kind: alibaba, account: 1, aes_key: xyz}",
+                "resolvers.r.aes_key: is not a key of 32 hexadecimal digits"
+            ),
+            (
+                "r: {kind: alibaba, account: 1, secret: xyz}",
+                "resolvers.r.secret: wants hexadecimal digits with version v2"
+            ),
+            (
+                "r: {kind: alibaba, account: 1, servers: [203.0.113.1]}",
+                "resolvers.r.servers: \"203.0.113.1\" is not a server"
+            ),
+            (
+                "r: {kind: alibaba, account: 1, token: x}",
+                "resolvers.r.token: unknown key"
+            ),
+            ("r: {kind: tencent, id: 1}", "resolvers.r.key: is missing"),
+            (
+                "r: {kind: tencent, token: x, servers: [\"http://203.0.113.1\"]}",
+                "resolvers.r.servers: http://203.0.113.1 would see the token in plain text"
+            ),
+            ("r: {kind: doh}", "resolvers.r.url: is missing"),
+            (
+                "r: {kind: doh, url: \"http://203.0.113.1/dns-query\"}",
+                "resolvers.r.url: wants https"
+            ),
+            ("r: {kind: doh, url: \"https://a.b\"}", "resolvers.r.url: is not the URL of a server"),
+            (
+                "r: {kind: doh, url: \"https://a.b/x\", secret: s}",
+                "resolvers.r.secret: is for format: json"
+            ),
+            ("r: {kind: static}", "resolvers.r.hosts: is missing"),
+            (
+                "r: {kind: static, hosts: {a.b: [x]}}",
+                "resolvers.r.hosts.a.b: \"x\" is not an address"
+            ),
+            (
+                "r: {kind: static, hosts: {1.2.3.4: [192.0.2.1]}}",
+                "resolvers.r.hosts.1.2.3.4: is not the name of a host"
+            ),
+            (
+                "system: {kind: static, hosts: {a.b: [192.0.2.1]}}",
+                "resolvers.system: is always there"
+            ),
+        ]
+    )
+    func problems(text: String, message: String) {
+        let problems = #expect(throws: ConfigurationProblems.self) {
+            try read("\(output)resolvers: {\(text)}", [:])
+        }
+        #expect(problems?.description.contains(message) == true, "\(problems?.description ?? "")")
+    }
+
+    @Test("An unknown resolver is told, with the one that may be meant")
+    func unknown() {
+        for (text, key) in [
+            (
+                "destinations: {out: {kind: http, url: \"http://a.b/in\", resolve: [aly]}}",
+                "destinations.out.resolve"
+            ),
+            ("\(output)webhook: {url: \"https://a.b/x\", resolve: [aly]}", "webhook.resolve"),
+        ] {
+            let problems = #expect(throws: ConfigurationProblems.self) {
+                try read(
+                    "\(text)\nresolvers: {ali: {kind: static, hosts: {a.b: [192.0.2.1]}}}",
+                    [:]
+                )
+            }
+            let told = problems?.description ?? ""
+            #expect(
+                told.contains("\(key): there is no resolver named aly; did you mean ali?"),
+                "\(told)"
+            )
+        }
+    }
+}
