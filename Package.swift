@@ -260,7 +260,8 @@ let package = Package(
             of: "Gateway",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "SQLiteQueue", "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest",
+                "Resolvers", "SQLiteQueue", "Delivery", "Credentials", "Sandbox", "Configuration",
+                "Ingest",
                 "Operations", "Admin", "Tokens", "Routing", "TestHTTP", "TestConfiguration",
                 "TestGateway",
             ]

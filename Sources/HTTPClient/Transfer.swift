@@ -14,6 +14,9 @@ package final class Transfer {
     /// Called once when the transfer ends; set while it runs.
     var whenDone: ((Transfer, TransferOutcome) -> Void)?
 
+    /// A loop performs it.
+    package var isRunning: Bool { whenDone != nil }
+
     private let connectionsSince: Moment?
     private var response = ReceivedResponse(ResponseUse(body: .none))
     private var headers = TextList()

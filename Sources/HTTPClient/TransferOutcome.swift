@@ -56,6 +56,22 @@ package struct TransferFailure {
     package let isSent: Bool
 }
 
+extension TransferFailure {
+    /// Nothing was sent, because nobody knows an address of the host.
+    package static func unresolved(_ detail: String) -> TransferFailure {
+        TransferFailure(
+            code: .couldNotResolveHost,
+            refusal: nil,
+            detail: detail,
+            head: TransferResponse.Head(status: 0, headers: []),
+            route: .unknown,
+            proxyStatus: 0,
+            certificateVerdict: 0,
+            isSent: false
+        )
+    }
+}
+
 /// Why a response is refused while it arrives.
 package enum ResponseRefusal: CustomStringConvertible {
     case headTooLarge

@@ -69,6 +69,10 @@ import Testing
         if case .byName = use.addresses.view { true } else { false }
     }
 
+    private func isUnknown(_ use: HostUse) -> Bool {
+        if case .unknown = use.addresses.view { true } else { false }
+    }
+
     /// Nobody knows it, the system included.
     private let host = "app.sluice-test.invalid"
 
@@ -194,11 +198,11 @@ import Testing
         let use = service.addresses(of: host, port: 443, by: ["ali"])
         _ = use.addresses.view(atMost: .seconds(20))
         works.change { $0 = false }
-        #expect(eventually { isByName(use) })
+        #expect(eventually { isUnknown(use) })
     }
 
     @Test(
-        "With no resolver and no system the name is left to curl, and addresses come when one returns"
+        "With no resolver and no system nobody knows an address, until one returns"
     )
     func returns() throws {
         let works = SharedValue(false)
@@ -210,7 +214,7 @@ import Testing
         let changed = SharedValue(0)
         service.listen { _ in changed.change { $0 += 1 } }
         let use = service.addresses(of: host, port: 443, by: ["ali"])
-        guard case .byName = use.addresses.view(atMost: .seconds(20)) else {
+        guard case .unknown = use.addresses.view(atMost: .seconds(20)) else {
             Issue.record("there is no address")
             return
         }

@@ -21,13 +21,14 @@ package final class RecordingServer: Sendable {
     /// The closure gets the request and its number from 0; nil holds the request.
     package init(
         tls: TLSContext? = nil,
+        on address: ListenAddress = ListenAddress(host: "127.0.0.1", port: 0),
         _ answer: @escaping @Sendable (Request, Int) -> Response?
     ) throws {
         isSecure = tls != nil
         let state = state
         server = try HTTPServer(
             .init(
-                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                listen: address,
                 loops: 1,
                 tls: tls,
                 journal: .silent
@@ -67,7 +68,7 @@ package final class RecordingServer: Sendable {
     private final class Handler: RequestHandler {
         private let take: (Request, Responder) -> Void
         private static let names: [StaticString] = [
-            "authorization", "idempotency-key", "content-type",
+            "authorization", "idempotency-key", "content-type", "host",
         ]
 
         init(_ take: @escaping (Request, Responder) -> Void) {

@@ -23,8 +23,8 @@ protocol Carrier: AnyObject {
     /// The settings have changed, so new work is done with these.
     func use(_ settings: DestinationSettings, _ now: Moment)
 
-    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if it is one of this
-    /// destination's that had no address before.
+    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if a host that had no
+    /// address, or none that worked, has another one.
     func addressesChanged(on loop: TransferLoop) -> Bool
 
     /// Gives up what is under way.

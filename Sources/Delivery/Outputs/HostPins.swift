@@ -9,8 +9,8 @@ struct HostPins {
         let authority: Substring
         let use: HostUse
         var reader: HostAddresses.Reader
-        /// The last look found no address.
-        var wasByName = false
+        /// Requests failed because the host had no address, or because none of these worked.
+        var failed: Set<IPAddress>?
     }
 
     private let names: NameService
@@ -24,48 +24,59 @@ struct HostPins {
         for url in urls { _ = place(of: url) }
     }
 
-    /// Where a request goes. nil: its host has no addresses yet.
+    /// Where a request goes.
     enum Choice {
         case byName
+        /// Nobody knows an address of the host.
+        case nowhere(String)
         case to(HostAddresses.Target)
         case waiting
     }
 
     mutating func choice(for url: String) -> Choice {
         guard let place = place(of: url) else { return .byName }
-        pins[place].wasByName = false
         switch pins[place].reader.view() {
         case .waiting: return .waiting
-        case .byName:
-            pins[place].wasByName = true
-            return .byName
+        case .byName: return .byName
+        case .unknown:
+            pins[place].failed = []
+            let names = (resolvers.filter { $0 != NameSettings.system } + [NameSettings.system])
+                .joined(separator: ", ")
+            return .nowhere("no address of \(pins[place].use.addresses.host) from \(names)")
         case .known(let known): return .to(known.targets[0])
         }
     }
 
     /// Tells what became of a request's connection. Returns true if another address may do better.
-    func note(_ outcome: TransferOutcome, of url: String) -> Bool {
+    mutating func note(_ outcome: TransferOutcome, of url: String) -> Bool {
         let route = outcome.route
         // Most requests use a connection that is there already.
         guard route.connectTime != nil || !route.isConnected,
             let address = route.target.flatMap({ IPAddress($0.address) }),
-            let pin = pins.first(where: { Self.authority(of: url) == $0.authority })
+            let place = pins.firstIndex(where: { Self.authority(of: url) == $0.authority })
         else { return false }
+        let addresses = pins[place].use.addresses
         switch outcome {
-        case .answered: pin.use.addresses.connected(to: address, in: route.connectTime)
+        case .answered:
+            pins[place].failed = nil
+            addresses.connected(to: address, in: route.connectTime)
         case .failed(let failure):
             guard failure.isOfConnection else { return false }
-            return pin.use.addresses.failed(to: address)
+            if addresses.failed(to: address) { return true }
+            pins[place].failed = (pins[place].failed ?? []).union([address])
         }
         return false
     }
 
-    /// True if a host has addresses now that had none at the last look.
+    /// True if a host that had no address, or none that worked, has another one now.
     mutating func takeRecovery() -> Bool {
         var hasRecovered = false
-        for place in pins.indices where pins[place].wasByName {
-            guard case .known = pins[place].reader.view() else { continue }
-            pins[place].wasByName = false
+        for place in pins.indices {
+            guard let failed = pins[place].failed,
+                case .known(let known) = pins[place].reader.view(),
+                !failed.contains(known.targets[0].address)
+            else { continue }
+            pins[place].failed = nil
             hasRecovered = true
         }
         return hasRecovered

@@ -18,6 +18,8 @@ final class TransferPool: Carrier {
     private var idle: [Transfer] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
     private var waiting: [Waiting] = []
+    /// Work that ended without a transfer.
+    private var over: [() -> Void] = []
     /// Older connections are not used; nil when all may be.
     private var connectionsSince: Moment?
     /// Counts the settings it has had. A transfer that was made for older ones serves no other request.
@@ -50,21 +52,21 @@ final class TransferPool: Carrier {
         let transfer =
             idle.popLast() ?? Transfer(transport.options(connectionsSince: connectionsSince))
         underWay[ObjectIdentifier(transfer)] = transfer
+        let bytes = request.bodyBytes
         start(request, by: transfer, on: loop) { [self, generation] transfer, outcome in
             ended(transfer, isReusable: generation == self.generation)
-            let body = transfer.body
             whenDone(
                 CarriedWork(
                     outcome: .request(outcome),
                     started: transfer.started,
-                    bytes: body.count,
-                    isTaken: body.isTaken,
-                    isRepeated: body.isRepeated,
+                    bytes: bytes,
+                    isTaken: transfer.body.isTaken,
+                    isRepeated: transfer.body.isRepeated,
                     hasOtherAddress: pins?.note(outcome, of: request.url) ?? false
                 )
             )
         }
-        return request.bodyBytes
+        return bytes
     }
 
     private func start(
@@ -77,6 +79,12 @@ final class TransferPool: Carrier {
         switch pins?.choice(for: request.url) ?? .byName {
         case .byName: break
         case .to(let target): request.target = target.connect
+        case .nowhere(let reason):
+            // curl would ask the system again, which may hang for seconds.
+            request.body = nil
+            transfer.prepare(request)
+            over.append { whenDone(transfer, .failed(.unresolved(reason))) }
+            return
         case .waiting:
             let new = Waiting(request: request, transfer: transfer, whenDone: whenDone)
             waiting.append(new)
@@ -95,8 +103,13 @@ final class TransferPool: Carrier {
         return pins?.takeRecovery() ?? false
     }
 
-    /// `TransferLoop.perform` does it.
-    func finishEnded() -> Int { 0 }
+    /// `TransferLoop.perform` does it for transfers.
+    func finishEnded() -> Int {
+        let ended = over
+        over = []
+        for end in ended { end() }
+        return ended.count
+    }
 
     private func ended(_ transfer: Transfer, isReusable: Bool) {
         let known = underWay.removeValue(forKey: ObjectIdentifier(transfer))
@@ -116,11 +129,10 @@ final class TransferPool: Carrier {
 
     /// Packets of abandoned requests were never acknowledged, so the queue still has them.
     func abandon(_ loop: TransferLoop) {
-        let unstarted = Set(waiting.map { ObjectIdentifier($0.transfer) })
-        for (number, transfer) in underWay where !unstarted.contains(number) {
+        for transfer in underWay.values where transfer.isRunning {
             transfer.leaveQuickly()
             loop.cancel(transfer)
         }
-        (underWay, waiting) = ([:], [])
+        (underWay, waiting, over) = ([:], [], [])
     }
 }

@@ -10,8 +10,10 @@ package final class HostAddresses: Sendable {
     package enum View: Sendable {
         /// Wait: no resolver has answered yet. It takes some seconds at most.
         case waiting
-        /// Connect by the name: no resolver has an address.
+        /// Connect by the name: the cache has no place for this host.
         case byName
+        /// No resolver knows an address, the system included.
+        case unknown
         /// Connect to the first of these, which are never none.
         case known(Known)
     }
@@ -153,6 +155,9 @@ package final class HostAddresses: Sendable {
         }
     }
 
+    /// The cache has no place for it.
+    func showName() { shown.replace(.byName) }
+
     /// Nobody knows an address.
     func showNone() {
         change { state in
@@ -212,7 +217,7 @@ package final class HostAddresses: Sendable {
         guard state.isSettled else { return false }
         let ranked = state.ranking.ranked(.now)
         switch shown.value {
-        case .byName where ranked.isEmpty: return false
+        case .unknown where ranked.isEmpty: return false
         case .known(let old)
         where old.targets.map(\.address) == ranked && old.resolver == state.resolver
             && old.isStale == state.isStale:
@@ -220,7 +225,7 @@ package final class HostAddresses: Sendable {
         default: break
         }
         guard !ranked.isEmpty else {
-            shown.replace(.byName)
+            shown.replace(.unknown)
             return true
         }
         let targets = ranked.map { address in

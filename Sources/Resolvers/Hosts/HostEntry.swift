@@ -41,8 +41,8 @@ final class HostEntry {
     /// The resolver whose addresses did not work, which is asked last until then.
     private var distrusted: (resolver: String, until: Moment)?
 
-    private static let distrust: Duration = .seconds(60)
-    private static let urgentPause: Duration = .seconds(3)
+    private static let distrustTime: Duration = .seconds(60)
+    private static let urgentPause: Duration = .seconds(2)
 
     init(_ key: Key) {
         self.key = key
@@ -89,11 +89,18 @@ final class HostEntry {
         // The answer came after the wish.
         if !isUrgent, let answer, answer.expires > now { return }
         isWanted = true
-        if isUrgent, let answer { distrusted = (answer.resolver, now + Self.distrust) }
         guard isUrgent || answer == nil else { return }
         let pause = isNegative ? NameSettings.negativeMin : Self.urgentPause
-        let soonest = askedAt.map { $0 + pause } ?? now
+        let soonest = distrust(isUrgent, now) ? now : askedAt.map { $0 + pause } ?? now
         closedUntil = closedUntil.map { min($0, soonest) } ?? soonest
+    }
+
+    /// Returns true if another resolver is asked first from now on.
+    private func distrust(_ isUrgent: Bool, _ now: Moment) -> Bool {
+        guard isUrgent, let answer else { return false }
+        let isKnown = distrusted.map { $0.until > now } ?? false
+        distrusted = (answer.resolver, now + Self.distrustTime)
+        return !isKnown
     }
 
     /// An operator wants an answer.

@@ -10,8 +10,9 @@ struct ServerList {
 
     static let rest: Duration = .seconds(300)
     /// Between two tries while all rest: for a host that has addresses of whatever age, and for one that has none.
+    /// Hosts without addresses ask every other second, so the latter must be shorter.
     static let sniffPause: Duration = .seconds(30)
-    static let urgentPause: Duration = .seconds(3)
+    static let urgentPause: Duration = .seconds(1)
 
     private var entries: [Entry]
     private var cursor = 0

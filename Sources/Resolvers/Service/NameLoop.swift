@@ -31,6 +31,15 @@ final class NameLoop {
         let now: @Sendable () -> WallTime
     }
 
+    /// A lookup of the system. A flight waits for it until the deadline; what comes later still serves a host without
+    /// addresses.
+    private struct SystemQuery {
+        let host: String
+        /// nil: it is over.
+        var deadline: Moment?
+        let whenDone: ([IPAddress]?) -> Void
+    }
+
     /// A name that waits for a resolver's query in this turn.
     private struct Wish {
         let host: String
@@ -52,7 +61,7 @@ final class NameLoop {
     private var wishes: [String: [Wish]] = [:]
     private let system = SystemLookup()
     /// Lookups of the system, with their deadlines.
-    private var lookups: [Int: (deadline: Moment, whenDone: ([IPAddress]?) -> Void)] = [:]
+    private var lookups: [Int: SystemQuery] = [:]
     private var lookupCount = 0
     private var notices = NameNotices()
     /// Of the last run, and of hosts that nobody uses any more.
@@ -63,7 +72,7 @@ final class NameLoop {
 
     private static let longestSleep: Duration = .seconds(60)
     private static let saveInterval: Duration = .seconds(30)
-    private static let lookupPatience: Duration = .seconds(5)
+    private static let lookupPatience: Duration = .seconds(2)
 
     init(
         _ loop: TransferLoop,
@@ -122,8 +131,7 @@ final class NameLoop {
                 }
             case .use(let settings): use(settings, now)
             case .inquire(let question): inquire(question, now)
-            case .looked(let number, let addresses):
-                lookups.removeValue(forKey: number)?.whenDone(addresses)
+            case .looked(let number, let addresses): looked(number, addresses, now)
             case .stop: isStopping = true
             }
         }
@@ -183,8 +191,8 @@ final class NameLoop {
     // MARK: - A turn
 
     private func turn(_ now: Moment) {
-        for (number, lookup) in lookups where lookup.deadline <= now {
-            lookups[number] = nil
+        for (number, lookup) in lookups where lookup.deadline.map({ $0 <= now }) ?? false {
+            lookups[number]?.deadline = nil
             lookup.whenDone(nil)
         }
         for entry in entries.values {
@@ -273,7 +281,20 @@ final class NameLoop {
         guard system.begin(host, whenDone: { mailbox.post(.looked(number, $0)) }) else {
             return whenDone(nil)
         }
-        lookups[number] = (.now + Self.lookupPatience, whenDone)
+        lookups[number] = SystemQuery(
+            host: host,
+            deadline: .now + Self.lookupPatience,
+            whenDone: whenDone
+        )
+    }
+
+    private func looked(_ number: Int, _ addresses: [IPAddress]?, _ now: Moment) {
+        guard let query = lookups.removeValue(forKey: number) else { return }
+        guard query.deadline == nil else { return query.whenDone(addresses) }
+        guard let addresses else { return }
+        for entry in entries.values where entry.key.host == query.host && entry.answer == nil {
+            take((HostAnswer(addresses), NameSettings.system), for: entry)
+        }
     }
 
     /// Hosts that want the same resolver in one turn share its queries.

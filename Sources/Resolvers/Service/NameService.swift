@@ -84,7 +84,7 @@ package final class NameService: Sendable {
                 ?? HostAddresses(host.host, port: port, resolvers, signals)
             guard entry != nil || known.hosts.count < known.hostsMax else {
                 known.refused += 1
-                addresses.showNone()
+                addresses.showName()
                 return (addresses, false)
             }
             known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
