@@ -68,6 +68,35 @@ import Testing
         #expect(try store.context.takeNumber() > held.number)
     }
 
+    @Test("A destination without logs leaves and comes back without a new reading of the queue")
+    func leavesAndReturns() throws {
+        let owner = try open()
+        let held = handOver(owner)
+        owner.door.post(.acknowledge(held.number))
+        _ = owner.takeMessages()
+        owner.turn()
+        let store = try #require(owner.store)
+        #expect(store.destinations["app"]?.ledger.queued == 0)
+        #expect(store.destinations["app"]?.outlets.isEmpty == false)
+        owner.apply(["other": DestinationRules()], nil)
+        #expect(owner.store === store)
+        owner.apply(rules("typo"), nil)
+        #expect(owner.store === store)
+        // Its idle streams must move.
+        owner.apply(["other": DestinationRules()], nil)
+        owner.apply(rules("right"), nil)
+        #expect(owner.store !== store)
+    }
+
+    @Test("A destination with logs that leaves has them read again")
+    func leavesWithLogs() throws {
+        let owner = try open()
+        _ = handOver(owner)
+        let store = try #require(owner.store)
+        owner.apply(["other": DestinationRules()], nil)
+        #expect(owner.store !== store)
+    }
+
     @Test("While the store is closed the owner rests, also when housekeeping is overdue")
     func rests() throws {
         var configuration = QueueConfiguration.small(directory.path)

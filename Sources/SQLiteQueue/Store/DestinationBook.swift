@@ -99,17 +99,19 @@ final class DestinationBook: StorePart {
         }
     }
 
-    /// Destinations whose logs go to another logstore under the new rules. One without logs that comes or goes moves
-    /// nothing.
+    /// Destinations whose logs go to another logstore under the new rules. One without logs that leaves, or that comes
+    /// back with its logstore, moves nothing.
     func moved(by new: QueueConfiguration) -> Set<String> {
         let moved = byName.values.filter { destination in
             let name = destination.name
             guard configuration.rules(name).logstore != new.rules(name).logstore else {
                 return false
             }
-            let stays =
-                configuration.destinations[name] != nil && new.destinations[name] != nil
-            return stays || !destination.outlets.isEmpty
+            guard new.destinations[name] != nil else { return destination.ledger.queued > 0 }
+            guard configuration.destinations[name] == nil else { return true }
+            // It comes back. Its idle streams are where they were when it left.
+            let logstore = new.rules(name).logstore
+            return destination.outlets.keys.contains { $0 != logstore }
         }
         return Set(moved.map(\.name))
     }
