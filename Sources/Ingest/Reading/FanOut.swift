@@ -9,7 +9,10 @@ struct FanOut {
     private let limits: LogLimits
     /// For each destination a list of its parts, so that its bounds do not depend on the other destinations.
     private var joined: [JoinedParts] = []
+    /// Their names, while they are few; else their numbers by name.
+    private var names: [String] = []
     private var numbers: [String: Int] = [:]
+    private static let fewNames = 4
     /// Logs behind the filters.
     var waiting: [(group: LogGroup, plan: TagPlan)] = []
     var counts = DispatchedLogs.Counts()
@@ -92,12 +95,21 @@ struct FanOut {
 
     private mutating func put(_ group: LogGroup, _ target: RoutingTable.Target) {
         guard group.logs.count > 0 else { return }
-        let number = numbers[target.destination] ?? joined.count
+        let number = number(of: target.destination) ?? joined.count
         if number == joined.count {
-            numbers[target.destination] = number
+            names.append(target.destination)
+            if !numbers.isEmpty {
+                numbers[target.destination] = number
+            } else if names.count > Self.fewNames {
+                for (number, name) in names.enumerated() { numbers[name] = number }
+            }
             joined.append(JoinedParts(limits, repeatedBytesMax: request.repeatedBytesMax))
         }
         joined[number].add(group, to: target)
+    }
+
+    private func number(of name: String) -> Int? {
+        numbers.isEmpty ? names.firstIndex(of: name) : numbers[name]
     }
 
     /// The logs under the rules of their destination, where the destinations of routes have different ones.

@@ -66,6 +66,7 @@ final class NameLoop {
     private var notices = NameNotices()
     /// Of the last run, and of hosts that nobody uses any more.
     private var kept: [HostEntry.Key: NameFile.Kept] = [:]
+    private var hasFile = false
     private var hasNews = false
     private var nextSave: Moment?
     private var isStopping = false
@@ -89,7 +90,9 @@ final class NameLoop {
     }
 
     func run() {
-        for entry in parts.file?.load() ?? [] {
+        let last = parts.file?.load()
+        hasFile = last != nil
+        for entry in last ?? [] {
             kept[HostEntry.Key(host: entry.host, resolvers: entry.resolvers)] = entry
         }
         use(settings, .now)
@@ -414,6 +417,9 @@ final class NameLoop {
         var all = Array(kept.values)
         all += entries.values.compactMap { $0.kept(now, wall) }
         all.removeAll { $0.expires + settings.maxStale < wall }
+        // A gateway without resolvers has no such file.
+        guard !all.isEmpty || hasFile else { return }
+        hasFile = true
         all.sort { $0.expires > $1.expires }
         do throws(SystemError) {
             try file.save(Array(all.prefix(settings.maxHosts)))
