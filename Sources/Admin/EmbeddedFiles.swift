@@ -2628,6 +2628,8 @@ enum EmbeddedFiles {
           "endpoint": { "type": "string" },
           "endpoints": { "type": "array", "items": { "type": "string" } },
           "endpoint_reason": { "type": ["string", "null"] },
+          "address": { "description": "that the last answer came from", "type": ["string", "null"] },
+          "resolver": { "description": "that answered this address; null where the system or a proxy does", "type": ["string", "null"] },
           "project": { "type": ["string", "null"] },
           "logstore": { "type": "string" },
           "state": {
@@ -2646,7 +2648,7 @@ enum EmbeddedFiles {
           "outlets": { "type": "array", "items": { "$ref": "#/components/schemas/Outlet" } }
         },
         "required": [
-          "name", "kind", "configured", "notice", "endpoint", "endpoints", "endpoint_reason",
+          "name", "kind", "configured", "notice", "endpoint", "endpoints", "endpoint_reason", "address", "resolver",
           "project", "logstore", "state", "trouble", "next_attempt", "ledger", "ledger_closed", "queue",
           "delivery", "last_error", "outlets"
         ],

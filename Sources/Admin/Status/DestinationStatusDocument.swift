@@ -15,6 +15,8 @@ extension JSONWriter {
         member("endpoint", destination.endpoint)
         array("endpoints") { json in delivery.endpoints.forEach { json.element($0) } }
         member("endpoint_reason", delivery.endpointReason)
+        member("address", delivery.address.isEmpty ? nil : delivery.address)
+        member("resolver", delivery.resolver)
         member("project", destination.project)
         member("logstore", destination.logstore)
         member("state", delivery.stateName)

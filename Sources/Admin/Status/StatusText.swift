@@ -1,6 +1,7 @@
 import Delivery
 import Operations
 import Queue
+import Resolvers
 import System
 
 extension GatewayReport {
@@ -18,11 +19,28 @@ extension GatewayReport {
             lines += ["", "destination  \(name): no longer in the configuration"]
             lines += ledger.lines
         }
+        lines += names.troubles
         if !credentials.isEmpty { lines += [""] }
         lines += credentials.flatMap {
             "credential   \($0.line)".split(separator: "\n").map(String.init)
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension NameReport {
+    /// What is not well with resolvers; `sluice resolve` shows all.
+    fileprivate var troubles: [String] {
+        let resolvers = resolvers.compactMap { resolver in
+            resolver.figures.failure.map {
+                "resolver     \(resolver.name): \(printable($0.description))"
+            }
+        }
+        let hosts = hosts.filter { $0.isStale || $0.addresses.isEmpty }.map {
+            "host         \($0.host): "
+                + ($0.addresses.isEmpty ? "no address" : "only old addresses")
+        }
+        return resolvers.isEmpty && hosts.isEmpty ? [] : [""] + resolvers + hosts
     }
 }
 
@@ -56,6 +74,9 @@ extension GatewayReport.Destination {
     func lines(_ now: WallTime) -> [String] {
         var lines = ["  sends to   \(place)"]
         if let reason = delivery.endpointReason { lines.append("             because \(reason)") }
+        if let resolver = delivery.resolver {
+            lines.append("  address    \(delivery.address), from \(resolver)")
+        }
         lines += queue.ledger.lines
         if queue.imbalance != 0 {
             lines.append(
