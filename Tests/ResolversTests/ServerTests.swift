@@ -152,6 +152,26 @@ import Testing
         #expect(Resolver("ali", open, AlibabaV1(account), now).allows(inside, from: outside))
     }
 
+    @Test("The list of servers is asked for when it is due, and of a closed resolver later")
+    func list() throws {
+        var account = AlibabaAccount(id: "1")
+        account.version = .v1
+        let resolver = Resolver("ali", ResolverSettings(.alibaba(account)), AlibabaV1(account), now)
+        let server = try #require(resolver.takeListServer(now))
+        #expect(resolver.takeListServer(now) == nil)
+        let failure = QueryFailure(.account, "InvalidAccount", remedy: "check it")
+        #expect(resolver.failed(server, failure, told: nil, now) == false)
+        let later = now + .seconds(301)
+        #expect(resolver.takeListServer(later) == nil)
+        // Nothing is due, or the thread would not sleep.
+        #expect(resolver.listDue.map { $0 > later } ?? false)
+        let open = now + .seconds(3601)
+        #expect(resolver.takeListServer(open) == server)
+        resolver.listed([server], open)
+        #expect(resolver.listDue.map { $0 > open + .seconds(3600) } ?? false)
+        #expect(resolver.takeListServer(open + .seconds(3600)) == nil)
+    }
+
     @Test("A wrong clock is corrected by the server's, and by nothing twice")
     func clock() throws {
         var account = AlibabaAccount(id: "1")

@@ -128,17 +128,19 @@ final class Resolver {
         listDue = min(due, soonest)
     }
 
-    /// The server to ask for the list. While all of them rest, those to begin with take turns.
-    func listServer(_ now: Moment) -> ResolverServer? {
+    /// The server to ask for the list, if that is due. While all of them rest, those to begin with take turns. A closed
+    /// resolver asks later.
+    func takeListServer(_ now: Moment) -> ResolverServer? {
+        guard let due = listDue, due <= now else { return nil }
+        listDue = now + Self.listRetry
+        if let closed, closed.until > now {
+            listDue = closed.until
+            return nil
+        }
+        listAskedAt = now
         guard servers.isExhausted(now) else { return server(now, isUrgent: false) }
         listTurn += 1
         return dialect.servers[listTurn % dialect.servers.count]
-    }
-
-    /// The list is being asked for.
-    func listAsked(_ now: Moment) {
-        listAskedAt = now
-        listDue = now + Self.listRetry
     }
 
     func listed(_ list: [ResolverServer], _ now: Moment) {

@@ -13,6 +13,7 @@ final class NameLoop {
         case use(NameSettings)
         case inquire(Question)
         case looked(Int, [IPAddress]?)
+        case saved(SystemError?)
         case stop
     }
 
@@ -67,6 +68,7 @@ final class NameLoop {
     /// Of the last run, and of hosts that nobody uses any more.
     private var kept: [HostEntry.Key: NameFile.Kept] = [:]
     private var hasFile = false
+    private var isSaving = false
     private var hasNews = false
     private var nextSave: Moment?
     private var isStopping = false
@@ -112,7 +114,8 @@ final class NameLoop {
         for query in queries.values { query.cancel(loop) }
         for race in races { race.cancel(loop) }
         for transfer in lists.values { loop.cancel(transfer) }
-        save()
+        // Another save that hangs must not hold the end.
+        if !isSaving, let kept = answersToKeep { try? parts.file?.save(kept) }
     }
 
     private func takeMessages() {
@@ -135,6 +138,11 @@ final class NameLoop {
             case .use(let settings): use(settings, now)
             case .inquire(let question): inquire(question, now)
             case .looked(let number, let addresses): looked(number, addresses, now)
+            case .saved(let error):
+                isSaving = false
+                if let error, let file = parts.file {
+                    notices.notSaved(file.path, error, parts.journal)
+                }
             case .stop: isStopping = true
             }
         }
@@ -345,11 +353,9 @@ final class NameLoop {
     }
 
     private func askForList(_ resolver: Resolver, _ now: Moment) {
-        guard let due = resolver.listDue, due <= now, lists[resolver.name] == nil,
-            let query = resolver.dialect.listQuery(at: resolver.time(parts.now())),
-            let server = resolver.listServer(now)
+        guard lists[resolver.name] == nil, let server = resolver.takeListServer(now),
+            let query = resolver.dialect.listQuery(at: resolver.time(parts.now()))
         else { return }
-        resolver.listAsked(now)
         let transfer = Transfer(server: server, resolver.settings, settings.timeout)
         transfer.prepare(
             TransferRequest(query, at: server, timeout: settings.timeout, bodyBytesMax: 64 << 10)
@@ -410,22 +416,34 @@ final class NameLoop {
         return min(Self.longestSleep, max(.zero, next - now))
     }
 
+    /// On a thread of its own, because a disk may hang.
     private func save() {
         nextSave = nil
-        guard let file = parts.file else { return }
+        guard !isSaving, let file = parts.file, let kept = answersToKeep else { return }
+        let mailbox = mailbox
+        let worker = try? Worker("names-file") {
+            do throws(SystemError) {
+                try file.save(kept)
+                mailbox.post(.saved(nil))
+            } catch {
+                mailbox.post(.saved(error))
+            }
+        }
+        isSaving = worker != nil
+        worker?.leave()
+    }
+
+    /// nil: there are none, and no file.
+    private var answersToKeep: [NameFile.Kept]? {
         let (now, wall) = (Moment.now, WallTime.now)
         var all = Array(kept.values)
         all += entries.values.compactMap { $0.kept(now, wall) }
         all.removeAll { $0.expires + settings.maxStale < wall }
         // A gateway without resolvers has no such file.
-        guard !all.isEmpty || hasFile else { return }
+        guard !all.isEmpty || hasFile else { return nil }
         hasFile = true
         all.sort { $0.expires > $1.expires }
-        do throws(SystemError) {
-            try file.save(Array(all.prefix(settings.maxHosts)))
-        } catch {
-            notices.notSaved(file.path, error, parts.journal)
-        }
+        return Array(all.prefix(settings.maxHosts))
     }
 
     private func publish(_ now: Moment) {
