@@ -42,8 +42,8 @@ struct DestinationEndpoints {
         after duration: Duration,
         _ now: Moment
     ) -> EndpointChoice.Switch? {
-        // An endpoint that is no longer in the settings says nothing.
-        guard let place = place(of: endpoint) else { return nil }
+        // An endpoint that is no longer in the settings says nothing, and an address is not the endpoint.
+        guard let place = place(of: endpoint), judgement.action != .readdress else { return nil }
         let isSilent =
             !judgement.isAnswered
             || judgement.scope == .endpoint && judgement.retryAfter == nil

@@ -123,7 +123,7 @@ extension Judgement {
 
     /// The same where the host has another address: nothing is known about the endpoint before all of them failed.
     var atAnotherAddress: Judgement {
-        guard case .again = action else { return self }
+        guard case .again = action, status == nil else { return self }
         var judgement = self
         judgement.action = .readdress
         return judgement
