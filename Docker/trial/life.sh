@@ -34,6 +34,8 @@ all_arrived() {
 }
 fault() { curl -s -o /dev/null -d "$1" "$sandbox/faults"; }
 
+# The start is measured, and not how long the disk takes for what making the image has left to write.
+sync
 gateway first "$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 process=$(engine inspect --format '{{.State.Pid}}' "$name-first")
 # Only possible if the engine runs on this machine and not in a virtual machine.
