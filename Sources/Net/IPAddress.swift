@@ -34,6 +34,14 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(text.utf8)
     }
 
+    /// In network order: 4 of an IPv4 address, else 16.
+    package var bytes: [UInt8] {
+        let whole = [high, low].flatMap { half in
+            (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) }
+        }
+        return isV4 ? Array(whole.suffix(4)) : whole
+    }
+
     package var isV4: Bool { high == 0 && low >> 32 == 0xffff }
 
     /// An IPv4 address is printed as IPv4.

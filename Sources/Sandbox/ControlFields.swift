@@ -1,4 +1,5 @@
 import JSON
+import Net
 
 /// The members of a control request's JSON object. The caller takes them one by one; a remaining member is unknown and
 /// refused.
@@ -39,6 +40,22 @@ struct ControlFields {
             )
         }
         return text
+    }
+
+    /// A list of at most 16 addresses.
+    mutating func addresses(_ name: String) throws(SLSRefusal) -> [IPAddress]? {
+        guard let value = take(name) else { return nil }
+        guard let elements = value.elements, elements.count <= 16 else {
+            throw wrong(name, value, "a list of at most 16 addresses")
+        }
+        var addresses: [IPAddress] = []
+        for element in elements {
+            guard let address = element.text.flatMap({ IPAddress($0) }) else {
+                throw .badParameter("\(name): \(element.text ?? element.kind) is not an address.")
+            }
+            addresses.append(address)
+        }
+        return addresses
     }
 
     mutating func flag(_ name: String) throws(SLSRefusal) -> Bool? {

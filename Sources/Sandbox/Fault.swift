@@ -1,3 +1,4 @@
+import Net
 import System
 
 /// A fault that the sandbox simulates on request.
@@ -13,6 +14,8 @@ struct Fault: Sendable, Equatable {
         case truncate
         /// The answer waits until the fault is removed.
         case hold
+        /// A resolver answers with these addresses; none: it knows none.
+        case addresses([IPAddress])
 
         var name: String {
             switch self {
@@ -21,12 +24,25 @@ struct Fault: Sendable, Equatable {
             case .reset: "reset"
             case .truncate: "truncate"
             case .hold: "hold"
+            case .addresses: "addresses"
             }
+        }
+    }
+
+    /// What a request asks for, as far as faults choose by it.
+    enum Target: Sendable, Equatable {
+        case sls(project: String?, logstore: String?)
+        case resolver(ResolverService)
+
+        var resolver: ResolverService? {
+            if case .resolver(let service) = self { service } else { nil }
         }
     }
 
     var project: String?
     var logstore: String?
+    /// The resolvers that are hit; nil for SLS.
+    var resolvers: [ResolverService]?
     /// The number of matching requests that pass first.
     var skip = 0
     /// The number of requests that are hit; nil for no limit.
@@ -42,10 +58,16 @@ struct Fault: Sendable, Equatable {
     var latency: Duration?
     var clockOffset: Duration?
     var withoutRequestID = false
+    /// Spaces that follow the answer's body.
+    var padding = 0
 
-    func concerns(_ project: String?, _ logstore: String?) -> Bool {
-        (self.project == nil || self.project == project)
-            && (self.logstore == nil || self.logstore == logstore)
+    func concerns(_ target: Target) -> Bool {
+        switch target {
+        case .sls(let project, let logstore):
+            resolvers == nil && (self.project == nil || self.project == project)
+                && (self.logstore == nil || self.logstore == logstore)
+        case .resolver(let service): resolvers?.contains(service) ?? false
+        }
     }
 }
 
@@ -59,6 +81,7 @@ struct Mishap: Sendable, Equatable {
     var latency: Duration = .zero
     var clockOffset: Duration = .zero
     var withoutRequestID = false
+    var padding = 0
 
     /// True if the request is carried out.
     var isCarriedOut: Bool { answer == nil || store }

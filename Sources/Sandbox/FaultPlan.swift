@@ -32,12 +32,11 @@ struct FaultPlan: Sendable {
     /// Applies the faults that match a request. At most one decides the answer. A second one waits for its turn, so
     /// that the counts of faults run one after the other.
     mutating func applyFaults(
-        project: String?,
-        logstore: String?,
+        to target: Fault.Target,
         random: inout SeededRandom
     ) -> Mishap {
         var mishap = Mishap()
-        for index in entries.indices where entries[index].fault.concerns(project, logstore) {
+        for index in entries.indices where entries[index].fault.concerns(target) {
             let fault = entries[index].fault
             if fault.count == 0 { continue }
             if fault.answer != nil, mishap.answer != nil { continue }
@@ -64,6 +63,7 @@ extension Mishap {
             retryAfter = fault.retryAfter
             if answer == .hold { holder = id }
         }
+        padding += fault.padding
         if let latency = fault.latency { self.latency += latency }
         if let offset = fault.clockOffset { clockOffset += offset }
         if fault.withoutRequestID { withoutRequestID = true }

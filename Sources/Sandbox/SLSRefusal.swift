@@ -43,6 +43,19 @@ enum KnownCode {
         "InternalServerError": 500, "RequestTimeout": 500, "ServerBusy": 503,
     ]
 
+    /// Those of Alibaba's HTTPDNS.
+    private static let ofResolvers: [String: Int] = [
+        "MissingArgument": 400, "InvalidHost": 400, "TooManyHosts": 400, "SdnsNotSupported": 400,
+        "LimitExceeded": 400, "SignatureExpired": 403, "InvalidSignature": 403,
+        "InvalidDuration": 403, "UnsignedInterfaceDisabled": 403, "InvalidAccount": 403,
+        "AccountNotExists": 403, "ServiceLevelDeny": 403, "MethodNotAllowed": 405,
+        "InternalError": 500,
+    ]
+
+    static func status(of code: String, _ isOfResolver: Bool) -> Int? {
+        (isOfResolver ? ofResolvers : statuses)[code]
+    }
+
     /// The code of a fault that names only a status.
     static func usual(for status: Int) -> String? {
         switch status {

@@ -15,14 +15,15 @@ extension Sandbox {
             response = Response(
                 status: refusal.status,
                 fields: [("content-type", "application/json")],
-                body: refusal.body
+                body: visit.resolver.map(refusal.body(for:)) ?? refusal.body
             )
         case (_, .success(let content)):
             response = Response(status: 200, body: content.body)
             if !content.body.isEmpty {
-                response.fields.append(("content-type", "application/json"))
+                response.fields.append(("content-type", content.type))
             }
         }
+        if mishap.padding > 0 { response.body += repeatElement(0x20, count: mishap.padding) }
         stamp(&response, visit)
         breakOff(&response, mishap.answer)
         count(response.status, code, mishap)
@@ -41,11 +42,13 @@ extension Sandbox {
         response.fields.append(("server", "sluice-sandbox"))
         response.fields.append(("date", SignedDate.text(of: visit.now)))
         response.fields.append(("access-control-allow-origin", "*"))
-        response.fields.append(("x-log-time", "\(visit.now.seconds)"))
+        if visit.resolver == nil {
+            response.fields.append(("x-log-time", "\(visit.now.seconds)"))
+        }
         if let wait = visit.mishap.retryAfter {
             response.fields.append(("retry-after", "\(wait.components.seconds)"))
         }
-        guard !visit.mishap.withoutRequestID else { return }
+        guard visit.resolver == nil, !visit.mishap.withoutRequestID else { return }
         // A captive portal sends no request id.
         if case .page = visit.mishap.answer { return }
         response.fields.append(("x-log-requestid", visit.requestID))

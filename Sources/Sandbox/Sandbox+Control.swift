@@ -8,6 +8,7 @@ enum ControlRoute: Equatable, Sendable {
     case limits
     case keys
     case poisons
+    case names
 
     init?(path: String) {
         switch path {
@@ -18,6 +19,7 @@ enum ControlRoute: Equatable, Sendable {
         case "/limits": self = .limits
         case "/keys": self = .keys
         case "/poisons": self = .poisons
+        case "/names": self = .names
         default:
             guard path.hasPrefix("/faults/"), let id = Int(path.dropFirst(8)) else { return nil }
             self = .fault(id)
@@ -62,6 +64,9 @@ extension Sandbox {
         case (.poisons, "GET"): listPoisons()
         case (.poisons, "POST"): try setPoison(body)
         case (.poisons, "DELETE"): removePoisons()
+        case (.names, "GET"): listNames()
+        case (.names, "POST"): try setName(body)
+        case (.names, "DELETE"): removeNames()
         default:
             throw SLSRefusal(
                 405,

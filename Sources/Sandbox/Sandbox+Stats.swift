@@ -15,6 +15,7 @@ extension Sandbox {
             json.object("answers") { $0.counts(statistics.statuses) }
             json.object("errors") { $0.counts(statistics.errors) }
             json.object("faults") { $0.counts(statistics.mishaps) }
+            json.object("resolved") { $0.counts(statistics.resolved) }
             json.object("stored") { $0.total(statistics.stored) }
             json.object("duplicates") { $0.total(statistics.duplicates) }
             json.object("dropped") { $0.total(statistics.dropped) }

@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import Net
 import SQLite
 import System
 
@@ -35,7 +36,13 @@ final class Sandbox: Sendable {
         if let control = ControlRoute(path: request.path) {
             return answer(control, request, body: body)
         }
-        let visit = begin(request, bodyBytes: body.count)
+        if let accounts = configuration.resolver, let call = ResolverCall(path: request.path) {
+            return resolve(call, accounts, request, body: body)
+        }
+        let route = SandboxRoute(path: request.path)
+        let project = try? request.project()
+        var visit = begin(.sls(project: project, logstore: route?.logstore), bodyBytes: body.count)
+        visit.route = route
         guard visit.mishap.isCarriedOut else { return finish(visit, .success(.empty)) }
         return finish(visit, carryOut(request, body: body, inflater: inflater, visit))
     }
@@ -69,29 +76,30 @@ final class Sandbox: Sendable {
         let mishap: Mishap
         /// The route's name in the statistics of faults.
         var route: SandboxRoute?
+        /// The resolver that was asked; nil for SLS.
+        var resolver: ResolverService?
     }
 
     /// The content of a successful answer.
     struct Content: Sendable, Equatable {
         var body: [UInt8] = []
+        var type = "application/json"
+
+        static func plain(_ text: String) -> Content {
+            Content(body: Array(text.utf8), type: "text/plain")
+        }
+
         static let empty = Content()
     }
 
-    private func begin(_ request: ReceivedRequest?, bodyBytes: Int) -> Visit {
-        let route = request.flatMap { SandboxRoute(path: $0.path) }
-        let project = request.flatMap { try? $0.project() }
+    /// Applies the faults that concern this kind of request; nil for one that could not be read.
+    func begin(_ target: Fault.Target?, bodyBytes: Int) -> Visit {
         let clock = configuration.clock()
         return state.withLock { state in
             state.statistics.requests += 1
             state.statistics.wireBytes += bodyBytes
             let mishap =
-                request == nil
-                ? Mishap()
-                : state.faults.applyFaults(
-                    project: project,
-                    logstore: route?.logstore,
-                    random: &state.random
-                )
+                target.map { state.faults.applyFaults(to: $0, random: &state.random) } ?? Mishap()
             let (seconds, attoseconds) = mishap.clockOffset.components
             let offset = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
             let now = WallTime(nanoseconds: clock.nanoseconds + offset)
@@ -99,7 +107,7 @@ final class Sandbox: Sendable {
                 requestID: state.random.requestID(at: now),
                 now: now,
                 mishap: mishap,
-                route: route
+                resolver: target?.resolver
             )
         }
     }
@@ -149,6 +157,7 @@ struct SandboxState: ~Copyable {
     var rateLimits: RateLimits
     var keys: KeyRing
     var poisons: Poisons
+    var zone: ResolverZone
     var statistics: Statistics
     var random: SeededRandom
     var hasToldOfDrops = false
@@ -156,6 +165,7 @@ struct SandboxState: ~Copyable {
     init(_ configuration: SandboxConfiguration) throws(SQLiteError) {
         let capacity = configuration.capacity
         archive = try LogArchive(path: configuration.storage, capacity: capacity)
+        zone = ResolverZone(usual: configuration.resolver?.address ?? IPAddress(v4: 0x7f00_0001))
         faults = FaultPlan(capacity: capacity.faultsMax)
         rateLimits = RateLimits(capacity: capacity.rateLimitsMax)
         keys = KeyRing(configuration.keys, capacity: capacity.keysMax)

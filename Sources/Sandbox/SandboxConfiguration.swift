@@ -18,6 +18,10 @@ package struct SandboxConfiguration: Sendable {
     package var region: String?
     package var limits = Limits()
     package var capacity = Capacity()
+    /// Accounts of resolvers; nil for no look-alikes of resolvers.
+    package var resolver: ResolverAccounts?
+    /// nil for plain HTTP.
+    package var tls: TLSContext?
     /// Makes request ids and random faults repeatable.
     package var seed: UInt64?
     package var loops: Int = 2

@@ -19,6 +19,7 @@ package final class SandboxServer: Sendable {
             loops: configuration.loops,
             journal: journal
         )
+        settings.tls = configuration.tls
         // Forwarders and tests open many connections from one address.
         settings.limits.connections = 4096
         settings.limits.connectionsPerAddress = settings.limits.connections

@@ -23,6 +23,8 @@ struct Statistics: Sendable {
     private(set) var statuses: [Int: Int] = [:]
     private(set) var errors: [String: Int] = [:]
     private(set) var mishaps: [String: Int] = [:]
+    /// Requests to the look-alikes of resolvers.
+    private(set) var resolved: [String: Int] = [:]
     private(set) var stored = Total()
     private(set) var duplicates = Total()
     private(set) var dropped = Total()
@@ -38,6 +40,8 @@ struct Statistics: Sendable {
     }
 
     mutating func countMishap(_ name: String) { Self.count(name, in: &mishaps) }
+
+    mutating func countResolved(_ service: String) { resolved[service, default: 0] += 1 }
 
     mutating func countStored(
         _ logs: ReceivedLogs,
