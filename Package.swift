@@ -203,7 +203,9 @@ let package = Package(
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
         tests(
             of: "Resolvers",
-            uses: ["System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "TestHTTP"]
+            uses: [
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Sandbox", "TestHTTP",
+            ]
         ),
         tests(
             of: "Queue",

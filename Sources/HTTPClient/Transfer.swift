@@ -167,7 +167,8 @@ extension Transfer {
     }
 
     private func set(_ options: TransferOptions) {
-        number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        let version = options.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        number(CURLOPT_HTTP_VERSION, Int(version))
         // The process handles signals itself; a library's timeouts must not use them.
         number(CURLOPT_NOSIGNAL, 1)
 

@@ -36,6 +36,8 @@ package struct TransferOptions: Sendable {
     }
 
     package var trust = Trust.system
+    /// Lets a TLS server choose HTTP/2. Otherwise all is HTTP/1.1.
+    package var offersHTTP2 = false
     /// Shown to a server that asks for one.
     package var clientCertificate: ClientCertificate?
     /// nil: no proxy. The environment never adds one.

@@ -15,6 +15,7 @@ struct Sluice {
                 SandboxService(
                     listen: $0.listen,
                     storage: $0.storage,
+                    hasResolvers: $0.hasResolvers,
                     environment: $0.environment
                 ).run()
             },

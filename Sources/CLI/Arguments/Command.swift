@@ -41,7 +41,8 @@ enum Command: String, CaseIterable {
         case .resolve: ResolverArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
-        case .sandbox: [("--listen", "ADDRESS"), ("--storage", "FILE")]
+        case .sandbox:
+            [("--listen", "ADDRESS"), ("--storage", "FILE"), ("--resolver", nil)]
         case .fsck: [("--json", nil)]
         case .backup: [("--config", "FILE"), ("--data-dir", "DIR"), ("--json", nil)]
         }
@@ -125,6 +126,7 @@ enum Command: String, CaseIterable {
                 .init(
                     listen: arguments.values["--listen"],
                     storage: arguments.values["--storage"],
+                    hasResolvers: arguments.flags.contains("--resolver"),
                     environment: environmentVariables()
                 )
             )
@@ -154,12 +156,13 @@ extension Arguments {
     }
 }
 
-/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help metrics`. They are passed in, so that the command
-/// line does not link the server.
+/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help metrics`. They are
+/// passed in, so that the command line does not link the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
         package let listen: String?
         package let storage: String?
+        package let hasResolvers: Bool
         package let environment: [String: String]
     }
 

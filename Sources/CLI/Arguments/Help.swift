@@ -113,6 +113,8 @@ enum Help {
 
           --listen ADDRESS   default 127.0.0.1:8082
           --storage FILE     keep the logs in a file; default: in memory
+          --resolver         be a resolver, too: Alibaba's HTTPDNS, Tencent's and DNS over HTTPS. It prints
+                             the settings to paste
 
         Requests must be signed with ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET from
         the environment. If they are missing, the sandbox creates and prints a key.

@@ -8,11 +8,18 @@ import System
 package struct SandboxService: Sendable {
     private let listen: String
     private let storage: String?
+    private let hasResolvers: Bool
     private let environment: [String: String]
 
-    package init(listen: String?, storage: String?, environment: [String: String]) {
+    package init(
+        listen: String?,
+        storage: String?,
+        hasResolvers: Bool,
+        environment: [String: String]
+    ) {
         self.listen = listen ?? "127.0.0.1:8082"
         self.storage = storage
+        self.hasResolvers = hasResolvers
         self.environment = environment
     }
 
@@ -31,11 +38,17 @@ package struct SandboxService: Sendable {
         do {
             let wakeUp = try WakeUp()
             try Signals.listen { signal in if signal == .stop { wakeUp.signal() } }
-            let server = try SandboxServer(
-                SandboxConfiguration(listen: address, keys: [key], storage: storage),
-                journal: journal
+            var configuration = SandboxConfiguration(
+                listen: address,
+                keys: [key],
+                storage: storage
             )
-            Terminal.say(welcome(server.address, key, isGiven: isGiven))
+            configuration.resolver = hasResolvers ? accounts(address) : nil
+            let server = try SandboxServer(configuration, journal: journal)
+            Terminal.say(
+                configuration.resolver.map { resolverWelcome(server.address, $0, key, isGiven) }
+                    ?? welcome(server.address, key, isGiven: isGiven)
+            )
             wakeUp.wait()
             server.stop()
             return ExitCode.fine
@@ -43,6 +56,14 @@ package struct SandboxService: Sendable {
             Terminal.complain("sluice sandbox: \(error)")
             return ExitCode.failed
         }
+    }
+
+    /// Every host has the sandbox's own address.
+    private func accounts(_ listen: ListenAddress) -> ResolverAccounts {
+        var accounts = ResolverAccounts()
+        let isEverywhere = ["0.0.0.0", "::"].contains(listen.host)
+        if !isEverywhere, let address = IPAddress(listen.host) { accounts.address = address }
+        return accounts
     }
 
     private var key: (Credential, isGiven: Bool) {
@@ -60,21 +81,56 @@ package struct SandboxService: Sendable {
         )
     }
 
-    private func welcome(_ address: ListenAddress, _ key: Credential, isGiven: Bool) -> String {
+    private func resolverWelcome(
+        _ address: ListenAddress,
+        _ accounts: ResolverAccounts,
+        _ key: Credential,
+        _ isGiven: Bool
+    ) -> String {
+        let place = ListenAddress(host: "\(accounts.address)", port: address.port)
+        return """
+
+            A sandbox that is SLS and its resolvers in one. Settings for sluice.yaml:
+
+            resolvers:
+              ali: { kind: alibaba, account: "\(accounts.alibaba)", secret: "\(accounts.secret.revealed)",
+                     aes_key: "\(accounts.aesKey.revealed)", servers: ["http://\(place)"] }
+              qq:  { kind: tencent, id: "\(accounts.tencent)", key: "\(accounts.tencentKey.revealed)",
+                     servers: ["http://\(place)"] }
+              doh: { kind: doh, url: "http://\(place)/dns-query" }
+            destinations:
+              app: { endpoint: "http://sluice-sandbox.example:\(address.port)", region: sandbox,
+                     project: demo, logstore: "*", resolve: [ali, qq, doh] }
+
+            With them, and in the same directory:
+
+              \(keys(key, isGiven: isGiven))
+              sluice serve --config sluice.yaml
+
+              What each resolver says  sluice resolve demo.sluice-sandbox.example
+              A resolver that lies     curl -d '{"resolver":"alibaba","addresses":["192.0.2.1"]}' http://\(place)/faults
+              See what arrives         curl 'http://\(place)/logs'
+
+            """
+    }
+
+    private func keys(_ key: Credential, isGiven: Bool) -> String {
         // A generated key opens nothing else; a given key is not shown.
-        let keys =
-            isGiven
+        isGiven
             ? "with the keys that this sandbox was given"
             : """
             export ALIBABA_CLOUD_ACCESS_KEY_ID=\(key.accessKeyID)
               export ALIBABA_CLOUD_ACCESS_KEY_SECRET=\(key.secret.revealed)
             """
-        return """
+    }
+
+    private func welcome(_ address: ListenAddress, _ key: Credential, isGiven: Bool) -> String {
+        """
 
             A sandbox that takes every valid project and logstore. To send to it:
 
               export SLUICE_ENDPOINT=http://localhost:\(address.port) SLUICE_PROJECT=demo SLUICE_LOGSTORE='*'
-              \(keys)
+              \(keys(key, isGiven: isGiven))
               sluice serve
 
               See what arrives  curl 'http://\(address)/logs?logstore=NAME'

@@ -127,6 +127,8 @@ final class ServerQuery {
 extension Transfer {
     convenience init(server: ResolverServer, _ settings: ResolverSettings, _ timeout: Duration) {
         var options = TransferOptions(connectTimeout: timeout)
+        // Some servers of DNS over HTTPS speak nothing else.
+        options.offersHTTP2 = true
         if let file = settings.authorities { options.trust = .authorities(file: file) }
         self.init(options)
     }

@@ -126,7 +126,8 @@ extension ResolverDesk {
 
     /// The MD5 of text, secret and time.
     private func checkMD5(of text: String, _ time: Int64) throws(SLSRefusal) {
-        let right = Digest.md5Hex(Array("\(text)-\(accounts.secret.revealed)-\(time)".utf8))
+        let signed = "\(text)-\(accounts.secret.revealed)-\(time)"
+        let right = hex(Digest.md5(Array(signed.utf8)))
         guard areEqualInConstantTime(Array(right.utf8), Array(try demanded("s").utf8)) else {
             throw SLSRefusal(403, "InvalidSignature", "s does not fit text, secret and time")
         }
