@@ -171,8 +171,8 @@ let package = Package(
             "sluice-bench",
             path: "Benchmarks/Bench",
             uses: [
-                "System", "Crypto", "Logs", "SLS", "Routing", "Queue", "SQLiteQueue", "CSystem",
-                "CSQLite",
+                "System", "Crypto", "Net", "Logs", "SLS", "Routing", "Resolvers", "Queue",
+                "SQLiteQueue", "CSystem", "CSQLite",
             ]
         ),
 
@@ -271,8 +271,8 @@ let package = Package(
         tests(of: "CLI", uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration"]),
         fuzzEntries(
             uses: [
-                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Delivery",
-                "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",
+                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
                 "Tokens", "Routing",
             ]
         ),

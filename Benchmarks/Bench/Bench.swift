@@ -15,6 +15,8 @@ struct Bench {
             runDecode(bodies: arguments[1], seconds: Double(arguments[2]) ?? 5)
         case ("filter", 2):
             runFilter(seconds: Double(arguments[1]) ?? 5)
+        case ("lookup", 2):
+            runLookup(seconds: Double(arguments[1]) ?? 5)
         case ("floor", 4):
             runFloor(
                 bodies: arguments[1],
@@ -30,7 +32,7 @@ struct Bench {
         default:
             print(
                 "usage: sluice-bench bodies DIR 4|10|mail | sink PORT | decode BODIES SECONDS "
-                    + "| filter SECONDS "
+                    + "| filter SECONDS | lookup SECONDS "
                     + "| floor BODIES SCRATCH SECONDS "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"
             )

@@ -107,7 +107,7 @@ import Testing
         arguments: [
             #"{"resolver":"any","addresses":[]}"#, #"{"resolver":"any","reset":true}"#,
             #"{"resolver":"any","truncate":true}"#, #"{"resolver":"any","body":"<html>hello"}"#,
-            #"{"resolver":"any","pad_bytes":10000000}"#, #"{"resolver":"any","status":500}"#,
+            #"{"resolver":"any","pad_bytes":200000}"#, #"{"resolver":"any","status":500}"#,
             #"{"resolver":"any","code":"LimitExceeded"}"#, #"{"resolver":"any","status":429}"#,
             #"{"resolver":"any","code":"InvalidSignature"}"#,
         ]

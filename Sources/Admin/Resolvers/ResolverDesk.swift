@@ -76,7 +76,7 @@ struct ResolverDesk: Sendable {
                 let sorted = answers.sorted { $0.resolver < $1.resolver }
                 responder.send(
                     wantsText
-                        ? Response(text: sorted.text) : Response(json: sorted.document(of: host))
+                        ? Response(text: sorted.text(isEncrypted: place.trust != nil)) : Response(json: sorted.document(of: host))
                 )
             }
         } catch {
@@ -245,14 +245,14 @@ extension [InquiryAnswer] {
         return json.text + "\n"
     }
 
-    fileprivate var text: String {
+    fileprivate func text(isEncrypted: Bool) -> String {
+        let fine = isEncrypted ? "connects, certificate fine" : "connects"
         var lines: [String] = []
         for answer in self {
             let problem = answer.problem.map { ": \(printable($0))" } ?? ""
             lines.append("\(answer.resolver), after \(spanText(answer.took))\(problem)")
             for trial in answer.trials {
-                let verdict =
-                    trial.problem.map { "FAILS: \(printable($0))" } ?? "connects, certificate fine"
+                let verdict = trial.problem.map { "FAILS: \(printable($0))" } ?? fine
                 let time = trial.connectTime.map { " in \(spanText($0))" } ?? ""
                 let lifetime = spanText(trial.timeToLive)
                 lines.append("  \(trial.address)  TTL \(lifetime)  \(verdict)\(time)")
