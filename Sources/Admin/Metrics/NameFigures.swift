@@ -1,10 +1,11 @@
+import Delivery
 import Operations
 import Resolvers
 import System
 
 /// Figures of resolvers and of the addresses that they answer.
 enum NameFigures {
-    static let parts: [any FigurePart] = [resolvers, hosts, cache]
+    static let parts: [any FigurePart] = [resolvers, hosts, inUse, cache]
 
     private static let resolvers = FigureGroup<NameReport.ResolverStatus>(
         .names,
@@ -67,6 +68,24 @@ enum NameFigures {
                 by: "state",
                 "How often a sender looked at the addresses: in their time, stale, or none there."
             ) { [("fresh", $0.uses.fresh), ("stale", $0.uses.stale), ("none", $0.uses.none)] },
+        ]
+    )
+
+    private static let inUse = FigureGroup<DestinationStatus>(
+        .names,
+        by: ["destination", "address", "resolver"],
+        { report in
+            report.destinations.compactMap { destination in
+                destination.delivery.resolver.map { resolver in
+                    ([destination.name, destination.delivery.address, resolver], destination.delivery)
+                }
+            }
+        },
+        [
+            Figure(
+                "sluice_destination_address_info",
+                "Always 1: where the destination's last request went, and who named the address."
+            ) { _, _ in 1 }
         ]
     )
 
