@@ -25,10 +25,12 @@ package struct WebClient: Sendable {
         if let file = question.authorities { options.trust = .authorities(file: file) }
         let body = WipedBytes(countMax: question.isBodyWanted ? Self.bodyBytesMax : 0)
         let transfer = Transfer(options)
-        transfer.prepare(request(question, into: body))
+        let address = addresses.address(for: question.url, question.resolvers)
+        transfer.prepare(request(question, to: address?.target, into: body))
         let outcome = loop.run(transfer, watching: .readable(interruption.descriptor)) {
             interruption.isSet
         }
+        if let outcome { address?.note(outcome) }
         switch outcome {
         case nil: throw .interrupted
         case .answered(let response):
@@ -73,7 +75,11 @@ package struct WebClient: Sendable {
         return try ask(request).status
     }
 
-    private func request(_ question: WebRequest, into body: WipedBytes) -> TransferRequest {
+    private func request(
+        _ question: WebRequest,
+        to target: ConnectTarget?,
+        into body: WipedBytes
+    ) -> TransferRequest {
         var request = TransferRequest(
             question.url,
             keeping: ResponseUse(
@@ -87,7 +93,7 @@ package struct WebClient: Sendable {
         request.body =
             question.form.map { .secret(encoded($0)) } ?? question.content.map { .plain($0) }
         request.timeLimit = question.limits.total
-        request.target = addresses.target(of: question.url, question.resolvers)
+        request.target = target
         return request
     }
 

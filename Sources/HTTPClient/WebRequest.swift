@@ -12,16 +12,29 @@ package struct WebLimits: Sendable, Equatable {
     }
 }
 
-/// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
-package struct AddressLookup: Sendable {
-    private let find:
-        @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> ConnectTarget?
+/// An address of a host.
+package struct FoundAddress: Sendable {
+    package let target: ConnectTarget
+    /// Takes what became of a request to it, so that an address that fails is not the first choice again.
+    package let note: @Sendable (TransferOutcome) -> Void
 
     package init(
-        _ find:
-            @escaping @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) ->
-            ConnectTarget?
+        _ target: ConnectTarget,
+        note: @escaping @Sendable (TransferOutcome) -> Void = { _ in }
     ) {
+        self.target = target
+        self.note = note
+    }
+}
+
+/// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
+package struct AddressLookup: Sendable {
+    package typealias Find =
+        @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> FoundAddress?
+
+    private let find: Find
+
+    package init(_ find: @escaping Find) {
         self.find = find
     }
 
@@ -29,7 +42,7 @@ package struct AddressLookup: Sendable {
     package static let system = AddressLookup { _, _, _ in nil }
 
     /// Nil: connect by the name.
-    func target(of url: String, _ resolvers: [String]) -> ConnectTarget? {
+    package func address(for url: String, _ resolvers: [String]) -> FoundAddress? {
         guard !resolvers.isEmpty, let start = url.firstRange(of: "://")?.upperBound else {
             return nil
         }

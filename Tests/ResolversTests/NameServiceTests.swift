@@ -112,6 +112,48 @@ import Testing
         #expect(queries(server).count == 2)
     }
 
+    @Test("A host that found no place takes nothing from the one that finds it later")
+    func placeOfAnother() throws {
+        let server = try RecordingServer { request, _ in Self.reply(request, ["192.0.2.7"]) }
+        let service = try service(["ali": alibaba([server.url])]) { $0.maxHosts = 1 }
+        defer { service.stop() }
+        func hold(_ host: String) -> HostUse { service.addresses(of: host, port: 443, by: ["ali"]) }
+        var first: HostUse? = hold("a.sluice-test.invalid")
+        var refused: HostUse? = hold(host)
+        #expect(refused.map(isByName) == true && first != nil)
+        first = nil
+        let placed = hold(host)
+        refused = nil
+        #expect(refused == nil && hold(host).addresses === placed.addresses)
+        _ = placed.addresses.view(atMost: .seconds(20))
+        #expect(known(placed)?.addresses == ["192.0.2.7"])
+    }
+
+    @Test("A request of the web leaves an address that failed")
+    func webLeavesAddress() throws {
+        let servers = [try RecordingServer { _, _ in Response(status: 200) }]
+        let port = try #require(UInt16(servers[0].url.split(separator: ":").last ?? ""))
+        let place = ListenAddress(host: "127.0.0.2", port: port)
+        let both = servers + [try RecordingServer(on: place) { _, _ in Response(status: 200) }]
+        let hosts = [host: ["127.0.0.1", "127.0.0.2"].compactMap { IPAddress($0) }]
+        let service = try service(["fixed": ResolverSettings(.fixed(hosts))])
+        defer { service.stop() }
+        let client = WebClient(interruption: try Interruption(), addresses: service.lookup)
+        func ask() throws {
+            let limits = WebLimits(connect: .seconds(5), total: .seconds(5))
+            var request = WebRequest(url: "http://\(host):\(port)/", limits: limits)
+            request.resolvers = ["fixed"]
+            #expect(try client.ask(request).status == 200)
+        }
+        try ask()
+        let used = both[0].requests.isEmpty ? 1 : 0
+        both[used].stop()
+        // This one may find out that the address is dead, the next goes to the other.
+        try? ask()
+        try ask()
+        #expect(!both[1 - used].requests.isEmpty)
+    }
+
     @Test("A silent resolver gets company from the next, and wins when it answers after all")
     func company() throws {
         let slow = try RecordingServer { request, _ in

@@ -49,21 +49,16 @@ struct HostPins {
 
     /// Tells what became of a request's connection. Returns true if another address may do better.
     mutating func note(_ outcome: TransferOutcome, of url: String) -> Bool {
-        let route = outcome.route
-        // Most requests use a connection that is there already.
-        guard route.connectTime != nil || !route.isConnected,
-            let address = route.target.flatMap({ IPAddress($0.address) }),
+        guard let target = outcome.route.target,
             let place = pins.firstIndex(where: { Self.authority(of: url) == $0.authority })
         else { return false }
-        let addresses = pins[place].use.addresses
-        switch outcome {
-        case .answered:
-            pins[place].failed = nil
-            addresses.connected(to: address, in: route.connectTime)
-        case .failed(let failure):
-            guard failure.isOfConnection else { return false }
-            if addresses.failed(to: address) { return true }
-            pins[place].failed = (pins[place].failed ?? []).union([address])
+        switch pins[place].use.addresses.note(outcome) {
+        case .nothing: return false
+        case .works: pins[place].failed = nil
+        case .fails(let hasAnother):
+            if hasAnother { return true }
+            let failed = IPAddress(target.address).map { [$0] } ?? []
+            pins[place].failed = (pins[place].failed ?? []).union(failed)
         }
         return false
     }
@@ -108,16 +103,4 @@ struct HostPins {
         let rest = bytes[start...]
         return url[start..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)]
     }
-}
-
-extension TransferFailure {
-    /// The failure is of the connection, and another address may do better.
-    fileprivate var isOfConnection: Bool {
-        !isSent && !route.isConnected && Self.ofConnection.contains(code)
-    }
-
-    private static let ofConnection: Set<CurlCode> = [
-        .couldNotConnect, .timedOut, .tlsConnectError, .peerNotVerified, .badIssuer, .gotNothing,
-        .sendError, .receiveError,
-    ]
 }

@@ -140,7 +140,14 @@ package final class Gateway: Sendable {
         )
         configurationReload = reload
         let audit = AuditTrail(decisions: store, journal: journal, counters: reporter.operators)
-        let inquiry = CredentialInquiry(running, keeper, forwarder, store, workers.proofs)
+        let inquiry = CredentialInquiry(
+            running,
+            keeper,
+            forwarder,
+            store,
+            names.lookup,
+            workers.proofs
+        )
         let operators = AdminHandler.Shared(
             reporter: reporter,
             access: access,

@@ -2,6 +2,7 @@ package import Configuration
 package import Credentials
 package import Delivery
 import HTTP
+package import HTTPClient
 import Queue
 import SLS
 package import SQLiteQueue
@@ -32,6 +33,7 @@ package struct CredentialInquiry: Sendable {
     private let keeper: CredentialKeeper
     private let forwarder: Forwarder
     private let store: DurableQueue
+    private let addresses: AddressLookup
     private let worker: SerialWorker
 
     /// `worker` is the thread of proofs; its stop ends an inquiry.
@@ -40,12 +42,14 @@ package struct CredentialInquiry: Sendable {
         _ keeper: CredentialKeeper,
         _ forwarder: Forwarder,
         _ store: DurableQueue,
+        _ addresses: AddressLookup,
         _ worker: SerialWorker
     ) {
         self.configuration = configuration
         self.keeper = keeper
         self.forwarder = forwarder
         self.store = store
+        self.addresses = addresses
         self.worker = worker
     }
 
@@ -63,6 +67,7 @@ package struct CredentialInquiry: Sendable {
         defer { inquiry.stop() }
         let prover = CredentialProver(
             userAgent: "sluice/\(Version.current)",
+            addresses: addresses,
             patience: Self.patience,
             isInterrupted: { [worker] in worker.isEnding }
         )

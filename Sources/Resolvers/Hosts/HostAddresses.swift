@@ -120,6 +120,31 @@ package final class HostAddresses: Sendable {
         return shown.value
     }
 
+    /// What an outcome says about the address that the request went to.
+    package enum Verdict: Equatable {
+        /// It used a connection that was there already, or did not fail because of the address.
+        case nothing
+        case works
+        case fails(hasAnother: Bool)
+    }
+
+    /// Takes what became of a request to one of the addresses.
+    package func note(_ outcome: TransferOutcome) -> Verdict {
+        let route = outcome.route
+        // Most requests use a connection that is there already.
+        guard route.connectTime != nil || !route.isConnected,
+            let address = route.target.flatMap({ IPAddress($0.address) })
+        else { return .nothing }
+        switch outcome {
+        case .answered:
+            connected(to: address, in: route.connectTime)
+            return .works
+        case .failed(let failure):
+            guard failure.isOfConnection else { return .nothing }
+            return .fails(hasAnother: failed(to: address))
+        }
+    }
+
     /// A connection to the address was made. `time` is nil if it was there before.
     package func connected(to address: IPAddress, in time: Duration?) {
         guard let time else { return }
@@ -242,4 +267,16 @@ package final class HostAddresses: Sendable {
         )
         return true
     }
+}
+
+extension TransferFailure {
+    /// The failure is of the connection, and another address may do better.
+    fileprivate var isOfConnection: Bool {
+        !isSent && !route.isConnected && Self.ofConnection.contains(code)
+    }
+
+    private static let ofConnection: Set<CurlCode> = [
+        .couldNotConnect, .timedOut, .tlsConnectError, .peerNotVerified, .badIssuer, .gotNothing,
+        .sendError, .receiveError,
+    ]
 }

@@ -32,6 +32,7 @@ package final class NameService: Sendable {
     private let known: Locked<Known>
     private let worker = Locked<Worker?>(nil)
     private let report = Locked(NameReport())
+    private let lookups = LookupUses()
     private let parts: NameLoop.Parts
     private let settings: NameSettings
 
@@ -77,7 +78,7 @@ package final class NameService: Sendable {
     package func addresses(of host: String, port: Int, by resolvers: [String]) -> HostUse {
         let host = HostEntry.Key(host: HostName.canonical(host), resolvers: resolvers)
         let key = Known.Key(host: host, port: port)
-        let (addresses, isNew) = known.withLock { known -> (HostAddresses, Bool) in
+        let (addresses, isNew) = known.withLock { known -> (HostAddresses, Bool?) in
             let entry = known.hosts[key]
             let addresses =
                 entry?.addresses
@@ -85,11 +86,13 @@ package final class NameService: Sendable {
             guard entry != nil || known.hosts.count < known.hostsMax else {
                 known.refused += 1
                 addresses.showName()
-                return (addresses, false)
+                return (addresses, nil)
             }
             known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
             return (addresses, entry == nil)
         }
+        // One that found no place is nobody's to release: another may get a place under this key.
+        guard let isNew else { return HostUse(addresses) {} }
         if isNew { mailbox.post(.added(addresses)) }
         return HostUse(addresses) { [weak self] in self?.released(key) }
     }
@@ -172,13 +175,33 @@ extension NameService {
     package var lookup: AddressLookup {
         AddressLookup { [weak self] host, port, resolvers in
             guard let self, HostName.isValid(host) else { return nil }
-            let use = addresses(of: host, port: port, by: resolvers)
+            let use = lookups.use(of: "\(host):\(port) \(resolvers)") {
+                self.addresses(of: host, port: port, by: resolvers)
+            }
             guard case .known(let known) = use.addresses.view(atMost: Self.lookupPatience) else {
                 return nil
             }
-            return known.targets[0].connect
+            return FoundAddress(known.targets[0].connect) { _ = use.addresses.note($0) }
         }
     }
 
     private static let lookupPatience: Duration = .seconds(3)
+}
+
+/// Hosts that were looked up stay in the cache from one request to the next, with what is known of their addresses.
+private final class LookupUses: Sendable {
+    /// The configuration has few.
+    private static let usesMax = 64
+
+    private let uses = Locked<[String: HostUse]>([:])
+
+    func use(of key: String, _ make: () -> HostUse) -> HostUse {
+        uses.withLock { uses in
+            if let use = uses[key] { return use }
+            if uses.count >= Self.usesMax { uses = [:] }
+            let use = make()
+            uses[key] = use
+            return use
+        }
+    }
 }

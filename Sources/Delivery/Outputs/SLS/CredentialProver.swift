@@ -1,4 +1,4 @@
-import HTTPClient
+package import HTTPClient
 package import SLS
 package import System
 
@@ -18,6 +18,7 @@ package struct CredentialProver: Sendable {
     }
 
     private let userAgent: String
+    private let addresses: AddressLookup
     private let now: @Sendable () -> WallTime
     /// For all requests together: an operator waits for the answer.
     private let patience: Duration
@@ -27,11 +28,13 @@ package struct CredentialProver: Sendable {
 
     package init(
         userAgent: String = "sluice",
+        addresses: AddressLookup = .system,
         patience: Duration = .seconds(30),
         now: @escaping @Sendable () -> WallTime = { .now },
         isInterrupted: @escaping @Sendable () -> Bool = { false }
     ) {
         self.userAgent = userAgent
+        self.addresses = addresses
         self.patience = patience
         self.now = now
         self.isInterrupted = isInterrupted
@@ -52,7 +55,7 @@ package struct CredentialProver: Sendable {
                 asked.append((place, question))
                 continue
             }
-            let question = try ProofQuestion(credential, place, userAgent, now)
+            let question = try ProofQuestion(credential, place, userAgent, addresses, now)
             questions.append(question)
             asked.append((place, question))
         }

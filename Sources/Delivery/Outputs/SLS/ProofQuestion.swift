@@ -10,6 +10,8 @@ final class ProofQuestion {
     private let credential: Credential
     private let place: CredentialProver.Place
     private let output: SLSOutput
+    private let addresses: AddressLookup
+    private var address: FoundAddress?
     private let now: @Sendable () -> WallTime
 
     private var endpoints: ArraySlice<Endpoint>
@@ -23,6 +25,7 @@ final class ProofQuestion {
         _ credential: Credential,
         _ place: CredentialProver.Place,
         _ userAgent: String,
+        _ addresses: AddressLookup,
         _ now: @escaping @Sendable () -> WallTime
     ) throws(DeliveryError) {
         do throws(EndpointError) {
@@ -35,6 +38,7 @@ final class ProofQuestion {
         }
         self.credential = credential
         self.place = place
+        self.addresses = addresses
         self.now = now
         endpoints = place.settings.sls.endpoints[...]
         transfer = Transfer(place.settings.transport.options())
@@ -47,6 +51,7 @@ final class ProofQuestion {
             && mine.project == others.project && mine.sls.region == others.sls.region
             && mine.sls.signature == others.sls.signature
             && mine.transport.certificateAuthorities == others.transport.certificateAuthorities
+            && mine.transport.resolvers == others.transport.resolvers
             && mine.clockOffset == others.clockOffset
     }
 
@@ -71,6 +76,7 @@ final class ProofQuestion {
     /// Judges the outcome. True when the request was prepared once more: with SLS's own time, if SLS found the clock
     /// wrong, or for the next endpoint.
     private func goesOn(after outcome: TransferOutcome) -> Bool {
+        address?.note(outcome)
         let endpoint = endpoints[endpoints.startIndex]
         let judged = output.judge(.request(outcome), of: Attempt(), by: credential)
         judgement = (judged, endpoint)
@@ -112,13 +118,17 @@ final class ProofQuestion {
     }
 
     private func prepare(at time: WallTime) {
-        transfer.prepare(
-            output.proof(
-                place.logstore ?? Self.anyLogstore,
-                to: endpoints[endpoints.startIndex],
-                by: credential,
-                at: time
-            )
+        var request = output.proof(
+            place.logstore ?? Self.anyLogstore,
+            to: endpoints[endpoints.startIndex],
+            by: credential,
+            at: time
         )
+        let transport = place.settings.transport
+        // A proxy resolves by itself.
+        let resolvers = transport.proxy == nil ? transport.resolvers : []
+        address = addresses.address(for: request.url, resolvers)
+        request.target = address?.target
+        transfer.prepare(request)
     }
 }
