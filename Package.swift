@@ -204,7 +204,8 @@ let package = Package(
         tests(
             of: "Resolvers",
             uses: [
-                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Sandbox", "TestHTTP",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Sandbox",
+                "TestHTTP",
             ]
         ),
         tests(
@@ -272,7 +273,8 @@ let package = Package(
         fuzzEntries(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",
-                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
+                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
+                "Admin",
                 "Tokens", "Routing",
             ]
         ),

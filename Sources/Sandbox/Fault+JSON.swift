@@ -1,7 +1,9 @@
 import JSON
 
 extension Fault {
-    private static let choices = ["status or code", "body", "reset", "truncate", "hold", "addresses"]
+    private static let choices = [
+        "status or code", "body", "reset", "truncate", "hold", "addresses",
+    ]
 
     /// Parses the body of `POST /faults`.
     init(_ fields: inout ControlFields) throws(SLSRefusal) {
@@ -25,7 +27,9 @@ extension Fault {
         padding = try fields.integer("pad_bytes", in: 0...64 << 20) ?? 0
         try fields.refuseUnknown()
         guard padding == 0 || resolvers != nil else { throw .badParameter(Self.onlyResolver) }
-        guard answer != nil || padding > 0 || latency != nil || clockOffset != nil || withoutRequestID else {
+        guard
+            answer != nil || padding > 0 || latency != nil || clockOffset != nil || withoutRequestID
+        else {
             throw .badParameter(
                 "The fault has no effect: give one of \(Self.choices.joined(separator: ", ")), "
                     + "or latency_ms, clock_offset_s, without_request_id."
@@ -106,7 +110,8 @@ extension Fault {
         guard let status = status ?? code.flatMap({ KnownCode.status(of: $0, isOfResolver) }) else {
             throw .badParameter("The code \(code ?? "") needs a status.")
         }
-        guard let code = code ?? (isOfResolver ? "InternalError" : KnownCode.usual(for: status)) else {
+        guard let code = code ?? (isOfResolver ? "InternalError" : KnownCode.usual(for: status))
+        else {
             throw .badParameter("The status \(status) needs a code, or a body.")
         }
         return SLSRefusal(status, code, message ?? "The sandbox was asked to answer \(code).")

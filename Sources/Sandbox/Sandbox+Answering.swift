@@ -3,7 +3,7 @@ import System
 
 extension Sandbox {
     /// Turns a request's outcome into its answer, with the effects of all faults.
-    func finish(_ visit: Visit, _ outcome: Result<Content, SLSRefusal>) -> Answer {
+    func finish(_ visit: Visit, _ outcome: Result<AnswerContent, SLSRefusal>) -> Answer {
         let mishap = visit.mishap
         var response: Response
         var code: String?

@@ -8,7 +8,7 @@ extension Sandbox {
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
         _ visit: Visit
-    ) throws(SLSRefusal) -> Content {
+    ) throws(SLSRefusal) -> AnswerContent {
         let project = try existingProject(of: request)
         try checkVersion(request["x-log-apiversion"])
         try authenticate(request, body: body, at: visit.now)
@@ -28,7 +28,7 @@ extension Sandbox {
                 json.array("logstores") { json in names.forEach { json.element($0) } }
             }
         }
-        return Content(body: json.bytes)
+        return AnswerContent(body: json.bytes)
     }
 
     /// The configured logstores; if every name exists, those that have received logs.

@@ -80,18 +80,6 @@ final class Sandbox: Sendable {
         var resolver: ResolverService?
     }
 
-    /// The content of a successful answer.
-    struct Content: Sendable, Equatable {
-        var body: [UInt8] = []
-        var type = "application/json"
-
-        static func plain(_ text: String) -> Content {
-            Content(body: Array(text.utf8), type: "text/plain")
-        }
-
-        static let empty = Content()
-    }
-
     /// Applies the faults that concern this kind of request; nil for one that could not be read.
     func begin(_ target: Fault.Target?, bodyBytes: Int) -> Visit {
         let clock = configuration.clock()
@@ -117,7 +105,7 @@ final class Sandbox: Sendable {
         body: UnsafeRawBufferPointer,
         inflater: Inflater,
         _ visit: Visit
-    ) -> Result<Content, SLSRefusal> {
+    ) -> Result<AnswerContent, SLSRefusal> {
         do throws(SLSRefusal) {
             guard let route = visit.route else {
                 throw SLSRefusal(

@@ -176,7 +176,8 @@ import Testing
         #expect(found(service) == ["127.0.0.1"])
         let asked = try ChildProcess([
             "/usr/bin/curl", "-sf", "--max-time", "20", "--noproxy", "*", "--cacert", authority,
-            "-d", #"{"resolver":"doh","addresses":[]}"#, "https://127.0.0.1:\(dns.address.port)/faults",
+            "-d", #"{"resolver":"doh","addresses":[]}"#,
+            "https://127.0.0.1:\(dns.address.port)/faults",
         ])
         #expect(asked.wait() == 0)
         #expect(try fetch() == 6)

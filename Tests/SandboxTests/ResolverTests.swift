@@ -13,7 +13,8 @@ import Testing
     private static let seconds: Int64 = 1_893_456_000
 
     /// A minute before the vectors end.
-    private func sandbox(at time: Int64 = Self.seconds - 60, secret: String? = nil) throws -> Sandbox
+    private func sandbox(at time: Int64 = Self.seconds - 60, secret: String? = nil) throws
+        -> Sandbox
     {
         try .forTests {
             $0.clock = { WallTime(nanoseconds: time * 1_000_000_000) }
@@ -145,7 +146,7 @@ import Testing
             } : name
         let query = "dn=\(name)&id=1&alg=\(algorithm)&ttl=1&clientip=1&query=1&type=addrs"
         let answer = try sandbox.control("GET", "/d", query: query)
-        let bytes = try #require(ResolverDesk.bytes(hex: answer.text))
+        let bytes = try #require(SandboxResolver.bytes(hex: answer.text))
         let cipher: BlockCipher =
             skipped > 0 ? .aes128CBC(initialVector: Array(bytes[..<skipped])) : .des
         let plain = key[..<cipher.keyBytes].withUnsafeBytes { key in
@@ -175,7 +176,9 @@ import Testing
         #expect(try open("dn=a.b") == "192.0.2.7")
         #expect(try open("dn=a.b,c.d") == "")
         #expect(try open("dn=a.b,c.d&query=1&type=aaaa") == "a.b.:0\nc.d.:0")
-        #expect(try sandbox.control("GET", "/conf", query: "token=t0k3n").text.contains("192.0.2.7"))
+        #expect(
+            try sandbox.control("GET", "/conf", query: "token=t0k3n").text.contains("192.0.2.7")
+        )
         let late = try sandbox.control("GET", "/d", query: "token=t0k3n&dn=a.b%3B1893455000")
         #expect(late.status == 401)
     }
@@ -288,7 +291,10 @@ import Testing
                 == #"["2001:db8::1"]"#
         )
         #expect(try sandbox.control("DELETE", "/names").json?["removed"]?.wholeNumber == 1)
-        for bad in [#"{"host":"a b","addresses":[]}"#, #"{"host":"a.b"}"#, #"{"host":"a.b","addresses":[1]}"#] {
+        for bad in [
+            #"{"host":"a b","addresses":[]}"#, #"{"host":"a.b"}"#,
+            #"{"host":"a.b","addresses":[1]}"#,
+        ] {
             #expect(try sandbox.control("POST", "/names", bad).status == 400)
         }
     }

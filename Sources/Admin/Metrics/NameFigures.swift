@@ -77,7 +77,10 @@ enum NameFigures {
         { report in
             report.destinations.compactMap { destination in
                 destination.delivery.resolver.map { resolver in
-                    ([destination.name, destination.delivery.address, resolver], destination.delivery)
+                    (
+                        [destination.name, destination.delivery.address, resolver],
+                        destination.delivery
+                    )
                 }
             }
         },

@@ -76,7 +76,8 @@ struct ResolverDesk: Sendable {
                 let sorted = answers.sorted { $0.resolver < $1.resolver }
                 responder.send(
                     wantsText
-                        ? Response(text: sorted.text(isEncrypted: place.trust != nil)) : Response(json: sorted.document(of: host))
+                        ? Response(text: sorted.text(isEncrypted: place.trust != nil))
+                        : Response(json: sorted.document(of: host))
                 )
             }
         } catch {

@@ -127,15 +127,15 @@ package struct SandboxService: Sendable {
     private func welcome(_ address: ListenAddress, _ key: Credential, isGiven: Bool) -> String {
         """
 
-            A sandbox that takes every valid project and logstore. To send to it:
+        A sandbox that takes every valid project and logstore. To send to it:
 
-              export SLUICE_ENDPOINT=http://localhost:\(address.port) SLUICE_PROJECT=demo SLUICE_LOGSTORE='*'
-              \(keys(key, isGiven: isGiven))
-              sluice serve
+          export SLUICE_ENDPOINT=http://localhost:\(address.port) SLUICE_PROJECT=demo SLUICE_LOGSTORE='*'
+          \(keys(key, isGiven: isGiven))
+          sluice serve
 
-              See what arrives  curl 'http://\(address)/logs?logstore=NAME'
-              or in a browser   http://\(address)/
+          See what arrives  curl 'http://\(address)/logs?logstore=NAME'
+          or in a browser   http://\(address)/
 
-            """
+        """
     }
 }

@@ -44,7 +44,9 @@ struct DNSQuestion: Equatable {
         guard word(place + 2) == 1 else { throw Self.wrong("its class is not IN") }
         // What follows may be one record of EDNS, whose content does not matter here.
         let end = place + 4
-        guard word(10) == 1 || end == message.count else { throw Self.wrong("more than a question") }
+        guard word(10) == 1 || end == message.count else {
+            throw Self.wrong("more than a question")
+        }
         host = labels.joined(separator: ".")
         guard ResolverZone.isHost(host) else { throw Self.wrong("its name") }
         id = word(0)

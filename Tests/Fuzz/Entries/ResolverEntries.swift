@@ -5,7 +5,8 @@ import Resolvers
 @testable import Sandbox
 
 /// What a resolver's server answers: a stranger, or somebody in its place.
-private func keepsPromises(_ dialect: some ResolverDialect, _ bytes: [UInt8]) throws(Contradiction) {
+private func keepsPromises(_ dialect: some ResolverDialect, _ bytes: [UInt8]) throws(Contradiction)
+{
     let names = ["www.example.com", "a.b"]
     for status in [200, 403] {
         let answer = ServerAnswer(status: status, body: bytes, age: bytes.count)

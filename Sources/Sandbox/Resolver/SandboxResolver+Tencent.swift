@@ -3,7 +3,7 @@ import Net
 import System
 
 /// Tencent's HTTPDNS. It has no errors in words: a stranger gets an empty body.
-extension ResolverDesk {
+extension SandboxResolver {
     private static let batchMax = 8
 
     /// How texts travel in both directions.
@@ -11,14 +11,14 @@ extension ResolverDesk {
         case none, des, aes
     }
 
-    func tencent() throws(SLSRefusal) -> Sandbox.Content {
+    func tencent() throws(SLSRefusal) -> AnswerContent {
         try demand("GET", "POST")
         guard let cover = try cover() else { return .plain("") }
         let text = opened(try demanded("dn"), cover)
         return .plain(hidden(try text.map(lines) ?? "0", cover))
     }
 
-    func tencentServers() throws(SLSRefusal) -> Sandbox.Content {
+    func tencentServers() throws(SLSRefusal) -> AnswerContent {
         try demand("GET", "POST")
         guard let cover = try cover() else { return .plain("") }
         return .plain(hidden("log:0|domain:0|ip:\(accounts.address);|ttl:60", cover))

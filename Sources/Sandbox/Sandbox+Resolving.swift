@@ -18,9 +18,14 @@ extension Sandbox {
             return state.zone
         }
         if case .addresses(let addresses) = visit.mishap.answer { zone.replacement = addresses }
-        let desk = ResolverDesk(accounts: accounts, zone: zone, now: visit.now, request: request)
+        let resolver = SandboxResolver(
+            accounts: accounts,
+            zone: zone,
+            now: visit.now,
+            request: request
+        )
         do throws(SLSRefusal) {
-            return finish(visit, .success(try desk.answer(call, body: body)))
+            return finish(visit, .success(try resolver.answer(call, body: body)))
         } catch {
             return finish(visit, .failure(error))
         }

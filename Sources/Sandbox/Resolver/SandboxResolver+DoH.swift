@@ -4,10 +4,10 @@ import Net
 import System
 
 /// DNS over HTTPS: RFC 8484, and Alibaba's form in JSON.
-extension ResolverDesk {
+extension SandboxResolver {
     private static let messageType = "application/dns-message"
 
-    func dnsMessage(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Sandbox.Content {
+    func dnsMessage(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> AnswerContent {
         try demand("GET", "POST")
         var message = Array(body)
         if request.method == "GET" {
@@ -20,13 +20,13 @@ extension ResolverDesk {
             throw SLSRefusal(415, "BadMessage", "the type is not \(Self.messageType)")
         }
         let question = try DNSQuestion(message)
-        return Sandbox.Content(
+        return AnswerContent(
             body: question.answer(zone[question.host]),
             type: Self.messageType
         )
     }
 
-    func dnsJSON() throws(SLSRefusal) -> Sandbox.Content {
+    func dnsJSON() throws(SLSRefusal) -> AnswerContent {
         try demand("GET")
         let name = try demanded("name")
         guard ResolverZone.isHost(name) else {
@@ -45,7 +45,7 @@ extension ResolverDesk {
         var json = JSONWriter()
         if request.parameter("short") == "1" {
             json.array { json in addresses.forEach { json.element("\($0)") } }
-            return Sandbox.Content(body: json.bytes)
+            return AnswerContent(body: json.bytes)
         }
         json.object { json in
             json.member("Status", record.v4.isEmpty && record.v6.isEmpty ? 3 : 0)
@@ -67,7 +67,7 @@ extension ResolverDesk {
                 }
             }
         }
-        return Sandbox.Content(body: json.bytes)
+        return AnswerContent(body: json.bytes)
     }
 
     /// The public service wants no account. One that is given must be right.
@@ -76,7 +76,7 @@ extension ResolverDesk {
         try checkAccount(user)
         let (key, time) = (try demanded("ak"), try seconds("ts"))
         let right = Digest.sha256Hex("\(user)\(accounts.secret.revealed)\(time)\(name)\(key)")
-        guard areEqualInConstantTime(Array(right.utf8), Array(try demanded("key").utf8)) else {
+        guard Digest.areEqual(Array(right.utf8), Array(try demanded("key").utf8)) else {
             throw SLSRefusal(403, "InvalidSignature", "key does not fit uid, secret, ts, name, ak")
         }
         guard abs(now.seconds - time) < 600 else {

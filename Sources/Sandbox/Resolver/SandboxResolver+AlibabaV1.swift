@@ -4,7 +4,7 @@ import Net
 import System
 
 /// Alibaba's HTTPDNS, version 1, and the list of its servers.
-extension ResolverDesk {
+extension SandboxResolver {
     private static let batchMax = 5
     private static let expiryMax: Int64 = 24 * 3600
     private static let listSkewMax: Int64 = 150
@@ -13,7 +13,7 @@ extension ResolverDesk {
         _ account: String,
         isBatch: Bool,
         isSigned: Bool
-    ) throws(SLSRefusal) -> Sandbox.Content {
+    ) throws(SLSRefusal) -> AnswerContent {
         try demand("GET")
         try checkAccount(account)
         guard isSigned else {
@@ -41,7 +41,7 @@ extension ResolverDesk {
                 for host in hosts { batched(host, families, client, into: &json) }
             }
         }
-        return Sandbox.Content(body: json.bytes)
+        return AnswerContent(body: json.bytes)
     }
 
     private func single(
@@ -78,7 +78,7 @@ extension ResolverDesk {
         }
     }
 
-    func alibabaServers(_ account: String) throws(SLSRefusal) -> Sandbox.Content {
+    func alibabaServers(_ account: String) throws(SLSRefusal) -> AnswerContent {
         try demand("GET")
         try checkAccount(account)
         let (nonce, time) = (try demanded("n"), try seconds("t"))
@@ -93,7 +93,7 @@ extension ResolverDesk {
             json.addresses("service_ip", accounts.address.isV4 ? [accounts.address] : [])
             json.addresses("service_ipv6", accounts.address.isV4 ? [] : [accounts.address])
         }
-        return Sandbox.Content(body: json.bytes)
+        return AnswerContent(body: json.bytes)
     }
 
     // MARK: - Checks
@@ -112,7 +112,11 @@ extension ResolverDesk {
 
     func checkExpiry(_ expiry: Int64) throws(SLSRefusal) {
         guard expiry > now.seconds else {
-            throw SLSRefusal(403, "SignatureExpired", "it ended at \(expiry), now is \(now.seconds)")
+            throw SLSRefusal(
+                403,
+                "SignatureExpired",
+                "it ended at \(expiry), now is \(now.seconds)"
+            )
         }
         guard expiry <= now.seconds + Self.expiryMax else {
             throw SLSRefusal(403, "InvalidDuration", "\(expiry) is more than a day ahead")
@@ -128,7 +132,7 @@ extension ResolverDesk {
     private func checkMD5(of text: String, _ time: Int64) throws(SLSRefusal) {
         let signed = "\(text)-\(accounts.secret.revealed)-\(time)"
         let right = hex(Digest.md5(Array(signed.utf8)))
-        guard areEqualInConstantTime(Array(right.utf8), Array(try demanded("s").utf8)) else {
+        guard Digest.areEqual(Array(right.utf8), Array(try demanded("s").utf8)) else {
             throw SLSRefusal(403, "InvalidSignature", "s does not fit text, secret and time")
         }
     }

@@ -5,7 +5,7 @@ import System
 
 /// Answers one request to a look-alike of a resolver. It reads the protocols by itself and shares nothing with the
 /// gateway's side of them but ciphers and digests, so that a mistake in one shows in the other.
-struct ResolverDesk {
+struct SandboxResolver {
     let accounts: ResolverAccounts
     let zone: ResolverZone
     let now: WallTime
@@ -14,7 +14,7 @@ struct ResolverDesk {
     func answer(
         _ call: ResolverCall,
         body: UnsafeRawBufferPointer
-    ) throws(SLSRefusal) -> Sandbox.Content {
+    ) throws(SLSRefusal) -> AnswerContent {
         switch call {
         case .alibabaV1(let account, let isBatch, let isSigned):
             try alibabaV1(account, isBatch: isBatch, isSigned: isSigned)

@@ -4,7 +4,7 @@ import Net
 import System
 
 /// Alibaba's HTTPDNS, version 2.
-extension ResolverDesk {
+extension SandboxResolver {
     private static let notSigned: Set<String> = ["s", "sid", "net", "sdk"]
     /// All that an encrypted query may sign.
     private static let openNames: Set<String> = ["enc", "exp", "id", "m", "v"]
@@ -21,7 +21,7 @@ extension ResolverDesk {
         let client: String?
     }
 
-    func alibabaV2() throws(SLSRefusal) -> Sandbox.Content {
+    func alibabaV2() throws(SLSRefusal) -> AnswerContent {
         try demand("GET")
         try checkAccount(try demanded("id"))
         let signed = request.query.filter {
@@ -40,7 +40,7 @@ extension ResolverDesk {
             throw SLSRefusal(400, "TooManyHosts", "\(question.hosts.count) hosts")
         }
         try checkHosts(question.hosts)
-        return Sandbox.Content(body: sealed(question, mode))
+        return AnswerContent(body: sealed(question, mode))
     }
 
     private func checkSignature(over signed: [QueryPair]) throws(SLSRefusal) {
@@ -48,7 +48,7 @@ extension ResolverDesk {
             .map { "\($0.key)=\($0.value)" }.joined(separator: "&")
         let key = Self.bytes(hex: accounts.secret.revealed) ?? []
         let right = hex(Digest.hmacSHA256(key: key, text))
-        guard areEqualInConstantTime(Array(right.utf8), Array(try demanded("s").utf8)) else {
+        guard Digest.areEqual(Array(right.utf8), Array(try demanded("s").utf8)) else {
             throw SLSRefusal(403, "InvalidSignature", "s does not fit these parameters: \(text)")
         }
     }
