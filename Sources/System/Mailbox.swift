@@ -7,6 +7,7 @@ import Glibc
 package final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
+        var isClosed = false
     }
 
     private let state = Locked(State())
@@ -19,10 +20,23 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     package func post(_ message: Message) {
         let wasEmpty = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.messages.append(message)
             return state.messages.count == 1
         }
         if wasEmpty { wake() }
+    }
+
+    /// The owner is gone: drops what it did not take and what is still posted. A message may refer to its sender, which
+    /// holds the mailbox, and all of them would stay in memory.
+    package func close() {
+        let dropped = state.withLock { state in
+            let dropped = state.messages
+            (state.messages, state.isClosed) = ([], true)
+            return dropped
+        }
+        // Freed without the lock: a message's end may post.
+        withExtendedLifetime(dropped) {}
     }
 
     /// Everything posted so far, in order.

@@ -16,6 +16,25 @@ import Testing
         #expect(woken.withLock { $0 } == 2)
     }
 
+    @Test("A closed mailbox keeps no message, and no sender")
+    func closes() {
+        final class Sender: Sendable {}
+        let woken = Locked(0)
+        let mailbox = Mailbox<Sender> { woken.withLock { $0 += 1 } }
+        weak var first: Sender?
+        weak var second: Sender?
+        do {
+            let senders = (Sender(), Sender())
+            (first, second) = (senders.0, senders.1)
+            mailbox.post(senders.0)
+            mailbox.close()
+            mailbox.post(senders.1)
+        }
+        #expect(first == nil)
+        #expect(second == nil)
+        #expect(mailbox.takeAll().isEmpty && woken.withLock { $0 } == 1)
+    }
+
     @Test("No message of several threads is lost", .timeLimit(.minutes(1)))
     func manyThreads() throws {
         let wakeUp = try WakeUp()

@@ -111,11 +111,18 @@ final class NameLoop {
                 loop.wait(sleep(from: now))
             }
         }
+        cancelAll()
+        // Another save that hangs must not hold the end.
+        if !isSaving, let kept = answersToKeep { try? parts.file?.save(kept) }
+    }
+
+    /// What is under way refers to this object and keeps it, unless it is let go.
+    private func cancelAll() {
         for query in queries.values { query.cancel(loop) }
         for race in races { race.cancel(loop) }
         for transfer in lists.values { loop.cancel(transfer) }
-        // Another save that hangs must not hold the end.
-        if !isSaving, let kept = answersToKeep { try? parts.file?.save(kept) }
+        (queries, races, lists) = ([:], [], [:])
+        (flights, wishes, lookups) = ([:], [:], [:])
     }
 
     private func takeMessages() {
@@ -327,23 +334,22 @@ final class NameLoop {
     private func send(_ batch: [Wish], to resolver: Resolver) {
         var names: [String] = []
         for wish in batch where !names.contains(wish.host) { names.append(wish.host) }
-        var query: ServerQuery?
-        let new = ServerQuery(
+        var key: ObjectIdentifier?
+        let query = ServerQuery(
             resolver,
             names,
             isUrgent: batch.contains(where: \.isUrgent),
             timeout: settings.timeout,
             now: parts.now
         ) { [self] result in
-            if let query { queries[ObjectIdentifier(query)] = nil }
-            query = nil
+            if let key { queries[key] = nil }
             hasNews = true
             notices.note(resolver, result, parts.journal)
             for wish in batch { wish.whenDone(Self.outcome(of: wish.host, result)) }
         }
-        query = new
-        queries[ObjectIdentifier(new)] = new
-        new.start(loop)
+        key = ObjectIdentifier(query)
+        queries[ObjectIdentifier(query)] = query
+        query.start(loop)
     }
 
     private static func outcome(of host: String, _ result: ServerQuery.Result) -> Flight.Outcome {

@@ -68,6 +68,7 @@ package final class NameService: Sendable {
 
     /// Ends the thread and keeps the last answers on disk.
     package func stop() {
+        defer { mailbox.close() }
         guard let worker = worker.withLock({ $0.take() }) else { return }
         mailbox.post(.stop)
         worker.join()
