@@ -40,7 +40,7 @@ struct KeyRing: Sendable {
         case (.some, nil):
             throw .unauthorized("AccessKeyId not found: \(id) needs x-acs-security-token.")
         case (.some(let right), .some(let given)):
-            guard areEqualInConstantTime(Array(right.utf8), Array(given.utf8)) else {
+            guard Digest.areEqual(Array(right.utf8), Array(given.utf8)) else {
                 throw .unauthorized("The security token you provided is invalid.")
             }
         }
@@ -49,12 +49,4 @@ struct KeyRing: Sendable {
         }
         return key.credential
     }
-}
-
-/// Compares in constant time.
-func areEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    guard left.count == right.count else { return false }
-    var difference: UInt8 = 0
-    for index in left.indices { difference |= left[index] ^ right[index] }
-    return difference == 0
 }

@@ -122,7 +122,7 @@ extension ReceivedRequest {
         guard let key = parameter("key") else {
             throw SLSRefusal(400, "MissingParameter", "The parameter key is missing.")
         }
-        guard key.utf8.count == 32, key.utf8.allSatisfy({ $0.hexDigit != nil }) else {
+        guard key.utf8.count == 32, key.utf8.allSatisfy({ hexValue($0) != nil }) else {
             throw .badParameter("The hash key \(key) is not 32 hexadecimal digits.")
         }
         guard let text = parameter("seqid") else { return nil }

@@ -42,7 +42,7 @@ struct SignatureCheck {
                     bodyDigest: hex(Digest.sha256(body))
                 )
             }
-        guard areEqualInConstantTime(Array(expected.utf8), Array(claim.signature.utf8)) else {
+        guard Digest.areEqual(Array(expected.utf8), Array(claim.signature.utf8)) else {
             throw SLSRefusal(401, "SignatureNotMatch", "signature \(claim.signature) not match")
         }
     }
@@ -139,7 +139,7 @@ struct SignatureCheck {
             return
         }
         let right = hex(Digest.md5(body), upper: true)
-        guard areEqualInConstantTime(Array(given.utf8), Array(right.utf8)) else {
+        guard Digest.areEqual(Array(given.utf8), Array(right.utf8)) else {
             throw .badParameter("Content-MD5 \(given) is not that of the body, \(right).")
         }
     }
@@ -153,7 +153,7 @@ struct SignatureCheck {
             )
         }
         let right = hex(Digest.sha256(body))
-        guard areEqualInConstantTime(Array(given.utf8), Array(right.utf8)) else {
+        guard Digest.areEqual(Array(given.utf8), Array(right.utf8)) else {
             throw .badParameter("x-log-content-sha256 \(given) is not that of the body, \(right).")
         }
     }

@@ -22,6 +22,19 @@ package func hexValue(_ digit: UInt8) -> UInt8? {
     }
 }
 
+/// Decodes pairs of hexadecimal digits; nil when the text is anything else.
+package func hexDecoded(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
+    var rest = digits
+    while let first = rest.popFirst(), let second = rest.popFirst() {
+        guard let high = hexValue(first), let low = hexValue(second) else { return nil }
+        bytes.append(high << 4 | low)
+    }
+    return bytes
+}
+
 /// A base64 alphabet and how strictly it is decoded.
 package enum Base64Alphabet: Sendable {
     /// RFC 4648 section 4, with or without padding. Unused bits at the end are ignored.

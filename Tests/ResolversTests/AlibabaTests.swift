@@ -208,7 +208,7 @@ import Testing
             secret: Self.secret,
             aesKey: mode == "0" ? nil : Self.aesKey
         ) { $0.encryption = mode == "1" ? .cbc : .gcm }
-        let bytes = try #require(decodedHex(vector))
+        let bytes = try #require(hexDecoded(Array(vector.utf8)[...]))
         let dialect = AlibabaV2(account) { count in
             #expect(count == bytes.count)
             return bytes
@@ -345,10 +345,4 @@ import Testing
         #expect(moved.map(\.origin) == ["http://127.0.0.2:8053"])
         #expect(dialect.servers.count == 11 && dialect.servers[0].isEncrypted)
     }
-}
-
-func decodedHex(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8).compactMap(hexValue)
-    guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }

@@ -1,3 +1,5 @@
+import System
+
 @testable import Sandbox
 
 /// Bytes that the official Python SDK produced.
@@ -32,7 +34,7 @@ enum Vectors {
     )
 
     private static func bytes(_ hex: String) -> [UInt8] {
-        let digits = hex.utf8.compactMap(\.hexDigit)
+        let digits = hex.utf8.compactMap(hexValue)
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

@@ -37,9 +37,9 @@ struct RequestSignature {
             let nonce = parts[3].following("nonce="), (16...64).contains(nonce.count),
             nonce.allSatisfy(\.isWordCharacter),
             let digest = parts[4].following("body="), digest.isLowerCaseHex,
-            let bodyDigest = decodedHex(digest), bodyDigest.count == 32,
+            let bodyDigest = hexDecoded(digest), bodyDigest.count == 32,
             let code = parts[5].following("mac="), code.isLowerCaseHex,
-            let mac = decodedHex(code), mac.count == 32
+            let mac = hexDecoded(code), mac.count == 32
         else { return nil }
         self.name = Array(name)
         seconds = time.reduce(0) { $0 * 10 + Int64($1 & 15) }

@@ -76,20 +76,7 @@ struct SLSSignatureCheck {
     }
 
     private func bytes(hexadecimal range: Range<Int>) throws(AccessProblem) -> [UInt8] {
-        guard let bytes = decodedHex(head.bytes[range]) else { throw .badSignature }
+        guard let bytes = hexDecoded(head.bytes[range]) else { throw .badSignature }
         return bytes
     }
-}
-
-/// nil when the text is not two digits for each byte.
-func decodedHex(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(digits.count / 2)
-    var rest = digits
-    while let first = rest.popFirst(), let second = rest.popFirst() {
-        guard let high = hexValue(first), let low = hexValue(second) else { return nil }
-        bytes.append(high << 4 | low)
-    }
-    return bytes
 }

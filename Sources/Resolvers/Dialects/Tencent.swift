@@ -85,12 +85,12 @@ package struct Tencent: ResolverDialect {
         let text = body.filter { $0 > 0x20 }
         switch account.access {
         case .des(_, let key):
-            guard let bytes = Self.decoded(text) else { return nil }
+            guard let bytes = hexDecoded(text[...]) else { return nil }
             let plain = Self.withKey(key, .des) { BlockCipher.des.decrypt(bytes, key: $0) }
             return plain.flatMap { String(validating: $0, as: UTF8.self) }
         case .aes(_, let key):
             let count = BlockCipher.aesBlockBytes
-            guard let bytes = Self.decoded(text), bytes.count > count else { return nil }
+            guard let bytes = hexDecoded(text[...]), bytes.count > count else { return nil }
             let cipher = BlockCipher.aes128CBC(initialVector: Array(bytes.prefix(count)))
             let plain = Self.withKey(key, cipher) {
                 cipher.decrypt(Array(bytes.dropFirst(count)), key: $0)
@@ -111,18 +111,6 @@ package struct Tencent: ResolverDialect {
         key += repeatElement(fill, count: cipher.keyBytes - key.count)
         defer { wipe(&key) }
         return key.withUnsafeBytes(body)
-    }
-
-    private static func decoded(_ text: [UInt8]) -> [UInt8]? {
-        guard text.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: text.count, by: 2) {
-            guard let high = hexValue(text[place]), let low = hexValue(text[place + 1]) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
     }
 
     // MARK: - Answers

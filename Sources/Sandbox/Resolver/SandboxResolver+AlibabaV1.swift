@@ -24,14 +24,16 @@ extension SandboxResolver {
             )
         }
         let host = try demanded("host")
-        try checkSignature(of: host, expiry: try seconds("t"))
+        let expiry = try seconds("t")
+        try checkMD5(of: host, expiry)
+        try checkExpiry(expiry)
         let hosts = host.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard hosts.count <= (isBatch ? Self.batchMax : 1) else {
             throw SLSRefusal(400, "TooManyHosts", "\(hosts.count) hosts")
         }
         try checkHosts(hosts)
         let families = try Families(request.parameter("query") ?? "4")
-        let client = clientAddress(request.parameter("ip"))
+        let client = request.parameter("ip") ?? Self.client
         var json = JSONWriter()
         json.object { json in
             guard isBatch else {
@@ -82,7 +84,7 @@ extension SandboxResolver {
         try demand("GET")
         try checkAccount(account)
         let (nonce, time) = (try demanded("n"), try seconds("t"))
-        guard (8...16).contains(nonce.utf8.count), nonce.utf8.allSatisfy({ $0.hexDigit != nil })
+        guard (8...16).contains(nonce.utf8.count), nonce.utf8.allSatisfy({ hexValue($0) != nil })
         else { throw SLSRefusal(400, "MissingArgument", "n has 8 to 16 hexadecimal digits") }
         try checkMD5(of: nonce, time)
         guard abs(now.seconds - time) < Self.listSkewMax else {
@@ -121,11 +123,6 @@ extension SandboxResolver {
         guard expiry <= now.seconds + Self.expiryMax else {
             throw SLSRefusal(403, "InvalidDuration", "\(expiry) is more than a day ahead")
         }
-    }
-
-    private func checkSignature(of text: String, expiry: Int64) throws(SLSRefusal) {
-        try checkMD5(of: text, expiry)
-        try checkExpiry(expiry)
     }
 
     /// The MD5 of text, secret and time.

@@ -46,7 +46,7 @@ extension SandboxResolver {
     private func checkSignature(over signed: [QueryPair]) throws(SLSRefusal) {
         let text = signed.sorted { Array($0.key.utf8).lexicographicallyPrecedes($1.key.utf8) }
             .map { "\($0.key)=\($0.value)" }.joined(separator: "&")
-        let key = Self.bytes(hex: accounts.secret.revealed) ?? []
+        let key = accounts.secret.withBytes { hexDecoded(Array($0)[...]) } ?? []
         let right = hex(Digest.hmacSHA256(key: key, text))
         guard Digest.areEqual(Array(right.utf8), Array(try demanded("s").utf8)) else {
             throw SLSRefusal(403, "InvalidSignature", "s does not fit these parameters: \(text)")
@@ -57,7 +57,7 @@ extension SandboxResolver {
         guard mode != .plain else {
             return try question { request.parameter($0) }
         }
-        guard let text = Self.bytes(hex: try demanded("enc")), let plain = opened(text, mode),
+        guard let text = hexDecoded(Array(try demanded("enc").utf8)[...]), let plain = opened(text, mode),
             let json = try? JSONValue(parsing: plain), case .object = json
         else { throw SLSRefusal(400, "MissingArgument", "enc is not JSON under the aes_key") }
         return try question { json[$0]?.text }
@@ -74,13 +74,15 @@ extension SandboxResolver {
         )
     }
 
+    private var aesKey: [UInt8] {
+        accounts.aesKey.withBytes { hexDecoded(Array($0)[...]) } ?? []
+    }
+
     private func opened(_ text: [UInt8], _ mode: Mode) -> [UInt8]? {
         let count = mode == .gcm ? AESGCM.nonceBytes : BlockCipher.aesBlockBytes
-        guard text.count > count, let key = Self.bytes(hex: accounts.aesKey.revealed) else {
-            return nil
-        }
+        guard text.count > count else { return nil }
         let (vector, rest) = (Array(text[..<count]), text[count...])
-        return key.withUnsafeBytes { key in
+        return aesKey.withUnsafeBytes { key in
             mode == .gcm
                 ? AESGCM.open(rest, key: key, nonce: vector, associated: [])
                 : BlockCipher.aes128CBC(initialVector: vector).decrypt(Array(rest), key: key)
@@ -103,8 +105,7 @@ extension SandboxResolver {
     }
 
     private func hidden(_ plain: [UInt8], _ mode: Mode) -> [UInt8] {
-        let key = Self.bytes(hex: accounts.aesKey.revealed) ?? []
-        return key.withUnsafeBytes { key in
+        aesKey.withUnsafeBytes { key in
             if mode == .gcm {
                 let nonce = randomBytes(AESGCM.nonceBytes)
                 return nonce + AESGCM.seal(plain, key: key, nonce: nonce, associated: [])
@@ -115,7 +116,7 @@ extension SandboxResolver {
     }
 
     private func write(_ question: Question, into json: inout JSONWriter) {
-        json.member("cip", clientAddress(question.client))
+        json.member("cip", question.client ?? Self.client)
         json.array("answers") { json in
             for host in question.hosts {
                 let record = zone[host]

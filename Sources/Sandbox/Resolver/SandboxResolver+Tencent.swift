@@ -49,7 +49,7 @@ extension SandboxResolver {
             hosts.allSatisfy(ResolverZone.isHost)
         else { return "" }
         let lines = hosts.map { (isNamed ? "\($0).:" : "") + families(of: zone[$0]) }
-        let client = request.parameter("clientip") == "1" ? "|127.0.0.1" : ""
+        let client = request.parameter("clientip") == "1" ? "|\(Self.client)" : ""
         return lines.joined(separator: "\n") + client
     }
 
@@ -72,7 +72,7 @@ extension SandboxResolver {
     /// nil if the text was not made with the account's key.
     private func opened(_ text: String, _ cover: Cover) -> String? {
         if cover == .none { return text }
-        guard let bytes = Self.bytes(hex: text) else { return nil }
+        guard let bytes = hexDecoded(Array(text.utf8)[...]) else { return nil }
         let count = cover == .aes ? BlockCipher.aesBlockBytes : 0
         guard bytes.count > count else { return nil }
         let cipher = cipher(cover, vector: Array(bytes[..<count]))

@@ -4,8 +4,11 @@ import Net
 import System
 
 /// Answers one request to a look-alike of a resolver. It reads the protocols by itself and shares nothing with the
-/// gateway's side of them but ciphers and digests, so that a mistake in one shows in the other.
+/// gateway's side of them but ciphers, digests and encodings, so that a mistake in one shows in the other.
 struct SandboxResolver {
+    /// The client's address in answers, unless the query asks for another client's.
+    static let client = "127.0.0.1"
+
     let accounts: ResolverAccounts
     let zone: ResolverZone
     let now: WallTime
@@ -47,17 +50,5 @@ struct SandboxResolver {
             throw SLSRefusal(403, "InvalidDuration", "\(name) is \(text), not unix seconds")
         }
         return seconds
-    }
-
-    /// The address of the client, or the one for which it asks.
-    func clientAddress(_ parameter: String?) -> String { parameter ?? "127.0.0.1" }
-
-    /// The bytes that pairs of hexadecimal digits stand for.
-    static func bytes(hex text: String) -> [UInt8]? {
-        let digits = text.utf8.map(\.hexDigit)
-        guard digits.count % 2 == 0, !digits.contains(nil) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { place in
-            (digits[place] ?? 0) << 4 | (digits[place + 1] ?? 0)
-        }
     }
 }

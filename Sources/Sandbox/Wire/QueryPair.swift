@@ -1,3 +1,5 @@
+import System
+
 /// One decoded `key=value` of a query.
 struct QueryPair: Sendable, Equatable {
     let key: String
@@ -23,7 +25,7 @@ struct QueryPair: Sendable, Equatable {
             switch byte {
             case UInt8(ascii: "+"): bytes.append(0x20)
             case UInt8(ascii: "%"):
-                guard let high = rest.next()?.hexDigit, let low = rest.next()?.hexDigit else {
+                guard let high = rest.next().flatMap(hexValue), let low = rest.next().flatMap(hexValue) else {
                     throw .badParameter("The query has a % without two hexadecimal digits.")
                 }
                 bytes.append(high << 4 | low)
@@ -34,17 +36,5 @@ struct QueryPair: Sendable, Equatable {
             throw .badParameter("The query is not UTF-8 once decoded.")
         }
         return text
-    }
-}
-
-extension UInt8 {
-    /// The value of this hexadecimal digit.
-    var hexDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

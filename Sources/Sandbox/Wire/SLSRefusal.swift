@@ -1,4 +1,4 @@
-/// An error answer of SLS: status, error code and message.
+/// An error answer of SLS, or of a resolver's look-alike: status, error code and message.
 struct SLSRefusal: Error, Equatable, Sendable {
     let status: Int
     let code: String
