@@ -29,6 +29,9 @@ package struct TransferRoute: Sendable, Equatable {
 }
 
 extension TransferRoute {
+    /// The request tried to make a connection. Most use one that is there already.
+    package var triedToConnect: Bool { connectTime != nil || !isConnected }
+
     /// No connection was ever tried.
     package static let unknown = TransferRoute(
         address: "",

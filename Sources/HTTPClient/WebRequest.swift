@@ -20,7 +20,7 @@ package struct FoundAddress: Sendable {
 
     package init(
         _ target: ConnectTarget,
-        note: @escaping @Sendable (TransferOutcome) -> Void = { _ in }
+        note: @escaping @Sendable (TransferOutcome) -> Void
     ) {
         self.target = target
         self.note = note

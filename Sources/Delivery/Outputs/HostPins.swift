@@ -49,16 +49,15 @@ struct HostPins {
 
     /// Tells what became of a request's connection. Returns true if another address may do better.
     mutating func note(_ outcome: TransferOutcome, of url: String) -> Bool {
-        guard let target = outcome.route.target,
+        guard outcome.route.triedToConnect,
             let place = pins.firstIndex(where: { Self.authority(of: url) == $0.authority })
         else { return false }
         switch pins[place].use.addresses.note(outcome) {
         case .nothing: return false
         case .works: pins[place].failed = nil
-        case .fails(let hasAnother):
-            if hasAnother { return true }
-            let failed = IPAddress(target.address).map { [$0] } ?? []
-            pins[place].failed = (pins[place].failed ?? []).union(failed)
+        case .fails(_, hasAnother: true): return true
+        case .fails(let address, hasAnother: false):
+            pins[place].failed = (pins[place].failed ?? []).union([address])
         }
         return false
     }
