@@ -154,6 +154,17 @@ import Testing
         #expect(!both[1 - used].requests.isEmpty)
     }
 
+    @Test("A host of the web stays in the cache until the configuration changes")
+    func webHosts() throws {
+        let hosts = [host: ["192.0.2.7"].compactMap { IPAddress($0) }]
+        let service = try service(["fixed": ResolverSettings(.fixed(hosts))])
+        defer { service.stop() }
+        #expect(service.lookup.address(for: "http://\(host)/", ["fixed"])?.target.address == "192.0.2.7")
+        #expect(eventually { service.status.hosts.map(\.host) == [host] })
+        service.use(NameSettings())
+        #expect(eventually { service.status.hosts.isEmpty })
+    }
+
     @Test("A silent resolver gets company from the next, and wins when it answers after all")
     func company() throws {
         let slow = try RecordingServer { request, _ in

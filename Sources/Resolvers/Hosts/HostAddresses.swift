@@ -125,15 +125,13 @@ package final class HostAddresses: Sendable {
         /// It used a connection that was there already, or did not fail because of the address.
         case nothing
         case works
-        case fails(hasAnother: Bool)
+        case fails(IPAddress, hasAnother: Bool)
     }
 
     /// Takes what became of a request to one of the addresses.
     package func note(_ outcome: TransferOutcome) -> Verdict {
         let route = outcome.route
-        // Most requests use a connection that is there already.
-        guard route.connectTime != nil || !route.isConnected,
-            let address = route.target.flatMap({ IPAddress($0.address) })
+        guard route.triedToConnect, let address = route.target.flatMap({ IPAddress($0.address) })
         else { return .nothing }
         switch outcome {
         case .answered:
@@ -141,7 +139,7 @@ package final class HostAddresses: Sendable {
             return .works
         case .failed(let failure):
             guard failure.isOfConnection else { return .nothing }
-            return .fails(hasAnother: failed(to: address))
+            return .fails(address, hasAnother: failed(to: address))
         }
     }
 

@@ -92,7 +92,8 @@ package final class NameService: Sendable {
             known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
             return (addresses, entry == nil)
         }
-        // One that found no place is nobody's to release: another may get a place under this key.
+        // A host that found no place has nothing to release. Otherwise it would release the place that a later caller
+        // finds under the same key.
         guard let isNew else { return HostUse(addresses) {} }
         if isNew { mailbox.post(.added(addresses)) }
         return HostUse(addresses) { [weak self] in self?.released(key) }
@@ -124,6 +125,8 @@ package final class NameService: Sendable {
     /// Uses other resolvers and bounds from now on.
     package func use(_ settings: NameSettings) {
         known.withLock { $0.hostsMax = settings.maxHosts }
+        // The configuration may not have them any more.
+        lookups.removeAll()
         mailbox.post(.use(settings))
     }
 
@@ -205,4 +208,6 @@ private final class LookupUses: Sendable {
             return use
         }
     }
+
+    func removeAll() { uses.withLock { $0 = [:] } }
 }
