@@ -233,7 +233,7 @@ import Testing
         // NXDOMAIN, which the system confirms.
         #expect(found(service, "none.sluice-test.invalid") == [])
         #expect(journal.count(of: "resolver does not answer") == 0)
-        // A certificate of somebody else.
+        // A gateway that trusts another authority refuses unbound's certificate.
         let stranger = try self.service(try doh(port), authority: files.certificate("stranger"))
         defer { stranger.stop() }
         #expect(found(stranger) == [])

@@ -217,7 +217,10 @@ import Testing
         var random = TestSupport.SeededRandom(seed: 7)
         for _ in 0..<2000 {
             var changed = whole
-            changed[Int.random(in: whole.indices, using: &random)] = .random(in: 0...255, using: &random)
+            changed[Int.random(in: whole.indices, using: &random)] = .random(
+                in: 0...255,
+                using: &random
+            )
             _ = try? DNSQuestion(changed)
         }
     }

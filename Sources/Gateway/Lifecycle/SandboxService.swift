@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Net
 import SLS
@@ -61,8 +62,7 @@ package struct SandboxService: Sendable {
     /// Every host has the sandbox's own address.
     private func accounts(_ listen: ListenAddress) -> ResolverAccounts {
         var accounts = ResolverAccounts()
-        let isEverywhere = ["0.0.0.0", "::"].contains(listen.host)
-        if !isEverywhere, let address = IPAddress(listen.host) { accounts.address = address }
+        if let address = IPAddress(listen.reachable.host) { accounts.address = address }
         return accounts
     }
 

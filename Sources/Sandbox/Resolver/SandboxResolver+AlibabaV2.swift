@@ -57,7 +57,8 @@ extension SandboxResolver {
         guard mode != .plain else {
             return try question { request.parameter($0) }
         }
-        guard let text = hexDecoded(Array(try demanded("enc").utf8)[...]), let plain = opened(text, mode),
+        guard let text = hexDecoded(Array(try demanded("enc").utf8)[...]),
+            let plain = opened(text, mode),
             let json = try? JSONValue(parsing: plain), case .object = json
         else { throw SLSRefusal(400, "MissingArgument", "enc is not JSON under the aes_key") }
         return try question { json[$0]?.text }

@@ -25,7 +25,9 @@ struct QueryPair: Sendable, Equatable {
             switch byte {
             case UInt8(ascii: "+"): bytes.append(0x20)
             case UInt8(ascii: "%"):
-                guard let high = rest.next().flatMap(hexValue), let low = rest.next().flatMap(hexValue) else {
+                guard let high = rest.next().flatMap(hexValue),
+                    let low = rest.next().flatMap(hexValue)
+                else {
                     throw .badParameter("The query has a % without two hexadecimal digits.")
                 }
                 bytes.append(high << 4 | low)

@@ -4,7 +4,7 @@ import Resolvers
 
 @testable import Sandbox
 
-/// What a resolver's server answers: a stranger, or somebody in its place.
+/// Reads the bytes as the answer of a resolver's server, which an attacker may have written.
 private func keepsPromises(_ dialect: some ResolverDialect, _ bytes: [UInt8]) throws(Contradiction)
 {
     let names = ["www.example.com", "a.b"]

@@ -18,13 +18,11 @@ extension FuzzEntry {
 let fuzzEntries: [any FuzzEntry.Type] = [
     AlibabaEntry.self, AnswerEntry.self, BulkEntry.self, ChunkEntry.self, ConfigurationEntry.self,
     CredentialEntry.self, DNSJSONEntry.self, DNSMessageEntry.self, DNSQuestionEntry.self,
-    FilterEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self,
-    LokiEntry.self,
+    FilterEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self, LokiEntry.self,
     LokiJSONEntry.self, NetworkEntry.self, OTLPEntry.self, OTLPJSONEntry.self, PackageEntry.self,
     PlainEntry.self, ProxyEntry.self, PutLogsEntry.self, QueryEntry.self, RequestEntry.self,
     SettingsEntry.self, SplunkEntry.self, StitchEntry.self, StoredEntry.self, TagPatternEntry.self,
-    TencentEntry.self, TextPatternEntry.self, TimeEntry.self,
-    TokenEntry.self, TrackingEntry.self,
+    TencentEntry.self, TextPatternEntry.self, TimeEntry.self, TokenEntry.self, TrackingEntry.self,
 ]
 
 /// Two readings of one input that should agree and do not, or a promise that was not kept.
