@@ -159,7 +159,8 @@ import Testing
         let hosts = [host: ["192.0.2.7"].compactMap { IPAddress($0) }]
         let service = try service(["fixed": ResolverSettings(.fixed(hosts))])
         defer { service.stop() }
-        #expect(service.lookup.address(for: "http://\(host)/", ["fixed"])?.target.address == "192.0.2.7")
+        let found = service.lookup.address(for: "http://\(host)/", ["fixed"])
+        #expect(found?.target.address == "192.0.2.7")
         #expect(eventually { service.status.hosts.map(\.host) == [host] })
         service.use(NameSettings())
         #expect(eventually { service.status.hosts.isEmpty })
