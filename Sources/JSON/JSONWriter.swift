@@ -94,6 +94,11 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes at most three decimals.
+    package mutating func element(decimal value: Double?) {
+        raw(value.map(decimalText) ?? "null")
+    }
+
     package mutating func element(_ value: String) {
         var value = value
         value.withUTF8 { element(utf8: UnsafeRawBufferPointer($0)) }
