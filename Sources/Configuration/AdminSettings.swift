@@ -11,6 +11,10 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     package var tokens: [NamedToken] = []
     /// Nil speaks plain HTTP.
     package var tls: TLSSettings?
+    /// Whether the listener serves the console.
+    package var hasConsole = true
+    /// The names by which browsers reach the console, beside addresses and localhost. In lower case.
+    package var hosts: [String] = []
     /// For the commands that talk to the listener.
     package var client = ClientSettings()
 
@@ -71,6 +75,15 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
             \.tls
         ) { TLSEntry.read($0.section("tls")).map(Optional.some) }
         .appliedOnly { $0.tls != nil && $1.tls != nil }
+        Setting("console", \.hasConsole, .boolean) {
+            "serve the [console](console.md) at `/console/`; `false` turns it off"
+        }
+        Setting("hosts", \.hosts, listOf: .hostName, 1...32, as: { $0 }, shownAs: { $0 }) {
+            """
+            names by which browsers reach the console, beside addresses and `localhost`; others are refused, \
+            as another site's DNS could lead there
+            """
+        }
         Setting(
             SettingDescription(
                 key: "client",

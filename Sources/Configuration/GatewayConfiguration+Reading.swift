@@ -16,7 +16,8 @@ extension GatewayConfiguration {
             report.add(ofInputs: rest)
             throw report.sorted
         }
-        let configuration = read(Section(document, path: "", report: report))
+        var configuration = read(Section(document, path: "", report: report))
+        configuration?.origins = SettingOrigins(document, inputs)
         guard report.problems.isEmpty, let configuration else { throw report.sorted }
         return configuration
     }

@@ -96,3 +96,33 @@ extension RoutingRules {
         return "\(count(filters.count, "filter")), \(count(routes.count, "route")), \(rest)"
     }
 }
+
+// MARK: - Trials
+
+extension GatewayConfiguration {
+    private static let trialDepthMax = 16
+
+    /// This configuration with the `filters`, `routes` and `unrouted` of a JSON object, for a trial. `${…}` is not
+    /// expanded: whoever tries may not read files.
+    package func withRouting(json: [UInt8]) throws(ConfigurationProblems) -> GatewayConfiguration {
+        let report = ProblemReport(ConfigurationInputs())
+        report.destinationNames = Set(destinations.map(\.name))
+        report.filtersHaveSecret = routing.secret != nil
+        let node: YAMLNode
+        do throws(YAMLError) {
+            node = try YAMLNode(json: json, depthMax: Self.trialDepthMax)
+        } catch {
+            report.add(.decided, error.reason)
+            throw report.sorted
+        }
+        var section = Section(node, path: "", report: report)
+        var configuration = self
+        for setting in Self.routingSettings where setting.description.key != "filters_secret" {
+            _ = setting.read(&section, &configuration)
+        }
+        configuration.checkRouting(section)
+        section.refuseOthers()
+        guard report.problems.isEmpty else { throw report.sorted }
+        return configuration
+    }
+}

@@ -35,6 +35,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     package var names = NameSettings()
     package var log = LogSettings()
     package var limits = LimitSettings()
+    /// Where its settings were given.
+    package var origins = SettingOrigins()
     /// How long a stop may take to finish requests and deliver what is queued.
     package var drainTimeout: Duration = .seconds(10)
 
@@ -203,6 +205,7 @@ extension GatewayConfiguration {
     /// Takes over what takes effect at once.
     package mutating func apply(_ new: GatewayConfiguration) {
         for setting in Self.settings { setting.apply(&self, new) }
+        origins = new.origins
         let kept = Set(kept(under: new).compactMap(\.credentialInUse))
         // One that is gone stays for the destinations that still use it.
         let given = new.credentials.filter { !new.borrowedCredentials.contains($0.key) }

@@ -20,6 +20,7 @@ import Testing
         "tls.certificates": "[{certificate: /other.pem, key: /other.key}]",
         "tls.client_ca": "/other.pem", "tls.client_certificates": "optional",
         "tls.minimum_version": "1.3",
+        "admin.console": "false", "admin.hosts": "gateway.example.com",
         "admin.client.ca": "/ca.pem", "admin.client.certificate": "/c.pem",
         "admin.client.key": "/c.key",
         "drain_timeout": "1s",

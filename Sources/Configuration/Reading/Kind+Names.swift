@@ -16,6 +16,28 @@ extension Kind<ListenAddress> {
     }
 }
 
+extension Kind<String> {
+    /// As browsers write it in `Host`, without a port; in lower case.
+    static var hostName: Kind {
+        Kind(wants: "a host's name such as gateway.example.com", show: { .text($0) }) {
+            text throws(Mismatch) in
+            let name = text.lowercased()
+            let isName =
+                (1...253).contains(name.utf8.count)
+                && name.utf8.allSatisfy {
+                    (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d
+                        || $0 == 0x2e
+                }
+            guard isName else {
+                throw Mismatch(
+                    "\(quoted(text)) is no host's name; write it without scheme and port"
+                )
+            }
+            return name
+        }
+    }
+}
+
 extension Kind<AddressRange> {
     static var addressRange: Kind {
         Kind(wants: "a range of addresses such as 10.0.0.0/8") { text throws(Mismatch) in

@@ -57,39 +57,40 @@ extension YAMLNode {
     private static let depthMax = 8
 
     /// What a JSON object says, as if it stood in the configuration file; on no line of it.
-    init(json bytes: [UInt8]) throws(YAMLError) {
+    init(json bytes: [UInt8], depthMax: Int = depthMax) throws(YAMLError) {
         var json = JSONReader(bytes)
-        guard let node = Self.read(&json, depth: 0), json.isAtEnd, case .mapping = node.content
+        guard let node = Self.read(&json, room: depthMax), json.isAtEnd,
+            case .mapping = node.content
         else {
             throw YAMLError(line: 1, reason: "wants a JSON object of settings")
         }
         self = node
     }
 
-    private static func read(_ json: inout JSONReader, depth: Int) -> YAMLNode? {
-        guard depth < depthMax else { return nil }
-        if json.take("{") { return mapping(&json, depth) }
-        if json.take("[") { return sequence(&json, depth) }
+    private static func read(_ json: inout JSONReader, room: Int) -> YAMLNode? {
+        guard room > 0 else { return nil }
+        if json.take("{") { return mapping(&json, room) }
+        if json.take("[") { return sequence(&json, room) }
         if json.isAtString { return json.string().map { scalar($0, isPlain: false) } }
         return json.literal().map { scalar($0, isPlain: true) }
     }
 
-    private static func mapping(_ json: inout JSONReader, _ depth: Int) -> YAMLNode? {
+    private static func mapping(_ json: inout JSONReader, _ room: Int) -> YAMLNode? {
         var members: [Entry] = []
         guard !json.take("}") else { return node(.mapping(members)) }
         repeat {
-            guard let key = json.string(), json.take(":"), let value = read(&json, depth: depth + 1)
+            guard let key = json.string(), json.take(":"), let value = read(&json, room: room - 1)
             else { return nil }
             members.append(Entry(key: key, line: decidedLine, value: value))
         } while json.take(",")
         return json.take("}") ? node(.mapping(members)) : nil
     }
 
-    private static func sequence(_ json: inout JSONReader, _ depth: Int) -> YAMLNode? {
+    private static func sequence(_ json: inout JSONReader, _ room: Int) -> YAMLNode? {
         var items: [YAMLNode] = []
         guard !json.take("]") else { return node(.sequence(items)) }
         repeat {
-            guard let item = read(&json, depth: depth + 1) else { return nil }
+            guard let item = read(&json, room: room - 1) else { return nil }
             items.append(item)
         } while json.take(",")
         return json.take("]") ? node(.sequence(items)) : nil

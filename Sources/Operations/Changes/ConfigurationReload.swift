@@ -55,7 +55,11 @@ package struct ConfigurationReload: Sendable {
     private let parts: Parts
     /// When each removed destination was removed.
     private let removals = Locked<[String: Moment]>([:])
+    /// What was wrong with the file when it was read last; empty when it was used.
+    private let refused = Locked<[ConfigurationProblem]>([])
     private var journal: Journal { parts.journal }
+
+    package var problems: [ConfigurationProblem] { refused.withLock { $0 } }
 
     /// `reading` reads the configuration file and the environment again.
     package init(
@@ -85,7 +89,9 @@ package struct ConfigurationReload: Sendable {
                 apply(try reading(known.settings, true))
             }
             parts.certificates.readAgain()
+            refused.withLock { $0 = [] }
         } catch {
+            refused.withLock { $0 = error.problems }
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])
             }
