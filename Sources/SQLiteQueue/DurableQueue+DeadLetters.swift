@@ -98,3 +98,15 @@ extension DurableQueue: StreamLister {
         door.post(.list(StreamQuestion(wish: wish, answer: answer)))
     }
 }
+
+extension DurableQueue: LogPeeker {
+    package func oldestLogs(
+        of destination: String,
+        logstore: String?,
+        limit: Int
+    ) throws(QueueError) -> [QueuedLog] {
+        try door.letters.withLock { reader throws(QueueError) in
+            try reader.oldestLogs(of: destination, logstore: logstore, limit: limit)
+        }
+    }
+}

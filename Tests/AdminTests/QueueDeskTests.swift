@@ -130,4 +130,30 @@ import Testing
         )
         #expect(StreamNames(key).tags.map(\.value) == ["1", "2"])
     }
+
+    @Test("A peek shows the oldest waiting logs and takes none out")
+    func peek() throws {
+        let trial = try SandboxedGateway()
+        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
+        let path = "/admin/destinations/default/pause"
+        #expect(try trial.admin.post(path, [UInt8](), token).status == 200)
+        for number in 0..<5 {
+            let log = #"{"n":"\#(number)"}"#
+            #expect(try trial.devices.post("/logs/app", log.utf8).status == 200)
+        }
+        let all = try trial.admin("/admin/queue/peek?destination=default").text
+        for number in 0..<5 { #expect(all.contains(#""n":"\#(number)""#), "\(all)") }
+        let two = try trial.admin("/admin/queue/peek?destination=default&logstore=app&limit=2").text
+        #expect(two.matches(of: /"n":/).count == 2)
+        #expect(two.contains(#""n":"0""#))
+        #expect(
+            try trial.admin("/admin/queue/peek?destination=default&logstore=x").text.contains(
+                #""logs":[]"#
+            )
+        )
+        for wrong in ["", "?destination=none", "?destination=default&limit=0"] {
+            #expect(try trial.admin("/admin/queue/peek\(wrong)").status >= 400, "\(wrong)")
+        }
+        #expect(trial.gateway.report.queue.ledger.queued == 5)
+    }
 }

@@ -1,4 +1,7 @@
 import HTTP
+import Ingest
+import JSON
+import Logs
 import Operations
 import Queue
 import SQLiteQueue
@@ -33,6 +36,95 @@ struct QueueDesk {
         } catch {
             responder.send(error.response)
         }
+    }
+
+    private static let peekMax = 100
+
+    /// `GET /admin/queue/peek`: the oldest waiting logs of a destination, which stay where they are.
+    func peek(_ head: RequestHead, _ responder: Responder) {
+        do throws(HTTPProblem) {
+            let (destination, logstore, limit) = try peekWish(head)
+            let wantsText = head.wantsText
+            let isTaken = views.post {
+                do throws(QueueError) {
+                    let logs = try store.oldestLogs(
+                        of: destination,
+                        logstore: logstore,
+                        limit: limit
+                    )
+                    responder.send(
+                        wantsText
+                            ? Response(text: Self.text(logs)) : Response(json: Self.document(logs))
+                    )
+                } catch {
+                    responder.send(HTTPProblem(503, "ServerBusy", error.description).response)
+                }
+            }
+            guard isTaken else { throw .tooManyViews }
+        } catch {
+            responder.send(error.response)
+        }
+    }
+
+    private func peekWish(
+        _ head: RequestHead
+    ) throws(HTTPProblem) -> (destination: String, logstore: String?, limit: Int) {
+        guard let pairs = head.queryPairs else {
+            throw HTTPProblem(400, "ParameterInvalid", "the query cannot be read")
+        }
+        let texts = Dictionary(pairs.map { ($0.name, $0.value) }) { first, _ in first }
+        guard let destination = texts["destination"] else {
+            throw HTTPProblem(400, "ParameterInvalid", "name a destination: ?destination=NAME")
+        }
+        let report = reporter.report
+        let isKnown =
+            report.destinations.contains { $0.name == destination }
+            || report.strangers[destination] != nil
+        guard isKnown else { throw .noDestination(destination) }
+        var limit = 20
+        if let text = texts["limit"] {
+            guard let number = Int(text), (1...Self.peekMax).contains(number) else {
+                throw HTTPProblem(
+                    400,
+                    "ParameterInvalid",
+                    "limit cannot be \(clipped(text)); it is 1 to \(Self.peekMax)"
+                )
+            }
+            limit = number
+        }
+        return (destination, texts["logstore"], limit)
+    }
+
+    private static func text(_ logs: [QueuedLog]) -> String {
+        guard !logs.isEmpty else { return "no logs wait there\n" }
+        return logs.map { log in
+            let fields = log.entry.fields.map { "\(printable($0.key))=\(printable($0.value))" }
+            return
+                "\(log.accepted.rfc3339)  \(log.stream.logstore)  \(printable(log.stream.trailer.topic))  "
+                + "\(fields.joined(separator: " "))\n"
+        }.joined()
+    }
+
+    private static func document(_ logs: [QueuedLog]) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.array("logs") { json in
+                for log in logs {
+                    json.object { json in
+                        json.member("destination", log.stream.destination)
+                        json.member("logstore", log.stream.logstore)
+                        json.member("topic", log.stream.trailer.topic)
+                        json.member("source", log.stream.trailer.source)
+                        json.object("tags") { json in
+                            for tag in log.stream.trailer.tags { json.member(tag.key, tag.value) }
+                        }
+                        json.member("accepted", log.accepted.rfc3339)
+                        json.object("log") { $0.log(log.entry) }
+                    }
+                }
+            }
+        }
+        return json.text + "\n"
     }
 
     /// nil when the queue's thread does not answer in time, for example because the disk hangs. The rest is shown anyway.

@@ -1,7 +1,8 @@
 import Queue
 import SQLite
 
-/// Reads dead letters through a separate connection, so that a list holds up neither the owner nor delivery. The
+/// Reads dead letters and waiting logs through a separate connection, so that a list holds up neither the owner nor
+/// delivery. The
 /// connection opens at its first use, cannot write, and never checkpoints. Each question is a transaction of a bounded
 /// size, so the log can always start from its beginning.
 final class DeadLetterReader {
@@ -12,7 +13,13 @@ final class DeadLetterReader {
     private let path: String
     /// False while the owner opens, repairs or replaces the database.
     private var isAllowed = false
-    private var open: (connection: Connection, queries: DeadQueries)?
+    private var open: Open?
+
+    private struct Open {
+        let connection: Connection
+        let letters: DeadQueries
+        let rows: RowPeek
+    }
 
     init(_ path: String) {
         self.path = path
@@ -39,19 +46,29 @@ final class DeadLetterReader {
         into portion: inout DeadQueries.Portion
     ) throws(QueueError) -> Int64? {
         var collected = portion
-        let end = try ask { queries throws(SQLiteError) in
-            try queries.letters(matching: filter, after: id) { collected.take($0) }
+        let end = try ask { open throws(SQLiteError) in
+            try open.letters.letters(matching: filter, after: id) { collected.take($0) }
         }
         portion = collected
         return end.isLast ? nil : end.position
     }
 
     func letter(_ id: Int64) throws(QueueError) -> DeadLetter? {
-        try ask { queries throws(SQLiteError) in try queries.letter(id)?.letter }
+        try ask { open throws(SQLiteError) in try open.letters.letter(id)?.letter }
+    }
+
+    func oldestLogs(
+        of destination: String,
+        logstore: String?,
+        limit: Int
+    ) throws(QueueError) -> [QueuedLog] {
+        try ask { open throws(SQLiteError) in
+            try open.rows.logs(of: destination, logstore: logstore, limit: limit)
+        }
     }
 
     private func ask<Answer>(
-        _ question: (DeadQueries) throws(SQLiteError) -> Answer
+        _ question: (Open) throws(SQLiteError) -> Answer
     ) throws(QueueError) -> Answer {
         guard isAllowed else {
             throw QueueError(.io, "\(path) is not open at the moment; try again later.")
@@ -64,12 +81,16 @@ final class DeadLetterReader {
         }
     }
 
-    private func opened() throws(SQLiteError) -> DeadQueries {
-        if let open { return open.queries }
+    private func opened() throws(SQLiteError) -> Open {
+        if let open { return open }
         let connection = try Connection(path, .readOnly)
         try Pragmas.reader(connection)
-        let new = (connection, try DeadQueries(connection))
+        let new = Open(
+            connection: connection,
+            letters: try DeadQueries(connection),
+            rows: try RowPeek(connection)
+        )
         open = new
-        return new.1
+        return new
     }
 }
