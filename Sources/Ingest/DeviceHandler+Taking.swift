@@ -15,9 +15,19 @@ extension DeviceHandler {
         _ head: RequestHead,
         _ request: AdmittedLogs,
         _ body: UnsafeRawBufferPointer,
+        _ draft: CaptureDraft?,
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
+        draft?.admitted(
+            key: request.sender?.name,
+            tag: request.reader.tag ?? request.target.tag,
+            request.dialect.label,
+            place: request.target.place,
+            dispatch.plans(tables.routing)
+        )
+        let isCompressed = draft != nil && head.isCompressed(as: request.dialect.coding)
+        draft?.came(body, isCompressed: isCompressed)
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
         // An idempotency key names a body.
@@ -34,6 +44,7 @@ extension DeviceHandler {
         }
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
+        draft?.inflated(content, isCompressed: isCompressed)
         var taken = try request.reader.read(
             LogRequest(
                 head: head,
@@ -56,6 +67,9 @@ extension DeviceHandler {
             taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
         }
         let receipt = shared.mint.next()
+        let trace = draft.map { _ in FilterTrace(bytesMax: CaptureDraft.traceBytesMax) }
+        dispatch.trace = trace
+        defer { dispatch.trace = nil }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
         var dispatched =
             tables.routing.router == nil
@@ -64,6 +78,9 @@ extension DeviceHandler {
                 taken.groups,
                 routing(head, request, receipt, repeatedBytesMax)
             )
+        if let draft, let trace {
+            draft.dispatched(taken.groups, dispatched, trace, dispatch.plans(tables.routing))
+        }
         // Logs may name their own targets.
         for part in dispatched.parts {
             try request.sender?.check(part.target.destination, dialect.label)
@@ -93,7 +110,8 @@ extension DeviceHandler {
             isRepaired: decoder.json.repairs != repairs,
             start: start
         )
-        try store(taken, dispatched, of: dialect, origin, tables.crossOrigin(head), responder)
+        let visit = Visit(head: head, draft: draft, readers: tables.crossOrigin(head))
+        try store(taken, dispatched, of: dialect, origin, visit, responder)
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -160,12 +178,19 @@ extension DeviceHandler {
         let start: Moment
     }
 
+    /// What the answer needs of a request, which may come from the queue's thread.
+    private struct Visit: Sendable {
+        let head: RequestHead
+        let draft: CaptureDraft?
+        let readers: CrossOrigin
+    }
+
     private func store(
         _ taken: TakenLogs,
         _ dispatched: DispatchedLogs,
         of dialect: any LogDialect,
         _ origin: Origin,
-        _ readers: CrossOrigin,
+        _ visit: Visit,
         _ responder: Responder
     ) throws(Refusal) {
         let (start, keyCounter) = (origin.start, origin.sender?.counter)
@@ -189,8 +214,14 @@ extension DeviceHandler {
                 receipt: String(decoding: receipt, as: UTF8.self),
                 logs: logs
             )
-            let response = answerOfDialect(acceptance)
-            responder.send(answers.accepted(response, dialect.label, acceptance, readers))
+            let response = answers.accepted(
+                answerOfDialect(acceptance),
+                dialect.label,
+                acceptance,
+                visit.readers
+            )
+            visit.draft?.answered(response)
+            responder.send(response)
         }
         let identity = taken.identity.map {
             BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
@@ -208,6 +239,7 @@ extension DeviceHandler {
             let tally = dispatched.tally(of: figures.logs, [])
             if tally.received > 0 { shared.queue.count(tally) }
             keyCounter?.countAccepted(figures)
+            visit.draft?.decide("queue", "nothing to store")
             return answer(receipt, figures.logs)
         }
         var batches: [Batch] = []
@@ -219,6 +251,7 @@ extension DeviceHandler {
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
+        let refused = shared.refusedRequests
         let counts = dispatched.counts
         guard intake.enter() else { throw .draining }
         let tally = dispatched.tally(of: figures.logs, batches)
@@ -230,14 +263,38 @@ extension DeviceHandler {
                 counters.countAccepted(dialect.label, figures, since: start)
                 counters.countRouted(counts)
                 keyCounter?.countAccepted(figures)
+                visit.draft?.stored(receipt, isRepeated: false)
                 answer(receipt, figures.logs)
             case .repeated(let receipt, let count):
                 counters.countRepeated(dialect.label, since: start)
+                visit.draft?.stored(receipt, isRepeated: true)
                 answer(receipt, count)
             case .refused(let admission):
-                responder.send(answers.refused(Refusal(admission), .logs(dialect), readers))
+                let refusal = Refusal(admission)
+                let response = answers.refused(refusal, .logs(dialect), visit.readers)
+                refused.note(
+                    visit.head,
+                    refusal,
+                    as: response.status,
+                    .init(key: sender)
+                )
+                visit.draft?.answered(response, refusal)
+                responder.send(response)
             }
         }
+    }
+}
+
+extension RoutingTable.Target {
+    fileprivate var place: String {
+        isRouted ? "routes decide" : "\(destination)/\(logstore)"
+    }
+}
+
+extension RequestHead {
+    fileprivate func isCompressed(as own: ContentCoding?) -> Bool {
+        own != nil || fieldRange("content-encoding") != nil
+            || fieldRange("x-log-compresstype") != nil
     }
 }
 

@@ -1,6 +1,7 @@
 package import Configuration
 package import HTTP
 import Logs
+import Net
 package import Queue
 package import Routing
 package import System
@@ -22,6 +23,8 @@ package final class DeviceHandler: RequestHandler {
         package var clockOffset: @Sendable (String) -> Duration = { _ in .zero }
         /// nil: there is no admin API to show it.
         package var tail: Tail?
+        package let refusedRequests = RefusedRequests()
+        package let captures = Captures()
         /// What filters did.
         package let filters = FilterCounters()
         /// True: the queue gets the identity of each request, to recognise its repetition.
@@ -76,8 +79,34 @@ package final class DeviceHandler: RequestHandler {
             }
             return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
-            return .refuse(answers.refused(error, route, tables.crossOrigin(head)))
+            let response = refused(error, route, head)
+            capture(head)?.answered(response, error)
+            return .refuse(response)
         }
+    }
+
+    /// The draft of a request that a capture may want; mostly nil, after one atomic load.
+    private func capture(_ head: RequestHead) -> CaptureDraft? {
+        guard shared.captures.mayWant else { return nil }
+        return CaptureDraft(head, shared.captures, tables.access.proxies)
+    }
+
+    /// Answers a refused request, and notes it.
+    private func refused(
+        _ refusal: Refusal,
+        _ route: DeviceRoute,
+        _ head: RequestHead?,
+        key: String? = nil
+    ) -> Response {
+        let response = answers.refused(refusal, route, tables.crossOrigin(head))
+        let address = head?.clientAddress(behind: tables.access.proxies)?.description
+        shared.refusedRequests.note(
+            head,
+            refusal,
+            as: response.status,
+            .init(address: address, key: key)
+        )
+        return response
     }
 
     private func admit(
@@ -165,7 +194,9 @@ package final class DeviceHandler: RequestHandler {
         do throws(Refusal) {
             handle(head, route, try subject(of: head, route), body, responder)
         } catch {
-            responder.send(answers.refused(error, route, tables.crossOrigin(head)))
+            let response = refused(error, route, head)
+            capture(head)?.answered(response, error)
+            responder.send(response)
         }
     }
 
@@ -198,10 +229,13 @@ package final class DeviceHandler: RequestHandler {
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
         case .logs(let logs):
+            let draft = capture(head)
             do throws(Refusal) {
-                try take(head, logs, body, responder)
+                try take(head, logs, body, draft, responder)
             } catch {
-                responder.send(answers.refused(error, route, tables.crossOrigin(head)))
+                let response = refused(error, route, head, key: logs.sender?.name)
+                draft?.answered(response, error)
+                responder.send(response)
             }
         }
     }
@@ -219,7 +253,9 @@ package final class DeviceHandler: RequestHandler {
         if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
-        return answers.refused(refusal, route, tables.crossOrigin(head))
+        let response = refused(refusal, route, head)
+        if let head { capture(head)?.answered(response, refusal) }
+        return response
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

@@ -1,0 +1,346 @@
+import Configuration
+import Crypto
+import Glibc
+import HTTP
+import Logs
+import Net
+import Routing
+import System
+
+/// The record of a request that is under way. Dropped without a trace when no capture wants it after all.
+final class CaptureDraft: Sendable {
+    /// What is kept of a body and of an answer.
+    static let bodyBytesMax = 64 << 10
+    private static let answerBytesMax = 4 << 10
+    private static let logsMax = 20
+    /// What is followed of the logs' way through filters.
+    static let traceBytesMax = 256 << 10
+    /// What a field of a log may have.
+    private static let valueBytesMax = 8 << 10
+
+    fileprivate struct State {
+        var sessions: [CaptureSession]
+        var record: CaptureRecord
+        /// The body was read as far as a text in it can be found.
+        var isRead = false
+        /// A filter redacts logs like these, so nothing that shows them as they came is kept.
+        var redacts = false
+    }
+
+    private let captures: Captures
+    private let start = Moment.now
+    private let state: Locked<State>
+
+    /// nil: no capture wants it.
+    init?(_ head: RequestHead, _ captures: Captures, _ proxies: [AddressRange]) {
+        let address = head.clientAddress(behind: proxies)
+        let sessions = captures.wanting(head, from: address)
+        guard !sessions.isEmpty else { return nil }
+        self.captures = captures
+        state = Locked(
+            State(
+                sessions: sessions,
+                record: CaptureRecord(
+                    time: head.arrival,
+                    method: head.methodText,
+                    path: head.pathText,
+                    query: head.query.map { Mask.query(head.bytes[$0]) },
+                    minorVersion: head.minorVersion,
+                    address: address?.description ?? head.peer.host,
+                    fields: Mask.fields(head)
+                )
+            )
+        )
+    }
+
+    /// False while no capture wants the request any more; nothing need be kept of it.
+    private var isWanted: Bool { state.withLock { !$0.sessions.isEmpty } }
+
+    private func keep(where admits: (CaptureFilter) -> Bool) {
+        state.withLock { state in state.sessions.removeAll { !admits($0.filter) } }
+    }
+
+    func decide(_ step: String, _ outcome: String, _ detail: String = "") {
+        state.withLock { state in
+            let detail = clipped(detail, to: 300)
+            state.record.decisions.append(.init(step: step, outcome: outcome, detail: detail))
+        }
+    }
+
+    /// The request has a route and a sender. `place` tells where its address leads.
+    func admitted(
+        key: String?,
+        tag: String?,
+        _ label: DeviceLabel,
+        place: String,
+        _ plans: TagPlans?
+    ) {
+        // A tag that only the body tells is known when that is read.
+        keep { filter in
+            filter.admits(key: key) && (tag == nil || filter.admits(tag: tag))
+        }
+        let rules = plans?.router.rules
+        let redacts = tag.map { plans?.redacts($0) ?? false } ?? rules?.redacts ?? false
+        state.withLock { state in
+            state.record.key = key
+            state.record.tag = tag
+            if redacts { state.hideAll() }
+        }
+        decide("route", label.name, place)
+        decide("key", key ?? "open")
+    }
+
+    /// The body as it came, before any of it is judged: a refused body is what a capture is for.
+    func came(_ body: UnsafeRawBufferPointer, isCompressed: Bool) {
+        guard isWanted else { return }
+        let kept = self.body(body, hides: isCompressed ? "compressed; see the inflated body" : nil)
+        state.withLock { $0.record.body = kept }
+    }
+
+    /// The content, inflated where the body was compressed.
+    func inflated(_ content: UnsafeRawBufferPointer, isCompressed: Bool) {
+        keep { filter in filter.text.map { content.contains(text: $0) } ?? true }
+        state.withLock { $0.isRead = true }
+        guard isCompressed, isWanted else { return }
+        let kept = body(content, hides: nil)
+        state.withLock { $0.record.inflated = kept }
+    }
+
+    /// What filters and routes made of the logs.
+    func dispatched(
+        _ groups: [LogGroup],
+        _ dispatched: DispatchedLogs,
+        _ trace: FilterTrace,
+        _ plans: TagPlans?
+    ) {
+        let tags = groups.map(\.tag)
+        keep { filter in
+            filter.tag.map { pattern in tags.contains { pattern.match($0) != nil } } ?? true
+        }
+        guard isWanted else { return }
+        let redacts = tags.contains { plans?.redacts($0) ?? false }
+        var logs: [CaptureRecord.Log] = []
+        var traced = 0
+        for group in groups {
+            let plan = plans?.plan(for: group.tag)
+            let hasFilters = plan.map { !$0.filters.isEmpty } ?? false
+            let all = [group.logs.sound] + group.logs.faulty.map(\.logs)
+            for entry in all.flatMap(\.entryFields) {
+                defer { if hasFilters { traced += 1 } }
+                guard logs.count < Self.logsMax else { continue }
+                let log =
+                    hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
+                logs.append(
+                    Self.log(entry, log, tag: log?.tag ?? group.tag, redacts, group, plans)
+                )
+            }
+        }
+        state.withLock { state in
+            if redacts { state.hideAll() }
+            state.record.tag = state.record.tag ?? tags.first
+            state.record.logs = logs
+            state.record.logCount = groups.reduce(0) { $0 + $1.logs.count }
+            state.record.batches = dispatched.parts.map { part in
+                CaptureRecord.Batch(
+                    destination: part.target.destination,
+                    logstore: part.target.logstore,
+                    topic: part.trailer.topic,
+                    logs: part.logs.count,
+                    bytes: part.logs.bytes
+                )
+            }
+        }
+        let counts = dispatched.counts
+        decide(
+            "filters and routes",
+            "\(dispatched.parts.reduce(0) { $0 + $1.logs.count }) copies",
+            "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
+        )
+    }
+
+    private static func log(
+        _ entry: CaptureRecord.Fields,
+        _ trace: FilterTrace.Log?,
+        tag: String,
+        _ redacts: Bool,
+        _ group: LogGroup,
+        _ plans: TagPlans?
+    ) -> CaptureRecord.Log {
+        let destinations =
+            group.target.isRouted
+            ? plans?.plan(for: tag).destinations ?? [] : [group.target.destination]
+        var reason: String?
+        var after: CaptureRecord.Fields? = entry
+        if let trace {
+            after = trace.fields.map { [entry[0]] + $0 }
+            switch trace.end {
+            case .kept: break
+            case .droppedBy(let filter):
+                after = nil
+                reason = "dropped by filters[\(filter)]"
+            case .deadLetter(let fault): reason = "dead letter: \(fault.code): \(fault.message)"
+            }
+        }
+        return CaptureRecord.Log(
+            before: redacts ? nil : masked(entry),
+            after: after.map(masked),
+            tag: tag,
+            destinations: after == nil ? [] : destinations,
+            reason: reason
+        )
+    }
+
+    private static func masked(_ fields: CaptureRecord.Fields) -> CaptureRecord.Fields {
+        fields.map { name, value in
+            if SecretNames.contains(name) { return (name, Mask.text(Array(value.utf8))) }
+            let bytes = Array(value.utf8.prefix(valueBytesMax))
+            let text = String(decoding: Mask.text(in: bytes), as: UTF8.self)
+            let cut = value.utf8.count - bytes.count
+            return (name, cut > 0 ? text + "… (\(cut) more bytes)" : text)
+        }
+    }
+
+    /// The queue's outcome, before the answer.
+    func stored(_ receipt: [UInt8], isRepeated: Bool) {
+        let receipt = String(decoding: receipt, as: UTF8.self)
+        state.withLock { $0.record.receipt = receipt }
+        decide("queue", isRepeated ? "repeated" : "stored", "receipt \(receipt)")
+    }
+
+    /// The request is answered. Whoever still wants it keeps the record.
+    func answered(_ response: Response, _ refusal: Refusal? = nil) {
+        if let refusal { decide("answer", refusal.code, refusal.reason) }
+        let (isRead, known) = state.withLock { ($0.isRead, $0.record) }
+        // Of a request that was refused early, not all that a filter asks for is known.
+        keep { filter in
+            filter.admits(status: response.status) && (isRead || filter.text == nil)
+                && filter.admits(key: known.key) && filter.admits(tag: known.tag)
+        }
+        let time = Moment.now - start
+        let (sessions, record) = state.withLock { state in
+            state.record.answer = CaptureRecord.Answer(
+                status: response.status,
+                fields: response.fields.map { name, value in
+                    (name, SecretNames.contains(name) ? Mask.text(Array(value.utf8)) : value)
+                },
+                body: String(decoding: response.body.prefix(Self.answerBytesMax), as: UTF8.self),
+                time: time
+            )
+            defer { state.sessions = [] }
+            return (state.sessions, state.record)
+        }
+        for session in sessions {
+            session.keep(record)
+            captures.countCaptured()
+        }
+    }
+
+    /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
+    /// masked too.
+    private func body(
+        _ bytes: UnsafeRawBufferPointer,
+        hides reason: String?
+    ) -> CaptureRecord.Body {
+        let hash = hex(Digest.sha256(bytes))
+        func hidden(_ reason: String) -> CaptureRecord.Body {
+            .init(bytes: bytes.count, sha256: hash, text: nil, isCut: false, reason: reason)
+        }
+        if let reason { return hidden(reason) }
+        if state.withLock(\.redacts) { return hidden(CaptureRecord.redactedReason) }
+        var beginning = Array(bytes.prefix(Self.bodyBytesMax))
+        let isCut = beginning.count < bytes.count
+        // A character may be cut in two.
+        while isCut, let last = beginning.last, last & 0xc0 == 0x80 || last >= 0xc0 {
+            beginning.removeLast()
+        }
+        guard String(validating: beginning, as: UTF8.self) != nil else {
+            return hidden("not text, so secrets in it cannot be found; see the logs")
+        }
+        let masked = Mask.text(in: beginning)
+        return CaptureRecord.Body(
+            bytes: bytes.count,
+            sha256: hash,
+            text: String(decoding: masked, as: UTF8.self),
+            isCut: isCut,
+            reason: masked == beginning ? nil : "secrets are masked"
+        )
+    }
+}
+
+extension CaptureDraft.State {
+    /// Filters redact some of what the request has, and only they know what.
+    fileprivate mutating func hideAll() {
+        redacts = true
+        record.body = record.body.map(\.withoutText)
+        record.inflated = record.inflated.map(\.withoutText)
+        record.query = record.query.map { Mask.query(Array($0.utf8), hidesAll: true) }
+    }
+}
+
+extension CaptureRecord {
+    fileprivate static let redactedReason = "a filter redacts logs of this tag; see the logs"
+}
+
+extension CaptureRecord.Body {
+    fileprivate var withoutText: Self {
+        let reason = CaptureRecord.redactedReason
+        return Self(bytes: bytes, sha256: sha256, text: nil, isCut: false, reason: reason)
+    }
+}
+
+extension TagPlans {
+    /// Whether a filter redacts something of logs with this tag, or of the tag that a filter gives them.
+    fileprivate func redacts(_ tag: String) -> Bool {
+        let filters = plan(for: tag).filters.map { router.rules.filters[$0.index] }
+        return filters.contains(where: \.redacts)
+            || filters.contains(where: \.retags) && router.rules.redacts
+    }
+}
+
+extension RoutingRules {
+    fileprivate var redacts: Bool { filters.contains(where: \.redacts) }
+}
+
+extension Filter {
+    fileprivate var redacts: Bool {
+        steps.contains { if case .redact = $0.action { true } else { false } }
+    }
+
+    fileprivate var retags: Bool {
+        steps.contains { if case .tag = $0.action { true } else { false } }
+    }
+}
+
+extension EncodedLogs {
+    /// The time and the fields of each log.
+    fileprivate var entryFields: [CaptureRecord.Fields] {
+        bytes.withUnsafeBytes { bytes in
+            var entries = LogEntries(bytes)
+            var all: [CaptureRecord.Fields] = []
+            while let range = try? entries.next() {
+                let log = UnsafeRawBufferPointer(rebasing: bytes[range])
+                guard let entry = try? LogEntry(log) else { continue }
+                let time = [(name: "__time__", value: "\(entry.time.seconds)")]
+                all.append(time + entry.fields.map { (name: $0.key, value: $0.value) })
+            }
+            return all
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func contains(text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard let first = wanted.first else { return true }
+        var place = 0
+        while place + wanted.count <= count {
+            guard let start = baseAddress,
+                let found = memchr(start + place, CInt(first), count - place - wanted.count + 1)
+            else { return false }
+            place = UnsafeRawPointer(found) - start
+            if self[place..<place + wanted.count].elementsEqual(wanted) { return true }
+            place += 1
+        }
+        return false
+    }
+}

@@ -1,0 +1,36 @@
+package import Net
+package import Routing
+
+/// Which requests a capture keeps. What is absent does not matter.
+package struct CaptureFilter: Sendable {
+    /// The beginning of the path.
+    package var path: String?
+    package var tag: TagPattern?
+    /// The name of a device's key.
+    package var key: String?
+    package var address: AddressRange?
+    /// 404, or 4 for every status from 400 to 499.
+    package var status: Int?
+    /// A text in the body, inflated.
+    package var text: String?
+
+    package init() {}
+
+    func admits(path: String, address: IPAddress?) -> Bool {
+        if let prefix = self.path, !path.hasPrefix(prefix) { return false }
+        guard let range = self.address else { return true }
+        return address.map(range.contains) ?? false
+    }
+
+    func admits(key: String?) -> Bool { self.key.map { $0 == key } ?? true }
+
+    func admits(tag: String?) -> Bool {
+        guard let pattern = self.tag else { return true }
+        return tag.map { pattern.match($0) != nil } ?? false
+    }
+
+    func admits(status: Int) -> Bool {
+        guard let wanted = self.status else { return true }
+        return wanted < 10 ? status / 100 == wanted : status == wanted
+    }
+}

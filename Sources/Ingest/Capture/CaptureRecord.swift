@@ -1,0 +1,90 @@
+package import System
+
+/// A captured request: what came, what was decided, and what was answered. Secrets are masked before they get here.
+package struct CaptureRecord: Sendable {
+    package typealias Fields = [(name: String, value: String)]
+
+    package struct Body: Sendable {
+        /// The size and the hash of all of it.
+        package let bytes: Int
+        package let sha256: String
+        /// nil: it is not kept, because of `reason`.
+        package let text: String?
+        /// True: the text is only the beginning.
+        package let isCut: Bool
+        /// Why there is no text, or why it is not what was sent.
+        package let reason: String?
+    }
+
+    /// Something that was decided about the request, in order.
+    package struct Decision: Sendable {
+        package let step: String
+        package let outcome: String
+        package let detail: String
+    }
+
+    package struct Log: Sendable {
+        /// As it came; nil where a filter redacts, because this is what it redacts.
+        package let before: Fields?
+        /// Behind the filters; nil for a log that they dropped.
+        package let after: Fields?
+        package let tag: String
+        package let destinations: [String]
+        /// Why it was dropped or became a dead letter.
+        package let reason: String?
+    }
+
+    package struct Batch: Sendable {
+        package let destination: String
+        package let logstore: String
+        package let topic: String
+        package let logs: Int
+        package let bytes: Int
+    }
+
+    package struct Answer: Sendable {
+        package let status: Int
+        package let fields: Fields
+        package let body: String
+        package let time: Duration
+    }
+
+    /// From 1 in each capture.
+    package var number = 0
+    package let time: WallTime
+    package let method: String
+    package let path: String
+    package var query: String?
+    package let minorVersion: Int
+    package let address: String
+    package let fields: Fields
+    package var key: String?
+    package var tag: String?
+    package var body: Body?
+    /// nil: the body was not compressed.
+    package var inflated: Body?
+    package var decisions: [Decision] = []
+    /// The first logs of the request; `logCount` is the number of all.
+    package var logs: [Log] = []
+    package var logCount = 0
+    package var batches: [Batch] = []
+    package var receipt: String?
+    package var answer: Answer?
+
+    /// About the memory that it takes.
+    package var weight: Int {
+        var sum = 1024 + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
+        sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
+        sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
+        for log in logs {
+            sum += 128 + Self.weight(log.before ?? []) + Self.weight(log.after ?? [])
+        }
+        sum += batches.reduce(0) { $0 + 128 + $1.topic.utf8.count }
+        if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }
+        return sum
+    }
+
+    private static func weight(_ fields: Fields) -> Int {
+        fields.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
+    }
+}

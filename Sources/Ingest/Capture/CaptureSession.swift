@@ -1,0 +1,107 @@
+package import System
+
+/// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
+package final class CaptureSession: Sendable {
+    package struct Limits: Sendable, Equatable {
+        package static let recordsMax = 1000
+        package static let bytesMost = 64 << 20
+        package static let timeMax: Duration = .seconds(3600)
+
+        package var records = 100
+        package var bytes = 8 << 20
+        package var time: Duration = .seconds(600)
+
+        package init() {}
+    }
+
+    package enum State: String, Sendable, CaseIterable {
+        case running
+        /// It has as many records or bytes as it may.
+        case full
+        /// Its time is over.
+        case ended
+        case stopped
+    }
+
+    package struct Status: Sendable {
+        package let state: State
+        package let kept: Int
+        package let keptBytes: Int
+        /// Requests that the filter admitted.
+        package let matched: Int
+        /// The part of them that found no room.
+        package var missed: Int { matched - kept }
+    }
+
+    private struct Content {
+        var records: [CaptureRecord] = []
+        var bytes = 0
+        var matched = 0
+        var state = State.running
+    }
+
+    package let id: String
+    package let filter: CaptureFilter
+    package let limits: Limits
+    /// Who started it.
+    package let actor: String
+    package let started: WallTime
+    private let end: Moment
+    private let content = Locked(Content())
+
+    init(_ id: String, _ filter: CaptureFilter, _ limits: Limits, by actor: String) {
+        self.id = id
+        self.filter = filter
+        self.limits = limits
+        self.actor = actor
+        started = .now
+        end = .now + limits.time
+    }
+
+    package var ends: WallTime { started + limits.time }
+
+    package var isRunning: Bool { status.state == .running }
+
+    package var status: Status {
+        content.withLock { content in
+            if content.state == .running, Moment.now >= end { content.state = .ended }
+            return Status(
+                state: content.state,
+                kept: content.records.count,
+                keptBytes: content.bytes,
+                matched: content.matched
+            )
+        }
+    }
+
+    package var records: [CaptureRecord] { content.withLock(\.records) }
+
+    package func record(_ number: Int) -> CaptureRecord? {
+        content.withLock { content in
+            content.records.indices.contains(number - 1) ? content.records[number - 1] : nil
+        }
+    }
+
+    package func stop() {
+        content.withLock { if $0.state == .running { $0.state = .stopped } }
+    }
+
+    /// Keeps the record while there is room.
+    func keep(_ record: CaptureRecord) {
+        guard isRunning else { return }
+        content.withLock { content in
+            guard content.state == .running else { return }
+            content.matched += 1
+            let weight = record.weight
+            guard content.bytes + weight <= limits.bytes else {
+                content.state = .full
+                return
+            }
+            var record = record
+            record.number = content.records.count + 1
+            content.records.append(record)
+            content.bytes += weight
+            if content.records.count >= limits.records { content.state = .full }
+        }
+    }
+}
