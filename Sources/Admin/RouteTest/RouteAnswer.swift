@@ -54,35 +54,37 @@ struct RouteAnswer {
 
     var document: String {
         var json = JSONWriter()
-        json.object { json in
-            json.member("tag", findings.tag)
-            var left = 0
-            json.array("filters") { json in
-                for filter in filters {
-                    guard json.bytes.count < Self.filterBytesMax else {
-                        left += 1
-                        continue
-                    }
-                    json.object { write(filter, &$0) }
+        json.object { $0.members(self) }
+        return json.text + "\n"
+    }
+
+    fileprivate func write(_ json: inout JSONWriter) {
+        json.member("tag", findings.tag)
+        var left = 0
+        json.array("filters") { json in
+            for filter in filters {
+                guard json.bytes.count < Self.filterBytesMax else {
+                    left += 1
+                    continue
                 }
-            }
-            json.array("results") { json in
-                for log in findings.logs { json.object { $0.result(log) } }
-            }
-            json.array("near_misses") { json in
-                for miss in findings.nearMisses {
-                    json.object { json in
-                        json.member("match", miss.match)
-                        json.member("why", miss.why)
-                    }
-                }
-            }
-            json.array("notes") { json in
-                for note in findings.notes { json.element(note) }
-                if left > 0 { json.element("\(left) more filters are left out; test fewer logs") }
+                json.object { write(filter, &$0) }
             }
         }
-        return json.text + "\n"
+        json.array("results") { json in
+            for log in findings.logs { json.object { $0.result(log) } }
+        }
+        json.array("near_misses") { json in
+            for miss in findings.nearMisses {
+                json.object { json in
+                    json.member("match", miss.match)
+                    json.member("why", miss.why)
+                }
+            }
+        }
+        json.array("notes") { json in
+            for note in findings.notes { json.element(note) }
+            if left > 0 { json.element("\(left) more filters are left out; test fewer logs") }
+        }
     }
 
     private func write(_ filter: AppliedFilter, _ json: inout JSONWriter) {
@@ -116,6 +118,9 @@ extension RouteAnswer.AppliedFilter {
 }
 
 extension JSONWriter {
+    /// Within an object.
+    mutating func members(_ answer: RouteAnswer) { answer.write(&self) }
+
     fileprivate mutating func trace(_ trace: FilterTrace.Step, _ log: Int) {
         member("log", log)
         member("effect", trace.effect.name)

@@ -1,0 +1,234 @@
+import Configuration
+import HTTP
+import Ingest
+import JSON
+import Net
+import Operations
+import Queue
+import Routing
+import System
+
+/// Answers requests about captures: start, look, export, replay, stop.
+struct CaptureDesk {
+    let captures: Captures
+    let reporter: Reporter
+    let audit: AuditTrail
+    /// The thread for long reads: a replay runs filters.
+    let views: SerialWorker
+
+    func handle(
+        _ route: AdminRoute,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ holder: AdminHolder,
+        _ responder: Responder
+    ) {
+        do throws(HTTPProblem) {
+            switch (route, head.method) {
+            case (.captures, .post): responder.send(try start(head, body, holder))
+            case (.captures, _):
+                let all = captures.all
+                let text = head.wantsText
+                responder.send(
+                    text ? Response(text: CaptureText.list(all)) : Response(json: Self.list(all))
+                )
+            case (.capture(let id), .delete):
+                _ = try session(id)
+                _ = captures.remove(id)
+                audit.record(audit.entry(holder, head, "stop capture", id))
+                responder.send(Response(status: 204))
+            case (.capture(let id), _):
+                let session = try session(id)
+                responder.send(
+                    head.wantsText
+                        ? Response(text: CaptureText.entries(session))
+                        : Response(json: Self.document(session))
+                )
+            case (.captureHAR(let id), _):
+                let session = try session(id)
+                audit.record(audit.entry(holder, head, "export capture", id))
+                var response = Response(json: HARDocument(session.records).text)
+                response.fields.append(
+                    ("content-disposition", "attachment; filename=\"sluice-\(id).har\"")
+                )
+                responder.send(response)
+            case (.captureExport(let id), _):
+                let session = try session(id)
+                audit.record(audit.entry(holder, head, "export capture", id))
+                let lines = session.records.map { CaptureDocument.record($0) }.joined()
+                responder.send(
+                    Response(
+                        status: 200,
+                        contentType: "application/x-ndjson",
+                        fields: [
+                            ("content-disposition", "attachment; filename=\"sluice-\(id).ndjson\"")
+                        ],
+                        text: lines
+                    )
+                )
+            case (.captureRecord(let id, let number), _):
+                let record = try record(id, number)
+                responder.send(
+                    head.wantsText
+                        ? Response(text: CaptureText.record(record))
+                        : Response(json: CaptureDocument.record(record))
+                )
+            case (.captureCurl(let id, let number), _):
+                let record = try record(id, number)
+                audit.record(audit.entry(holder, head, "export capture", "\(id)/\(number)"))
+                responder.send(Response(text: try CurlLine(record).text))
+            case (.captureReplay(let id, let number), _):
+                let record = try record(id, number)
+                try replay(record, Array(body), holder, head.wantsText, responder)
+            default: responder.send(AdminRoute.unknownPath.response)
+            }
+        } catch {
+            responder.send(error.response)
+        }
+    }
+
+    private func start(
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ holder: AdminHolder
+    ) throws(HTTPProblem) -> Response {
+        let request = try CaptureRequest(Array(body))
+        let session: CaptureSession
+        do throws(Captures.Problem) {
+            session = try captures.start(request.filter, request.limits, by: holder.name)
+        } catch {
+            throw HTTPProblem(
+                409,
+                "TooManyCaptures",
+                "\(Captures.runningMax) captures run already; stop one of them"
+            )
+        }
+        var entry = audit.entry(holder, head, "start capture", session.id)
+        entry.after = session.filter.inWords
+        audit.record(entry)
+        var response = Response(201, json: Self.document(session))
+        response.fields.append(("location", "/admin/captures/\(session.id)"))
+        return response
+    }
+
+    private func session(_ id: String) throws(HTTPProblem) -> CaptureSession {
+        guard let session = captures.session(id) else {
+            throw HTTPProblem(
+                404,
+                "CaptureNotExist",
+                "there is no capture \(clipped(id)); it was removed, or the gateway restarted"
+            )
+        }
+        return session
+    }
+
+    private func record(_ id: String, _ number: Int) throws(HTTPProblem) -> CaptureRecord {
+        guard let record = try session(id).record(number) else {
+            throw HTTPProblem(404, "RecordNotExist", "capture \(id) has no record \(number)")
+        }
+        return record
+    }
+
+    private func replay(
+        _ record: CaptureRecord,
+        _ body: [UInt8],
+        _ holder: AdminHolder,
+        _ wantsText: Bool,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        let replay = try CaptureReplay(record, body, reporter.configuration)
+        let makesHashes = holder.role == .full
+        let isTaken = views.post {
+            do throws(HTTPProblem) {
+                responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
+            } catch {
+                responder.send(error.response)
+            }
+        }
+        guard isTaken else {
+            throw HTTPProblem(503, "ServerBusy", "too many tests and listings are waiting; retry")
+        }
+    }
+
+    private static func list(_ sessions: [CaptureSession]) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.array("captures") { json in
+                for session in sessions { json.object { $0.session(session) } }
+            }
+        }
+        return json.text + "\n"
+    }
+
+    private static func document(_ session: CaptureSession) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.session(session)
+            json.array("entries") { json in
+                for record in session.records { json.object { $0.entry(record) } }
+            }
+        }
+        return json.text + "\n"
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func session(_ session: CaptureSession) {
+        let status = session.status
+        member("id", session.id)
+        object("filter") { json in
+            let filter = session.filter
+            json.member("path", filter.path)
+            json.member("tag", filter.tag?.text)
+            json.member("key", filter.key)
+            json.member("address", filter.address?.description)
+            json.member("status", filter.status.map { $0 < 10 ? "\($0)xx" : "\($0)" })
+            json.member("text", filter.text)
+        }
+        member("records", session.limits.records)
+        member("bytes", session.limits.bytes)
+        member("seconds", Int(session.limits.time.inSeconds))
+        member("started", session.started.rfc3339)
+        member("ends", session.ends.rfc3339)
+        member("state", status.state.rawValue)
+        member("actor", session.actor)
+        member("kept", status.kept)
+        member("kept_bytes", status.keptBytes)
+        member("matched", status.matched)
+        member("missed", status.missed)
+    }
+
+    fileprivate mutating func entry(_ record: CaptureRecord) {
+        member("n", record.number)
+        member("time", record.time.rfc3339)
+        member("method", record.method)
+        member("path", record.path)
+        member("address", record.address)
+        member("key", record.key)
+        member("tag", record.tag)
+        member("status", record.answer?.status)
+        member("code", record.refusal)
+        member("logs", record.logCount)
+        member("bytes", record.body?.bytes)
+        member("milliseconds", decimal: record.answer.map { $0.time.inSeconds * 1000 })
+    }
+}
+
+extension CaptureRecord {
+    /// The code of its refusal; nil: it was accepted.
+    var refusal: String? { decisions.first { $0.step == "answer" }?.outcome }
+}
+
+extension CaptureFilter {
+    /// "path=/logs status=4xx"; "everything".
+    var inWords: String {
+        let parts = [
+            path.map { "path=\($0)" }, tag.map { "tag=\($0.text)" }, key.map { "key=\($0)" },
+            address.map { "address=\($0)" },
+            status.map { "status=\($0 < 10 ? "\($0)xx" : "\($0)")" },
+            // The text may be customer data.
+            text.map { "text of \($0.utf8.count) bytes" },
+        ].compactMap(\.self)
+        return parts.isEmpty ? "everything" : parts.joined(separator: " ")
+    }
+}

@@ -1,0 +1,91 @@
+import Ingest
+import JSON
+import System
+
+/// A captured request as JSON.
+enum CaptureDocument {
+    /// One line.
+    static func record(_ record: CaptureRecord) -> String {
+        var json = JSONWriter()
+        json.object { $0.record(record) }
+        return json.text + "\n"
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func record(_ record: CaptureRecord) {
+        member("n", record.number)
+        member("time", record.time.rfc3339)
+        member("method", record.method)
+        member("path", record.path)
+        member("query", record.query)
+        member("version", "HTTP/1.\(record.minorVersion)")
+        member("address", record.address)
+        member("key", record.key)
+        member("tag", record.tag)
+        pairs("head", record.fields)
+        nullable("body", record.body) { $0.body($1) }
+        nullable("decoded", record.inflated) { $0.body($1) }
+        array("decisions") { json in
+            for decision in record.decisions {
+                json.object { json in
+                    json.member("step", decision.step)
+                    json.member("outcome", decision.outcome)
+                    json.member("detail", decision.detail)
+                }
+            }
+        }
+        member("log_count", record.logCount)
+        array("logs") { json in for log in record.logs { json.object { $0.log(log) } } }
+        array("batches") { json in
+            for batch in record.batches {
+                json.object { json in
+                    json.member("destination", batch.destination)
+                    json.member("logstore", batch.logstore)
+                    json.member("topic", batch.topic)
+                    json.member("logs", batch.logs)
+                    json.member("bytes", batch.bytes)
+                }
+            }
+        }
+        member("receipt", record.receipt)
+        nullable("answer", record.answer) { json, answer in
+            json.member("status", answer.status)
+            json.member("code", record.refusal)
+            json.pairs("head", answer.fields)
+            json.member("body", answer.body)
+            json.member("milliseconds", decimal: answer.time.inSeconds * 1000)
+        }
+    }
+
+    private mutating func body(_ body: CaptureRecord.Body) {
+        member("bytes", body.bytes)
+        member("sha256", body.sha256)
+        member("text", body.text)
+        member("truncated", body.isCut)
+        member("reason", body.reason)
+    }
+
+    private mutating func log(_ log: CaptureRecord.Log) {
+        member("tag", log.tag)
+        nullable("before", log.before) { $0.members($1) }
+        nullable("after", log.after) { $0.members($1) }
+        array("destinations") { json in for name in log.destinations { json.element(name) } }
+        member("reason", log.reason)
+    }
+
+    private mutating func members(_ fields: CaptureRecord.Fields) {
+        for field in fields { member(field.name, field.value) }
+    }
+
+    private mutating func pairs(_ name: String, _ fields: CaptureRecord.Fields) {
+        array(name) { json in
+            for field in fields {
+                json.array { json in
+                    json.element(field.name)
+                    json.element(field.value)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Ingest
+import System
+
+/// Captures as text, for `sluice capture`. Texts of devices are made safe for a terminal.
+enum CaptureText {
+    static func list(_ sessions: [CaptureSession]) -> String {
+        guard !sessions.isEmpty else { return "no capture; start one with sluice capture start\n" }
+        return sessions.map { session in
+            let status = session.status
+            return
+                "\(session.id)  \(status.state.rawValue), \(counted(Int64(status.kept), "request")), "
+                + "\(sizeText(status.keptBytes)); \(session.filter.inWords); started by \(session.actor) at "
+                + "\(session.started.rfc3339), ends by \(session.ends.rfc3339)\n"
+        }.joined()
+    }
+
+    static func entries(_ session: CaptureSession) -> String {
+        list([session])
+            + session.records.map { record in
+                let status = record.answer.map { "\($0.status)" } ?? "-"
+                let code = record.refusal.map { " \($0)" } ?? ""
+                return
+                    "\(record.number)  \(record.time.rfc3339)  \(status)\(code)  \(record.method) "
+                    + "\(printable(record.path)) from \(record.address), \(record.logCount) logs\n"
+            }.joined()
+    }
+
+    static func record(_ record: CaptureRecord) -> String {
+        let query = record.query.map { "?\($0)" } ?? ""
+        var lines = ["\(record.method) \(record.path)\(query) HTTP/1.\(record.minorVersion)"]
+        lines += record.fields.map { "\($0.name): \($0.value)" }
+        for (name, body) in [("body", record.body), ("inflated body", record.inflated)] {
+            guard let body else { continue }
+            let reason = body.reason.map { " (\($0))" } ?? ""
+            lines += ["", "\(name): \(body.bytes) bytes, sha256 \(body.sha256)\(reason)"]
+            if let text = body.text { lines.append(text) }
+            if body.isCut { lines.append("… cut here") }
+        }
+        lines += ["", "from \(record.address) at \(record.time.rfc3339)"]
+        lines += record.decisions.map {
+            "  \($0.step): \($0.outcome)\($0.detail.isEmpty ? "" : " (\($0.detail))")"
+        }
+        for (number, log) in record.logs.enumerated() {
+            lines.append("log \(number + 1) of \(record.logCount), tag \(log.tag)")
+            if let before = log.before { lines.append("  came  \(fields(before))") }
+            if let after = log.after { lines.append("  goes  \(fields(after))") }
+            let places =
+                log.destinations.isEmpty ? "nowhere" : log.destinations.joined(separator: ", ")
+            lines.append("  to    \(places)\(log.reason.map { ": \($0)" } ?? "")")
+        }
+        if let answer = record.answer {
+            lines.append("answer \(answer.status) after \(decimalMilliseconds(answer.time)) ms")
+            lines += answer.fields.map { "  \($0.name): \($0.value)" }
+            if !answer.body.isEmpty { lines.append("  \(answer.body)") }
+        }
+        return lines.map {
+            $0.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { printable(String($0)) }.joined(separator: "\n")
+        }.joined(separator: "\n") + "\n"
+    }
+
+    private static func fields(_ fields: CaptureRecord.Fields) -> String {
+        fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
+    }
+
+    private static func decimalMilliseconds(_ time: Duration) -> String {
+        let tenths = Int((time / .milliseconds(1) * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
