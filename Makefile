@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed metrics-tables lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -50,6 +50,12 @@ check-clients: setup
 	@swift build --product sluice
 	@Scripts/check-clients
 
+# A real browser walks through the console. Pictures of all screens are in .build/console.
+check-console: setup
+	@Scripts/setup-tests
+	@swift build --product sluice
+	@Scripts/check-console
+
 # Sends requests that a proxy and the gateway could frame differently, through nginx and haproxy. Also tests slow clients.
 check-edge: setup
 	@Scripts/setup-tests
@@ -97,9 +103,11 @@ bench-idle: setup
 
 # Files that the program serves from memory.
 EMBEDDED = Sources/Admin/EmbeddedFiles.swift openAPI=docs/openapi.json
+CONSOLE = Sources/Admin/Pages/EmbeddedConsole.swift Sources/Admin/Console/
 
 embed:
 	@Scripts/embed $(EMBEDDED)
+	@Scripts/embed $(CONSOLE)
 
 # The tables of docs/metrics.md and docs/metrics-delivery.md, from the program.
 metrics-tables: setup
@@ -109,6 +117,7 @@ metrics-tables: setup
 lint:
 	@Scripts/check-links
 	@Scripts/embed --check $(EMBEDDED)
+	@Scripts/embed --check $(CONSOLE)
 	@Scripts/shape --check
 	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift

@@ -15,8 +15,12 @@ func door(_ name: String, library: String...) -> Target {
 }
 
 /// A room of the program, with the rooms that it may use.
-func room(_ name: String, uses: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
+func room(
+    _ name: String,
+    uses: [Target.Dependency],
+    excluding folders: [String] = []
+) -> Target {
+    .target(name: name, dependencies: uses, exclude: folders, swiftSettings: swiftSettings)
 }
 
 func tests(
@@ -142,9 +146,10 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration",
-                "Ingest",
-                "Operations",
-            ]
+                "Ingest", "Operations",
+            ],
+            // Served from memory: `make embed`.
+            excluding: ["Console"]
         ),
         room(
             "Gateway",
@@ -255,8 +260,8 @@ let package = Package(
             of: "Admin",
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Gateway",
-                "TestGateway",
+                "Credentials", "Sandbox", "Routing", "Configuration", "Ingest", "Operations",
+                "Gateway", "TestConfiguration", "TestGateway",
             ]
         ),
         tests(

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AdminHandlerTests {
     @Test(
         "Nothing but pulse and readiness answers without the token",
-        arguments: ["/metrics", "/admin/status", "/admin/anything", "/"]
+        arguments: ["/metrics", "/admin/status", "/admin/anything", "/nothing"]
     )
     func closed(path: String) throws {
         let trial = try SandboxedGateway()

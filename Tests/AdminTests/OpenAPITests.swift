@@ -21,7 +21,10 @@ import Testing
         .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .routes,
         .routeTest, .resolvers, .resolverRefresh, .resolverLookup,
         .deadLetters,
-        .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
+        .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1), .queuePeek,
+        .destinationTest("x"), .session, .sessionCode, .history, .configuration, .clients,
+        .refusals, .captures, .capture("1"), .captureHAR("1"), .captureExport("1"),
+        .captureRecord("1", 2), .captureCurl("1", 2), .captureReplay("1", 2),
     ]
 
     /// A new route stops the compiler here; it needs an entry in `routes` too.
@@ -32,6 +35,23 @@ import Testing
         case .metrics: "/metrics"
         case .status: "/admin/status"
         case .queue: "/admin/queue"
+        case .queuePeek: "/admin/queue/peek"
+        case .session: "/admin/session"
+        case .sessionCode: "/admin/session/code"
+        case .history: "/admin/history"
+        case .configuration: "/admin/configuration"
+        case .clients: "/admin/clients"
+        case .refusals: "/admin/refusals"
+        case .captures: "/admin/captures"
+        case .capture: "/admin/captures/{id}"
+        case .captureHAR: "/admin/captures/{id}/har"
+        case .captureExport: "/admin/captures/{id}/export"
+        case .captureRecord: "/admin/captures/{id}/records/{n}"
+        case .captureCurl: "/admin/captures/{id}/records/{n}/curl"
+        case .captureReplay: "/admin/captures/{id}/records/{n}/replay"
+        // Pages for browsers are no requests of the API.
+        case .consoleHome, .console, .consoleStatus, .consoleLogin: ""
+        case .destinationTest: "/admin/destinations/{name}/test"
         case .ledger: "/admin/ledger"
         case .routes: "/admin/routes"
         case .routeTest: "/admin/routes/test"
@@ -86,6 +106,7 @@ import Testing
         for route in Self.routes {
             let template = Self.template(route)
             let path = template.replacing("{name}", with: "x").replacing("{id}", with: "1")
+                .replacing("{n}", with: "2")
             #expect(AdminRoute(path: path) == route, "\(path)")
             let methods = Set(route.methods.map { $0.name.lowercased() })
             #expect(paths[template].map { Set($0.keys) } == methods, "\(template)")

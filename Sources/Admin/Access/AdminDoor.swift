@@ -1,0 +1,159 @@
+import Configuration
+import HTTP
+import Ingest
+import Operations
+import Synchronization
+import System
+
+/// Finds out who sends a request to the admin listener: the holder of a token, or a person with a session of the console.
+/// Both are throttled alike when they guess. Only the thread of the listener uses it.
+final class AdminDoor {
+    /// Whoever may look, at least.
+    struct Visitor {
+        let holder: AdminHolder
+        /// nil: the request shows a token.
+        let session: ConsoleSessions.Session?
+    }
+
+    /// The cookie's name on a listener with TLS. Browsers accept the prefix only from there, with Secure and Path=/.
+    static let secureCookie = "__Host-sluice"
+    static let plainCookie = "sluice"
+
+    private let access: AdminTokens
+    private let journal: Journal
+    private var doorkeeper = Doorkeeper()
+    private var sessions = ConsoleSessions()
+    private var codes = LoginCodes()
+    private let counters: OperatorCounters
+
+    init(_ access: AdminTokens, _ counters: OperatorCounters, _ journal: Journal) {
+        self.access = access
+        self.counters = counters
+        self.journal = journal
+    }
+
+    /// nil for a stranger: without a token or session, with a wrong one, or while its address has to wait.
+    func visitor(_ head: RequestHead) -> Visitor? {
+        if let range = head.fieldRange("authorization") {
+            return holder(head, head.bytes[range]).map { Visitor(holder: $0, session: nil) }
+        }
+        return session(head).map { Visitor(holder: $0.holder, session: $0) }
+    }
+
+    /// The holder that a refused request names, without any throttling.
+    func namedHolder(_ head: RequestHead) -> AdminHolder? {
+        head.fieldRange("authorization").flatMap { access.holder(of: head.bytes[$0]) }
+    }
+
+    /// The token's holder. nil while the address has to wait, unless this token came from there before.
+    func holder(_ head: RequestHead, _ authorization: ArraySlice<UInt8>) -> AdminHolder? {
+        let address = head.peer.neighbourhood
+        guard
+            doorkeeper.wait(of: address, .now) == nil
+                || doorkeeper.hasAdmitted(authorization, from: address)
+        else { return nil }
+        guard let holder = access.holder(of: authorization) else { return nil }
+        // A token for reading forgives nothing: its holder could guess the full token in between. Nor does any token
+        // while its address waits, since the guesses may be a neighbour's.
+        let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
+        doorkeeper.admitted(authorization, from: address, forgiving: isForgiving)
+        return holder
+    }
+
+    /// Records a wrong token, code or session, and returns the answer: the same for every path.
+    func strangerAnswer(_ head: RequestHead, _ shown: ArraySlice<UInt8>?) -> Response {
+        let now = Moment.now
+        let address = head.peer.neighbourhood
+        if doorkeeper.wait(of: address, now) == nil, let shown,
+            doorkeeper.refused(shown, from: address, now)
+        {
+            journal.warning(
+                "too many wrong admin tokens from this address; throttled",
+                ["address": head.peer.host]
+            )
+        }
+        var response: Response
+        if let wait = doorkeeper.wait(of: address, now) {
+            response =
+                HTTPProblem(
+                    429,
+                    "TooManyAttempts",
+                    "too many failed logins from this address; wait as long as Retry-After says",
+                    retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
+                ).response
+        } else {
+            response =
+                HTTPProblem(
+                    401,
+                    "Unauthorized",
+                    "send Authorization: Bearer with an admin token (admin.token)"
+                ).response
+            response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
+        }
+        response.closes = true
+        return response
+    }
+
+    // MARK: - Sessions
+
+    private func session(_ head: RequestHead) -> ConsoleSessions.Session? {
+        guard let id = Self.sessionID(head) else { return nil }
+        defer { count() }
+        return sessions.use(id, .now) { access.knows($0) }
+    }
+
+    /// Opens a session and returns its id.
+    func open(_ holder: AdminHolder) -> String {
+        defer { count() }
+        return sessions.open(holder, .now)
+    }
+
+    func close(_ session: ConsoleSessions.Session) {
+        sessions.close(session)
+        count()
+    }
+
+    private func count() { counters.sessions.store(sessions.count, ordering: .relaxed) }
+
+    func makeCode(for holder: AdminHolder) -> String { codes.make(for: holder, .now) }
+
+    /// The holder of a one-time code. nil also while the address has to wait, and when its token no longer exists.
+    func take(_ code: String, _ head: RequestHead) -> AdminHolder? {
+        guard doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil,
+            let holder = codes.take(code, .now), access.knows(holder)
+        else { return nil }
+        return holder
+    }
+
+    /// The value of the session's cookie; a browser sends the one that fits the listener.
+    private static func sessionID(_ head: RequestHead) -> ArraySlice<UInt8>? {
+        for range in head.fieldRanges("cookie") {
+            for pair in head.bytes[range].split(separator: UInt8(ascii: ";")) {
+                let trimmed = pair.drop { $0 == UInt8(ascii: " ") }
+                let sides = trimmed.split(
+                    separator: UInt8(ascii: "="),
+                    maxSplits: 1,
+                    omittingEmptySubsequences: false
+                )
+                guard sides.count == 2 else { continue }
+                if sides[0].elementsEqual(secureCookie.utf8)
+                    || sides[0].elementsEqual(plainCookie.utf8)
+                {
+                    return sides[1]
+                }
+            }
+        }
+        return nil
+    }
+
+    /// The field that gives a browser the session, or takes it away.
+    static func cookie(_ id: String?, isSecure: Bool) -> (name: String, value: String) {
+        let name = isSecure ? secureCookie : plainCookie
+        let secure = isSecure ? "; Secure" : ""
+        let life = id == nil ? 0 : Int(ConsoleSessions.ageMax.milliseconds / 1000)
+        return (
+            "set-cookie",
+            "\(name)=\(id ?? ""); Path=/; Max-Age=\(life); HttpOnly; SameSite=Strict\(secure)"
+        )
+    }
+}

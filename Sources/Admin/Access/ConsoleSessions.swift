@@ -1,0 +1,92 @@
+import Configuration
+import Crypto
+import System
+
+/// The sessions of people who logged in to the console. Only digests of their ids are kept, so that a dump of the
+/// memory lets nobody in.
+struct ConsoleSessions {
+    static let countMax = 64
+    static let idleMax: Duration = .seconds(30 * 60)
+    static let ageMax: Duration = .seconds(12 * 60 * 60)
+    private static let idBytes = 32
+
+    struct Session {
+        /// The holder of the token that was exchanged for the session. It ends with that token.
+        let holder: AdminHolder
+        /// Names the session to other parts, which must not know its id.
+        let digest: [UInt8]
+        let end: Moment
+        fileprivate(set) var lastUse: Moment
+
+        func isOver(_ now: Moment) -> Bool {
+            now >= end || now - lastUse >= ConsoleSessions.idleMax
+        }
+    }
+
+    private var sessions: [[UInt8]: Session] = [:]
+
+    var count: Int { sessions.count }
+
+    /// Opens a session and returns its id. Beyond the limit the session that was not used for the longest time ends.
+    mutating func open(_ holder: AdminHolder, _ now: Moment) -> String {
+        sessions = sessions.filter { !$0.value.isOver(now) }
+        if sessions.count >= Self.countMax,
+            let oldest = sessions.min(by: { $0.value.lastUse < $1.value.lastUse })
+        {
+            sessions[oldest.key] = nil
+        }
+        let id = hex(randomBytes(Self.idBytes))
+        let digest = Digest.sha256(Array(id.utf8))
+        sessions[digest] = Session(
+            holder: holder,
+            digest: digest,
+            end: now + Self.ageMax,
+            lastUse: now
+        )
+        return id
+    }
+
+    /// The session with this id, which counts as used; nil when it is over, or its token no longer exists.
+    mutating func use(
+        _ id: some Collection<UInt8>,
+        _ now: Moment,
+        isKnown: (AdminHolder) -> Bool
+    ) -> Session? {
+        guard id.count == 2 * Self.idBytes else { return nil }
+        let digest = Digest.sha256(Array(id))
+        guard var session = sessions[digest] else { return nil }
+        guard !session.isOver(now), isKnown(session.holder) else {
+            sessions[digest] = nil
+            return nil
+        }
+        session.lastUse = now
+        sessions[digest] = session
+        return session
+    }
+
+    mutating func close(_ session: Session) { sessions[session.digest] = nil }
+}
+
+/// Codes of `sluice console --open`: each opens one session, within a minute.
+struct LoginCodes {
+    static let countMax = 16
+    static let life: Duration = .seconds(60)
+
+    private var codes: [(digest: [UInt8], holder: AdminHolder, end: Moment)] = []
+
+    mutating func make(for holder: AdminHolder, _ now: Moment) -> String {
+        codes.removeAll { $0.end <= now }
+        let code = hex(randomBytes(24))
+        let made = (Digest.sha256(Array(code.utf8)), holder, now + Self.life)
+        codes = codes.suffix(Self.countMax - 1) + [made]
+        return code
+    }
+
+    /// The holder for whom the code was made. The code is used up.
+    mutating func take(_ code: String, _ now: Moment) -> AdminHolder? {
+        let digest = Digest.sha256(Array(code.utf8))
+        guard let index = codes.firstIndex(where: { $0.digest == digest }) else { return nil }
+        let found = codes.remove(at: index)
+        return found.end > now ? found.holder : nil
+    }
+}

@@ -1,0 +1,186 @@
+// The frame around the screens: login, navigation, refreshing, notices.
+
+import { badge, button, field, h, note, replace, time, update, visible } from "./dom.js";
+import { Problem, call, events } from "./api.js";
+import { audit, configuration, refusals } from "./lists.js";
+import { capture } from "./capture.js";
+import { clients, resolvers } from "./hosts.js";
+import { credentials } from "./credentials.js";
+import { deadLetters } from "./letters.js";
+import { destinations } from "./destinations.js";
+import { queue } from "./queue.js";
+import { routes } from "./routes.js";
+import { status } from "./status.js";
+import { tail } from "./tail.js";
+
+const screens = {
+  status, tail, destinations, credentials, queue, "dead-letters": deadLetters, capture, refusals, routes,
+  resolvers, clients, configuration, audit,
+};
+const refreshEvery = 5000;
+const staleAfter = 3;
+
+const app = document.getElementById("app");
+let session = null;
+// The screen that is shown, as its functions see it.
+let page = null;
+let failures = 0;
+
+async function begin() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  // The code must not stay in the history, even if the login fails.
+  if (code) history.replaceState(null, "", "./#/status");
+  // A browser that never logged in has no session to ask for.
+  if (!code && !localStorage.getItem("visited")) { login(""); return; }
+  try {
+    session = code
+      ? await call("POST", "admin/session", { body: { code }, quiet: true })
+      : await call("GET", "admin/session", { quiet: true });
+    frame();
+  } catch (problem) {
+    login(code ? problem.message : "");
+  }
+}
+
+function login(said) {
+  session = null;
+  leave();
+  const token = h("input", { type: "password", id: "token", autocomplete: "off", required: true, spellcheck: "false" });
+  const told = h("div", {}, said ? note("bad", said) : null);
+  const form = h("form", { class: "login", onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      session = await call("POST", "admin/session",
+        { headers: { authorization: `Bearer ${token.value.trim()}` }, quiet: true });
+      token.value = "";
+      frame();
+    } catch (problem) {
+      const wait = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
+      replace(told, note("bad", problem.status === 401 ? "The gateway does not know this token." : problem.message + wait));
+      token.select();
+    }
+  } },
+  h("img", { src: "logo.svg", alt: "", width: "48", height: "48" }), h("h1", {}, "Sluice"),
+  field("Admin token", token, "It is in the file admin-token of the data directory, unless the configuration has one. "
+    + "sluice console --open prints a link that needs none."),
+  told, h("button", { class: "primary" }, "Log in"));
+  replace(app, h("main", { id: "main", class: "outside" }, form));
+  document.title = "Log in · Sluice";
+  token.focus();
+}
+
+function frame() {
+  localStorage.setItem("visited", "yes");
+  const links = Object.entries(screens).map(([name, screen]) =>
+    h("a", { href: `#/${name}`, id: `nav-${name}` }, screen.title));
+  const menu = h("nav", { id: "menu", "aria-label": "Screens" }, links);
+  replace(app,
+    h("header", {},
+      button("☰", () => menu.classList.toggle("open"), { class: "menu", "aria-label": "Menu", "aria-controls": "menu" }),
+      h("a", { class: "brand", href: "#/status" }, h("img", { src: "logo.svg", alt: "", width: "26", height: "26" }), "Sluice"),
+      h("span", { id: "live", role: "status" }),
+      h("span", { class: "who" }, `${session.name} · ${session.role === "full" ? "may change" : "may read"}`),
+      button("◐", theme, { "aria-label": "Light or dark", class: "icon" }),
+      button("Log out", logout)),
+    h("div", { class: "body" }, menu, h("main", { id: "main" })));
+  if (!location.hash.startsWith("#/")) location.hash = "#/status";
+  else show();
+}
+
+async function logout() {
+  await call("DELETE", "admin/session", { quiet: true }).catch(() => {});
+  localStorage.removeItem("visited");
+  login("");
+}
+
+function theme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+
+/** "#/queue/app?sort=-bytes" names the screen queue, the word app, and parameters. */
+function place() {
+  const [path, query] = location.hash.slice(2).split("?");
+  const [name, ...words] = path.split("/").map(decodeURIComponent);
+  return { name: screens[name] ? name : "status", words, params: new URLSearchParams(query) };
+}
+
+function leave() {
+  page?.ended.abort();
+  clearTimeout(page?.timer);
+  page = null;
+}
+
+async function show() {
+  if (!session) return;
+  leave();
+  const where = place();
+  const screen = screens[where.name];
+  document.getElementById("menu").classList.remove("open");
+  for (const link of document.querySelectorAll("nav a")) link.removeAttribute("aria-current");
+  document.getElementById(`nav-${where.name}`).setAttribute("aria-current", "page");
+  const heading = h("h1", { tabindex: "-1" }, screen.title);
+  const said = h("div", { id: "said", "aria-live": "polite" });
+  const content = h("div", { id: "content", "aria-busy": "true" }, h("p", { class: "empty" }, "Loading…"));
+  replace(document.getElementById("main"), h("div", { class: "title" }, heading), said, content);
+  page = {
+    ...where, content, mayChange: session.role === "full", ended: new AbortController(),
+    say: (kind, text) => replace(said, note(kind, text)),
+    refresh: () => refresh(here),
+    title: (text) => {
+      heading.textContent = visible(text);
+      document.title = `${text} · Sluice`;
+    },
+  };
+  const here = page;
+  page.title(screen.title);
+  await refresh(here);
+  if (page !== here) return;
+  heading.focus();
+}
+
+async function refresh(here) {
+  if (page !== here) return;
+  clearTimeout(here.timer);
+  const screen = screens[here.name];
+  try {
+    const fresh = await screen.view(here);
+    if (page !== here) return;
+    failures = 0;
+    document.body.classList.remove("stale");
+    // A screen that updates itself returns nothing.
+    if (fresh) {
+      const next = h("div", { id: "content" }, fresh);
+      update(here.content, next);
+      here.content = document.getElementById("content");
+    }
+    replace(document.getElementById("live"), badge("good", "live"));
+    here.read = new Date().toISOString();
+  } catch (problem) {
+    if (page !== here) return;
+    if (!(problem instanceof Problem)) throw problem;
+    if (problem.status === 401) return;
+    failures += 1;
+    document.body.classList.toggle("stale", failures >= staleAfter);
+    replace(document.getElementById("live"), badge("bad", "not live"), here.read ? [" since ", time(here.read)] : null);
+    if (!here.read) {
+      replace(here.content, note("bad", problem.message));
+      here.content.removeAttribute("aria-busy");
+    }
+  }
+  if (screen.isStill && here.read) return;
+  here.timer = setTimeout(() => refresh(here), refreshEvery);
+}
+
+events.addEventListener("loggedout", () => { if (session) login("The session is over. Log in again."); });
+addEventListener("hashchange", show);
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && page && !screens[page.name].isStill) refresh(page);
+  else clearTimeout(page?.timer);
+});
+const chosen = localStorage.getItem("theme");
+if (chosen) document.documentElement.dataset.theme = chosen;
+begin();
