@@ -4,6 +4,7 @@ package import Configuration
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
     case credentials, rotate, tail, queue, route, resolve, fsck, backup
+    case console, capture, refusals, clients, configuration
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -32,7 +33,9 @@ enum Command: String, CaseIterable {
             ]
         case .health: HealthArguments.options
         case .status: StatusArguments.options
-        case .destinations, .credentials: Self.reach
+        case .destinations, .credentials, .refusals, .clients, .configuration: Self.reach
+        case .console: Self.reach + [("--open", nil)]
+        case .capture: CaptureArguments.options
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
         case .tail: TailArguments.options
@@ -55,7 +58,10 @@ enum Command: String, CaseIterable {
         case .destinations: DestinationArguments.wordsMax
         case .pause, .resume, .flush, .rotate, .route, .resolve, .fsck, .backup: 1
         case .credentials: 2
-        case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue: 0
+        case .capture: CaptureArguments.wordsMax
+        case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue, .console, .refusals,
+            .clients, .configuration:
+            0
         }
     }
 
@@ -103,7 +109,16 @@ enum Command: String, CaseIterable {
             )
             return command.run(TailArguments.request(arguments))
         case .queue:
-            return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
+            return OperatorCommand(arguments.inputs).run(try QueueArguments.request(arguments))
+        case .console:
+            return ConsoleCommand(arguments.inputs).run(
+                makesLink: arguments.flags.contains("--open")
+            )
+        case .capture:
+            return OperatorCommand(arguments.inputs).run(try CaptureArguments.request(arguments))
+        case .refusals, .clients, .configuration:
+            let request = AdminRequest(.get, "/admin/\(rawValue)", accept: arguments.accept)
+            return OperatorCommand(arguments.inputs).run(request)
         case .resolve:
             return OperatorCommand(arguments.inputs).run(try ResolverArguments.request(arguments))
         case .route:

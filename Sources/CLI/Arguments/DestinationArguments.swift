@@ -3,7 +3,7 @@ import JSON
 /// Turns the words of `sluice destinations …`, `pause`, `resume` and `flush` into requests.
 enum DestinationArguments {
     private enum Verb: String, CaseIterable {
-        case list, show, set, reset
+        case list, show, set, reset, test
     }
 
     /// A verb, a name and settings.
@@ -35,6 +35,9 @@ enum DestinationArguments {
             return AdminRequest(.patch, one, accept: arguments.accept, body: patch)
         }
         guard rest.count == 1 else { throw UsageError("\(word) takes one name", hint: hint) }
+        if verb == .test {
+            return AdminRequest(.post, "\(one)/test", accept: arguments.accept)
+        }
         let method: AdminRequest.Method = verb == .show ? .get : .delete
         return AdminRequest(method, one, accept: arguments.accept)
     }

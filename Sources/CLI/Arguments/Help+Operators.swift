@@ -36,6 +36,7 @@ extension Help {
                sluice destinations set NAME tags.env=prod tags.zone=a    replace all tags
                sluice destinations set NAME KEY=          return this key to the file's value
                sluice destinations reset NAME             return all keys to the file's values
+               sluice destinations test NAME              send SLS a signed request without logs
 
         Settings take effect at once, survive restarts, and override the file until they are reset.
 
@@ -107,12 +108,71 @@ extension Help {
           --destination NAME      only this destination
           --streams N             streams of each destination; default 20, at most 1000
           --order ORDER           oldest (default), or largest for most bytes first
+          --peek                  show the oldest logs of --destination instead; they stay in the queue
+          --logstore NAME         with --peek: only of this logstore
+          --limit N               with --peek: so many logs; default 20, at most 100
         \(reach)
 
         \(token)
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
         """
+
+    static let console = """
+        Usage: sluice console [--open]
+
+        Prints the address of the console, which a browser shows.
+
+          --open                  make a link that logs in once, within a minute
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
+    static let capture = """
+        Usage: sluice capture start [OPTIONS]        keep the next requests that suit all options
+               sluice capture [list]
+               sluice capture show ID [N]            its requests, or one of them
+               sluice capture har ID                 as an HTTP archive (HAR 1.2)
+               sluice capture export ID              as lines of JSON
+               sluice capture curl ID N              one request as a line for sh
+               sluice capture replay ID N            what filters and routes would do with it now
+               sluice capture stop ID                stop it and forget its requests
+
+        A capture masks secrets before it keeps anything, and ends by itself.
+
+          --path PREFIX           the beginning of the path
+          --tag PATTERN           as in filters and routes: app.**
+          --key NAME              the name of a device's key
+          --address ADDRESS       of the client, or a range: 10.0.0.0/8
+          --status STATUS         of the answer: 400, or 4xx
+          --text TEXT             a text in the body
+          --records N             end after so many requests; default 100, at most 1000
+          --bytes N               end after so many bytes; default 8388608
+          --seconds N             end after so many seconds; default 600, at most 3600
+          --file FILE             for replay: JSON with edited `filters`, `routes` or `unrouted`
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
+    static func looking(_ name: String, _ sentence: String) -> String {
+        """
+        Usage: sluice \(name)
+
+        \(sentence)
+
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+    }
 
     static let resolve = """
         Usage: sluice resolve                   the resolvers, and the addresses in use

@@ -34,6 +34,11 @@ enum Help {
           tail          show logs as they are accepted
           route         show what filters and routes do with logs, also without a gateway
           resolve       show what resolvers answer for a host, and whether its addresses connect
+          console       print the address of the console in a browser
+          capture       keep requests that devices send, to find a mistake
+          refusals      show the last refused requests, with reasons
+          clients       show devices' keys, what they sent and their budgets
+          configuration show every setting in force, and where it was given
           dead-letters  list, show, export, edit, replay or purge logs that SLS refuses
 
         To try it without an account: sluice serve --sandbox
@@ -62,6 +67,23 @@ enum Help {
         case .queue: queue
         case .route: route
         case .resolve: resolve
+        case .console: console
+        case .capture: capture
+        case .refusals:
+            looking(
+                "refusals",
+                "Shows the last 200 refused requests, newest first: who sent them, and why they were refused."
+            )
+        case .clients:
+            looking(
+                "clients",
+                "Shows devices' keys with what they sent, their budgets and refusals."
+            )
+        case .configuration:
+            looking(
+                "configuration",
+                "Shows every setting in force and where it was given, without secrets."
+            )
         case .fsck: fsck
         case .backup: backup
         case .deadLetters: deadLetters

@@ -20,10 +20,25 @@ enum HealthArguments {
 enum QueueArguments {
     static let options =
         Command.reach + [
-            ("--destination", "NAME"), ("--streams", "N"), ("--order", "ORDER"),
+            ("--destination", "NAME"), ("--streams", "N"), ("--order", "ORDER"), ("--peek", nil),
+            ("--logstore", "NAME"), ("--limit", "N"),
         ]
 
-    static func request(_ arguments: Arguments) -> AdminRequest {
+    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let isPeek = arguments.flags.contains("--peek")
+        let foreign = isPeek ? ["--streams", "--order"] : ["--logstore", "--limit"]
+        if let option = foreign.first(where: { arguments.values[$0] != nil }) {
+            throw UsageError(
+                isPeek ? "\(option) does not go with --peek" : "\(option) needs --peek",
+                hint: "sluice help queue"
+            )
+        }
+        guard !isPeek else {
+            let query = ["destination", "logstore", "limit"].compactMap { name in
+                arguments.values["--\(name)"].map { (name: name, value: $0) }
+            }
+            return AdminRequest(.get, "/admin/queue/peek", query: query, accept: arguments.accept)
+        }
         let query = ["destination", "streams", "order"].compactMap { name in
             arguments.values["--\(name)"].map { (name: name, value: $0) }
         }

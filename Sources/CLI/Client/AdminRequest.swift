@@ -21,7 +21,11 @@ package struct AdminRequest: Sendable, Equatable {
     static let routeTestPath = "/admin/routes/test"
 
     /// True for a request that changes nothing.
-    var isReading: Bool { method == .get || path == Self.routeTestPath }
+    var isReading: Bool {
+        method == .get || path == Self.routeTestPath
+            || path.hasSuffix("/replay")
+                && path.hasPrefix("/admin/captures/")
+    }
 
     package init(
         _ method: Method,

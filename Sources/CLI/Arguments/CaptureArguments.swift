@@ -1,0 +1,105 @@
+import JSON
+
+/// Turns the words and options of `sluice capture …` into a request. The gateway checks the values.
+enum CaptureArguments {
+    private enum Verb: String, CaseIterable {
+        case start, list, show, har, export, curl, replay, stop
+    }
+
+    /// A verb, a capture and a record.
+    static let wordsMax = 3
+    private static let hint = "sluice help capture"
+    private static let path = "/admin/captures"
+    private static let rulesBytesMax = 64 << 10
+    private static let filters = [
+        "--path", "--tag", "--key", "--address", "--status", "--text",
+    ]
+    private static let limits = ["--records", "--bytes", "--seconds"]
+
+    static let options =
+        Command.reach + [
+            ("--path", "PREFIX"), ("--tag", "PATTERN"), ("--key", "NAME"),
+            ("--address", "ADDRESS"), ("--status", "STATUS"), ("--text", "TEXT"),
+            ("--records", "N"), ("--bytes", "N"), ("--seconds", "N"), ("--file", "FILE"),
+        ]
+
+    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let word = arguments.words.first ?? "list"
+        guard let verb = Verb(rawValue: word) else {
+            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
+        }
+        let rest = Array(arguments.words.dropFirst())
+        switch verb {
+        case .start:
+            try expect(rest, 0, "start takes options only")
+            return AdminRequest(.post, path, accept: arguments.accept, body: try start(arguments))
+        case .list:
+            try expect(rest, 0, "list takes no capture")
+            return AdminRequest(.get, path, accept: arguments.accept)
+        case .show where rest.count == 2:
+            return AdminRequest(.get, record(rest), accept: arguments.accept)
+        case .show:
+            try expect(rest, 1, "show needs a capture: show ID [N]")
+            return AdminRequest(.get, capture(rest), accept: arguments.accept)
+        case .har, .export:
+            try expect(rest, 1, "\(word) needs a capture: \(word) ID")
+            return AdminRequest(.get, "\(capture(rest))/\(word)", accept: "application/json")
+        case .curl:
+            try expect(rest, 2, "curl needs a capture and a record: curl ID N")
+            return AdminRequest(.get, "\(record(rest))/curl", accept: arguments.accept)
+        case .replay:
+            try expect(rest, 2, "replay needs a capture and a record: replay ID N")
+            let rules = try arguments.values["--file"].map { file throws(UsageError) in
+                try FileContents.read(file, bytesMax: rulesBytesMax, hint: hint)
+            }
+            return AdminRequest(
+                .post,
+                "\(record(rest))/replay",
+                accept: arguments.accept,
+                body: rules
+            )
+        case .stop:
+            try expect(rest, 1, "stop needs a capture: stop ID")
+            return AdminRequest(.delete, capture(rest), accept: arguments.accept)
+        }
+    }
+
+    private static func expect(
+        _ words: [String],
+        _ count: Int,
+        _ rule: String
+    ) throws(UsageError) {
+        guard words.count == count else { throw UsageError(rule, hint: hint) }
+    }
+
+    private static func capture(_ words: [String]) -> String {
+        "\(path)/\(AdminRequest.encoded(words[0]))"
+    }
+
+    private static func record(_ words: [String]) -> String {
+        "\(capture(words))/records/\(AdminRequest.encoded(words[1]))"
+    }
+
+    /// `--path /logs --status 4xx --records 10` becomes `{"filter":{"path":"/logs","status":"4xx"},"records":10}`.
+    private static func start(_ arguments: Arguments) throws(UsageError) -> [UInt8] {
+        var numbers: [(name: String, value: Int)] = []
+        for option in limits {
+            guard let text = arguments.values[option] else { continue }
+            guard let number = Int(text), number > 0 else {
+                throw UsageError("\(option) is a number, 1 or more", hint: hint)
+            }
+            numbers.append((String(option.dropFirst(2)), number))
+        }
+        var json = JSONWriter()
+        json.object { json in
+            json.object("filter") { json in
+                for option in filters {
+                    guard let value = arguments.values[option] else { continue }
+                    json.member(String(option.dropFirst(2)), value)
+                }
+            }
+            for (name, number) in numbers { json.member(name, number) }
+        }
+        return json.bytes
+    }
+}
