@@ -20,6 +20,9 @@ package final class AdminHandler: RequestHandler {
         let credentials: CredentialRotation
         let draining: Draining
         let names: NameService
+        let history: History
+        let reload: ConfigurationReload
+        let devices: DeviceHandler.Shared
         let audit: AuditTrail
         let journal: Journal
 
@@ -33,6 +36,9 @@ package final class AdminHandler: RequestHandler {
             credentials: CredentialRotation,
             draining: Draining,
             names: NameService,
+            history: History,
+            reload: ConfigurationReload,
+            devices: DeviceHandler.Shared,
             audit: AuditTrail,
             journal: Journal
         ) {
@@ -45,6 +51,9 @@ package final class AdminHandler: RequestHandler {
             self.credentials = credentials
             self.draining = draining
             self.names = names
+            self.history = history
+            self.reload = reload
+            self.devices = devices
             self.audit = audit
             self.journal = journal
         }
@@ -58,7 +67,11 @@ package final class AdminHandler: RequestHandler {
     private let credentials: CredentialDesk
     private let queue: QueueDesk
     private let resolvers: ResolverDesk
-    private var doorkeeper = Doorkeeper()
+    private let captures: CaptureDesk
+    private let clients: ClientsDocument
+    private let door: AdminDoor
+    private let sessions: SessionDesk
+    private let console = ConsoleDesk()
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
@@ -82,31 +95,46 @@ package final class AdminHandler: RequestHandler {
             views: workers.views
         )
         resolvers = ResolverDesk(names: shared.names, reporter: shared.reporter, audit: audit)
+        captures = CaptureDesk(
+            captures: shared.devices.captures,
+            reporter: shared.reporter,
+            audit: audit,
+            views: workers.views
+        )
+        clients = ClientsDocument(
+            reporter: shared.reporter,
+            refused: shared.devices.refusedRequests
+        )
+        door = AdminDoor(shared.access, shared.reporter.operators, shared.journal)
+        let isSecure = shared.reporter.configuration.admin.tls != nil
+        sessions = SessionDesk(door: door, audit: audit, isSecure: isSecure)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
         let admission = judge(head)
         guard case .refuse(let response) = admission else { return admission }
-        if Self.changes(head) { Self.tellRefused(head, response.status, shared) }
+        if Self.changes(head) { tellRefused(head, response.status) }
         return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
     }
 
     private func judge(_ head: RequestHead) -> Admission {
-        let route = AdminRoute(path: head.pathText)
-        // First of all, so that the answer reveals no paths to a client without a token.
-        let holder = holder(of: head)
-        guard route?.isOpen == true || holder != nil else { return .refuse(strange(head)) }
-        guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
+        let route = route(of: head)
+        let visitor: AdminDoor.Visitor?
+        switch enter(head, route) {
+        case .visitor(let found): visitor = found
+        case .refused(let response): return .refuse(response)
+        }
+        guard let route else { return .refuse(AdminRoute.unknownPath.response) }
         guard route.methods.contains(head.method) else {
             let names = route.methodNames
             var response = refused(405, "InvalidMethod", "this path allows only \(names)")
             response.fields.append(("allow", names))
             return .refuse(response)
         }
-        guard route.isReading(head.method) || holder?.role == .full else {
+        guard route.isReading(head.method) || visitor?.holder.role == .full else {
             return .refuse(forbidden)
         }
-        guard !head.announcesBody || head.announcesJSON else {
+        guard !head.announcesBody || head.announcesJSON || route == .consoleLogin else {
             return .refuse(
                 refused(
                     415,
@@ -125,6 +153,47 @@ package final class AdminHandler: RequestHandler {
         return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
     }
 
+    /// nil also for the console's paths while it is turned off.
+    private func route(of head: RequestHead) -> AdminRoute? {
+        guard let route = AdminRoute(path: head.pathText) else { return nil }
+        return route.isOfConsole && !shared.reporter.configuration.admin.hasConsole ? nil : route
+    }
+
+    private enum Entry {
+        /// nil: the path is open to strangers.
+        case visitor(AdminDoor.Visitor?)
+        case refused(Response)
+    }
+
+    /// The first check of all, so that an answer reveals no paths to strangers.
+    private func enter(_ head: RequestHead, _ route: AdminRoute?) -> Entry {
+        let isOpen = route?.isOpen(head.method) ?? false
+        // Browsers reach these paths, whoever sent them there.
+        if route?.isForBrowsers ?? false, head.fieldRange("authorization") == nil {
+            let settings = shared.reporter.configuration.admin
+            if let problem = BrowserRules.hostProblem(head, settings)
+                ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
+            {
+                return .refused(problem.response)
+            }
+        }
+        // A login's token is judged with its body, once.
+        if isOpen, route != .consoleStatus { return .visitor(nil) }
+        guard let visitor = door.visitor(head) else {
+            if isOpen { return .visitor(nil) }
+            return .refused(
+                door.strangerAnswer(head, head.fieldRange("authorization").map { head.bytes[$0] })
+            )
+        }
+        guard visitor.session != nil else { return .visitor(visitor) }
+        let problem = BrowserRules.problem(
+            with: head,
+            changes: !head.method.isReading,
+            shared.reporter.configuration.admin
+        )
+        return problem.map { .refused($0.response) } ?? .visitor(visitor)
+    }
+
     package func handle(
         _ head: RequestHead,
         _ admitted: Admitted?,
@@ -133,12 +202,16 @@ package final class AdminHandler: RequestHandler {
     ) {
         let label = AdminRoute.label(ofPath: head.pathText)
         let responder = answering(head, label, unlabelled)
-        guard let route = AdminRoute(path: head.pathText) else {
-            return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
+        guard let route = route(of: head) else {
+            return responder.send(AdminRoute.unknownPath.response)
         }
-        // The token may have been removed, or lost its role, while the body arrived.
-        let holder = holder(of: head)
-        guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
+        // The token may have been removed, or lost its role, while the body arrived; the session may have ended.
+        let visitor: AdminDoor.Visitor?
+        switch enter(head, route) {
+        case .visitor(let found): visitor = found
+        case .refused(let response): return responder.send(response)
+        }
+        let holder = visitor?.holder
         guard route.isReading(head.method) || holder?.role == .full else {
             return responder.send(forbidden)
         }
@@ -166,6 +239,15 @@ package final class AdminHandler: RequestHandler {
                 head.wantsText
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
+        case .session, .sessionCode:
+            responder.send(sessionAnswer(route, head, body, visitor))
+        case .consoleHome:
+            responder.send(Response(status: 308, fields: [("location", "/console/")]))
+        case .console(let name): responder.send(console.file(name, head))
+        case .consoleStatus:
+            let text = holder == nil ? nil : shared.report.statusText
+            responder.send(console.statusPage(text))
+        case .consoleLogin: responder.send(sessions.openFromForm(head, body))
         case .document: responder.send(Response(json: EmbeddedFiles.openAPI))
         case .audit: AuditDesk(decisions: shared.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
@@ -174,13 +256,26 @@ package final class AdminHandler: RequestHandler {
         case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
             guard let holder else { return }
             destinations.handle(route, head, body, holder, responder)
-        case .credentials, .credential, .credentialVerify:
+        case .credentials, .credential, .credentialVerify, .destinationTest:
             guard let holder else { return }
             credentials.handle(route, head, body, holder, responder)
         case .tail:
             guard let holder else { return }
             TailDesk(tail: shared.tail).follow(head, holder, unlabelled, label)
         case .queue: queue.show(head, responder)
+        case .queuePeek: queue.peek(head, responder)
+        case .history: responder.send(HistoryDocument.answer(head, shared.history))
+        case .configuration:
+            let configuration = shared.reporter.configuration
+            responder.send(
+                ConfigurationDocument.answer(configuration, shared.reload.problems, head.wantsText)
+            )
+        case .clients: responder.send(clients.clients(head.wantsText))
+        case .refusals: responder.send(clients.refusals(head.wantsText))
+        case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
+            .captureReplay:
+            guard let holder else { return }
+            captures.handle(route, head, body, holder, responder)
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
         case .routeTest:
@@ -208,58 +303,26 @@ package final class AdminHandler: RequestHandler {
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {
-        fields += Array("cache-control: no-store\r\n".utf8)
+        if !response.fields.contains(where: { $0.name == "cache-control" }) {
+            fields += Array("cache-control: no-store\r\n".utf8)
+        }
         shared.reporter.operators.answers.count(response)
         stamp.apply(to: &fields, of: response)
     }
 
-    /// The holder of the request's token. nil while the address has to wait, unless this token came from there before.
-    private func holder(of head: RequestHead) -> AdminHolder? {
-        guard let range = head.fieldRange("authorization") else { return nil }
-        let address = head.peer.neighbourhood
-        guard
-            doorkeeper.wait(of: address, .now) == nil
-                || doorkeeper.hasAdmitted(head.bytes[range], from: address)
-        else { return nil }
-        guard let holder = shared.access.holder(of: head.bytes[range]) else { return nil }
-        // A token for reading forgives nothing: its holder could guess the full token in between. Nor does any token
-        // while its address waits, since the guesses may be a neighbour's.
-        let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
-        doorkeeper.admitted(head.bytes[range], from: address, forgiving: isForgiving)
-        return holder
-    }
-
-    /// The answer to a missing or unknown token, the same for every path.
-    private func strange(_ head: RequestHead) -> Response {
-        let now = Moment.now
-        let address = head.peer.neighbourhood
-        if doorkeeper.wait(of: address, now) == nil, let range = head.fieldRange("authorization"),
-            doorkeeper.refused(head.bytes[range], from: address, now)
-        {
-            shared.journal.warning(
-                "too many wrong admin tokens from this address; throttled",
-                ["address": head.peer.host]
-            )
+    private func sessionAnswer(
+        _ route: AdminRoute,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ visitor: AdminDoor.Visitor?
+    ) -> Response {
+        if route == .session, head.method == .post { return sessions.open(head, body) }
+        guard let visitor else { return door.strangerAnswer(head, nil) }
+        switch (route, head.method) {
+        case (.sessionCode, _): return sessions.makeCode(visitor.holder)
+        case (_, .delete): return sessions.close(visitor, head)
+        default: return sessions.show(visitor)
         }
-        var response: Response
-        if let wait = doorkeeper.wait(of: address, now) {
-            response =
-                HTTPProblem(
-                    429,
-                    "TooManyAttempts",
-                    "too many failed logins from this address; wait as long as Retry-After says",
-                    retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
-                ).response
-        } else {
-            response = refused(
-                401,
-                "Unauthorized",
-                "send Authorization: Bearer with an admin token (admin.token)"
-            )
-            response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
-        }
-        response.closes = true
-        return response
     }
 
     private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
@@ -284,10 +347,9 @@ package final class AdminHandler: RequestHandler {
     ) -> Responder {
         let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
         guard Self.changes(head) else { return Responder { last.give($0) } }
-        return Responder { [shared] response in
-            if (400..<500).contains(response.status) {
-                Self.tellRefused(head, response.status, shared)
-            }
+        let notice = RefusalNotice(head, door.namedHolder(head), shared.journal)
+        return Responder { response in
+            if (400..<500).contains(response.status) { notice.tell(response.status) }
             last.give(response)
         }
     }
@@ -298,20 +360,8 @@ package final class AdminHandler: RequestHandler {
         return !(route?.isReading(head.method) ?? head.method.isReading)
     }
 
-    /// Names the attempt and its actor, not the reason: that may repeat parts of the request.
-    private static func tellRefused(_ head: RequestHead, _ status: Int, _ shared: Shared) {
-        let holder = head.fieldRange("authorization").flatMap {
-            shared.access.holder(of: head.bytes[$0])
-        }
-        guard let holder else { return }
-        shared.journal.warning(
-            "a change by an operator was refused",
-            [
-                "actor": holder.name(at: head.peer), "address": head.peer.host,
-                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
-                "status": "\(status)",
-            ]
-        )
+    private func tellRefused(_ head: RequestHead, _ status: Int) {
+        RefusalNotice(head, door.namedHolder(head), shared.journal).tell(status)
     }
 
     private var forbidden: Response {
@@ -320,6 +370,32 @@ package final class AdminHandler: RequestHandler {
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
         HTTPProblem(status, code, reason).response
+    }
+}
+
+/// Reports a refused change in the journal: the attempt and its actor, not the reason, which may repeat parts of the
+/// request.
+private struct RefusalNotice: Sendable {
+    private let head: RequestHead
+    private let holder: AdminHolder?
+    private let journal: Journal
+
+    init(_ head: RequestHead, _ holder: AdminHolder?, _ journal: Journal) {
+        self.head = head
+        self.holder = holder
+        self.journal = journal
+    }
+
+    func tell(_ status: Int) {
+        guard let holder else { return }
+        journal.warning(
+            "a change by an operator was refused",
+            [
+                "actor": holder.name(at: head.peer), "address": head.peer.host,
+                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
+                "status": "\(status)",
+            ]
+        )
     }
 }
 

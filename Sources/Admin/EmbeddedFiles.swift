@@ -1726,6 +1726,860 @@ enum EmbeddedFiles {
           "505": { "$ref": "#/components/responses/UnsupportedVersion" }
         }
       }
+    },
+    "/admin/session": {
+      "get": {
+        "operationId": "session",
+        "summary": "Who is logged in",
+        "responses": {
+          "200": {
+            "description": "The holder of the token or of the session",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Session" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "sessionHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      },
+      "post": {
+        "operationId": "login",
+        "summary": "Exchange a token, or a one-time code, for a session of the console",
+        "requestBody": {
+          "required": false,
+          "content": {
+            "application/json": {
+              "schema": {
+                "description": "A code of /admin/session/code, for a request without Authorization",
+                "type": "object",
+                "properties": { "code": { "type": "string" } },
+                "required": [],
+                "additionalProperties": false
+              }
+            }
+          }
+        },
+        "responses": {
+          "200": {
+            "description": "The session is in the cookie",
+            "headers": { "set-cookie": { "schema": { "type": "string" } } },
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Session" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "411": { "$ref": "#/components/responses/LengthRequired" },
+          "413": { "$ref": "#/components/responses/TooLarge" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "delete": {
+        "operationId": "logout",
+        "summary": "End the session; a token has none to end",
+        "responses": {
+          "204": { "description": "It is over" },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/session/code": {
+      "post": {
+        "operationId": "loginCode",
+        "summary": "A code for one login within a minute, as sluice console --open prints it",
+        "responses": {
+          "200": {
+            "description": "The code",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/LoginCode" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/history": {
+      "get": {
+        "operationId": "history",
+        "summary": "What the gateway measured lately, for charts",
+        "parameters": [
+          {
+            "name": "window",
+            "in": "query",
+            "required": false,
+            "schema": { "type": "string", "enum": ["10m", "3h", "48h"] }
+          }
+        ],
+        "responses": {
+          "200": {
+            "description": "Rates and levels",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/History" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "historyHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [
+          {
+            "name": "window",
+            "in": "query",
+            "required": false,
+            "schema": { "type": "string", "enum": ["10m", "3h", "48h"] }
+          }
+        ],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/queue/peek": {
+      "get": {
+        "operationId": "peek",
+        "summary": "The oldest waiting logs of a destination; they stay in the queue",
+        "parameters": [
+          {
+            "name": "destination",
+            "in": "query",
+            "required": true,
+            "schema": { "type": "string" }
+          },
+          { "$ref": "#/components/parameters/Logstore" },
+          {
+            "name": "limit",
+            "in": "query",
+            "required": false,
+            "schema": { "type": "integer", "minimum": 1, "maximum": 100 }
+          }
+        ],
+        "responses": {
+          "200": {
+            "description": "The logs",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/QueuedLogs" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchDestination" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "peekHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [
+          {
+            "name": "destination",
+            "in": "query",
+            "required": true,
+            "schema": { "type": "string" }
+          },
+          { "$ref": "#/components/parameters/Logstore" },
+          {
+            "name": "limit",
+            "in": "query",
+            "required": false,
+            "schema": { "type": "integer", "minimum": 1, "maximum": 100 }
+          }
+        ],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/destinations/{name}/test": {
+      "post": {
+        "operationId": "testDestination",
+        "summary": "Send the endpoint a signed request without logs",
+        "parameters": [{ "$ref": "#/components/parameters/DestinationName" }],
+        "responses": {
+          "200": {
+            "description": "SLS accepts it",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
+          "404": { "$ref": "#/components/responses/NoSuchDestination" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "409": {
+            "description": "There is no credential, or the destination takes no request without logs",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
+            }
+          },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "422": {
+            "description": "SLS refuses it",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "502": {
+            "description": "SLS gave no answer, or none about the credential",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/configuration": {
+      "get": {
+        "operationId": "configuration",
+        "summary": "Every setting in force, where it was given, and what is wrong; never a secret",
+        "responses": {
+          "200": {
+            "description": "Settings and problems",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Configuration" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "configurationHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/clients": {
+      "get": {
+        "operationId": "clients",
+        "summary": "The keys of devices, what they sent, and their last refusals",
+        "responses": {
+          "200": {
+            "description": "Keys and addresses",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Clients" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "clientsHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/refusals": {
+      "get": {
+        "operationId": "refusals",
+        "summary": "The last 200 refused requests, newest first, without bodies",
+        "responses": {
+          "200": {
+            "description": "Refused requests",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Refusals" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "refusalsHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/captures": {
+      "get": {
+        "operationId": "captures",
+        "summary": "The captures that run or have ended",
+        "responses": {
+          "200": {
+            "description": "The captures",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Captures" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "capturesHead",
+        "summary": "The head of the answer to GET",
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      },
+      "post": {
+        "operationId": "startCapture",
+        "summary": "Keep the next requests that suit a filter, until there are enough or the time is over",
+        "requestBody": {
+          "required": false,
+          "content": {
+            "application/json": { "schema": { "$ref": "#/components/schemas/NewCapture" } }
+          }
+        },
+        "responses": {
+          "201": {
+            "description": "It runs",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Capture" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "409": {
+            "description": "Too many captures run",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
+            }
+          },
+          "411": { "$ref": "#/components/responses/LengthRequired" },
+          "413": { "$ref": "#/components/responses/TooLarge" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/captures/{id}": {
+      "get": {
+        "operationId": "capture",
+        "summary": "A capture and its requests",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": {
+            "description": "The capture",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Capture" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "captureHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      },
+      "delete": {
+        "operationId": "removeCapture",
+        "summary": "Stop a capture and forget its requests",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "204": { "description": "It is gone" },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
+    },
+    "/admin/captures/{id}/har": {
+      "get": {
+        "operationId": "captureHAR",
+        "summary": "The requests as an HTTP archive (HAR 1.2)",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": {
+            "description": "The archive",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "type": "object",
+                  "properties": { "log": { "type": "object" } },
+                  "required": ["log"]
+                }
+              }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "captureHARHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/captures/{id}/export": {
+      "get": {
+        "operationId": "captureExport",
+        "summary": "The requests as one JSON object per line",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": {
+            "description": "The requests",
+            "content": { "application/x-ndjson": { "schema": { "type": "string" } } }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "captureExportHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [{ "$ref": "#/components/parameters/CaptureId" }],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/captures/{id}/records/{n}": {
+      "get": {
+        "operationId": "captureRecord",
+        "summary": "One captured request: what came, what was decided, and the answer",
+        "parameters": [
+          { "$ref": "#/components/parameters/CaptureId" },
+          { "$ref": "#/components/parameters/RecordNumber" }
+        ],
+        "responses": {
+          "200": {
+            "description": "The request",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/CaptureRecord" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "captureRecordHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [
+          { "$ref": "#/components/parameters/CaptureId" },
+          { "$ref": "#/components/parameters/RecordNumber" }
+        ],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/captures/{id}/records/{n}/curl": {
+      "get": {
+        "operationId": "captureCurl",
+        "summary": "The request as a command line for sh",
+        "parameters": [
+          { "$ref": "#/components/parameters/CaptureId" },
+          { "$ref": "#/components/parameters/RecordNumber" }
+        ],
+        "responses": {
+          "200": {
+            "description": "The line",
+            "content": { "text/plain": { "schema": { "type": "string" } } }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "409": {
+            "description": "Its body is not kept",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
+            }
+          },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      },
+      "head": {
+        "operationId": "captureCurlHead",
+        "summary": "The head of the answer to GET",
+        "parameters": [
+          { "$ref": "#/components/parameters/CaptureId" },
+          { "$ref": "#/components/parameters/RecordNumber" }
+        ],
+        "responses": {
+          "200": { "$ref": "#/components/responses/Head" },
+          "400": { "$ref": "#/components/responses/Head" },
+          "401": { "$ref": "#/components/responses/Head" },
+          "404": { "$ref": "#/components/responses/Head" },
+          "408": { "$ref": "#/components/responses/Head" },
+          "409": { "$ref": "#/components/responses/Head" },
+          "414": { "$ref": "#/components/responses/Head" },
+          "415": { "$ref": "#/components/responses/Head" },
+          "417": { "$ref": "#/components/responses/Head" },
+          "429": { "$ref": "#/components/responses/Head" },
+          "431": { "$ref": "#/components/responses/Head" },
+          "501": { "$ref": "#/components/responses/Head" },
+          "503": { "$ref": "#/components/responses/Head" },
+          "505": { "$ref": "#/components/responses/Head" }
+        }
+      }
+    },
+    "/admin/captures/{id}/records/{n}/replay": {
+      "post": {
+        "operationId": "replayCapture",
+        "summary": "What the present, or edited, filters and routes would do with the request; nothing is stored",
+        "parameters": [
+          { "$ref": "#/components/parameters/CaptureId" },
+          { "$ref": "#/components/parameters/RecordNumber" }
+        ],
+        "requestBody": {
+          "required": false,
+          "content": {
+            "application/json": {
+              "schema": {
+                "type": "object",
+                "properties": { "filters": {}, "routes": {}, "unrouted": {} },
+                "additionalProperties": false
+              }
+            }
+          }
+        },
+        "responses": {
+          "200": {
+            "description": "What would happen",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Replay" } },
+              "text/plain": { "schema": { "type": "string" } }
+            }
+          },
+          "400": { "$ref": "#/components/responses/BadRequest" },
+          "401": { "$ref": "#/components/responses/Unauthorized" },
+          "404": { "$ref": "#/components/responses/NoSuchCapture" },
+          "408": { "$ref": "#/components/responses/Timeout" },
+          "409": {
+            "description": "Its logs are not kept as they came",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
+            }
+          },
+          "411": { "$ref": "#/components/responses/LengthRequired" },
+          "413": { "$ref": "#/components/responses/TooLarge" },
+          "414": { "$ref": "#/components/responses/TargetTooLong" },
+          "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
+          "417": { "$ref": "#/components/responses/ExpectationFailed" },
+          "429": { "$ref": "#/components/responses/TooManyAttempts" },
+          "431": { "$ref": "#/components/responses/HeadTooLarge" },
+          "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
+          "503": { "$ref": "#/components/responses/Unavailable" },
+          "505": { "$ref": "#/components/responses/UnsupportedVersion" }
+        }
+      }
     }
   },
   "components": {
@@ -1827,6 +2681,18 @@ enum EmbeddedFiles {
         "required": false,
         "description": "All dead letters that match the filter",
         "schema": { "type": "string", "enum": ["true"] }
+      },
+      "CaptureId": {
+        "name": "id",
+        "in": "path",
+        "required": true,
+        "schema": { "type": "string", "pattern": "^[a-z0-9]+$" }
+      },
+      "RecordNumber": {
+        "name": "n",
+        "in": "path",
+        "required": true,
+        "schema": { "type": "integer", "minimum": 1 }
       }
     },
     "responses": {
@@ -1917,7 +2783,11 @@ enum EmbeddedFiles {
         "description": "The dead letter does not exist, or does not exist any more",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
       },
-      "Head": { "description": "As the answer to GET, without its body" }
+      "Head": { "description": "As the answer to GET, without its body" },
+      "NoSuchCapture": {
+        "description": "There is no such capture or record",
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+      }
     },
     "schemas": {
       "Error": {
@@ -1956,9 +2826,7 @@ enum EmbeddedFiles {
             "minimum": 0
           }
         },
-        "required": [
-          "accepted", "delivered", "queued", "dead", "expired", "discarded", "skipped"
-        ],
+        "required": ["accepted", "delivered", "queued", "dead", "expired", "discarded", "skipped"],
         "additionalProperties": false
       },
       "Intake": {
@@ -2269,12 +3137,24 @@ enum EmbeddedFiles {
                 "name": { "type": "string" },
                 "kind": { "type": "string", "enum": ["alibaba", "tencent", "doh"] },
                 "servers": { "type": "array", "items": { "type": "string" } },
-                "resting_servers": { "description": "that failed and are not asked for a while", "type": "integer" },
-                "closed_seconds": { "description": "it is not asked for so long: the account or a quota", "type": ["number", "null"] },
-                "queries": { "description": "by outcome", "type": "object", "additionalProperties": { "type": "integer" } },
+                "resting_servers": {
+                  "description": "that failed and are not asked for a while",
+                  "type": "integer"
+                },
+                "closed_seconds": {
+                  "description": "it is not asked for so long: the account or a quota",
+                  "type": ["number", "null"]
+                },
+                "queries": {
+                  "description": "by outcome",
+                  "type": "object",
+                  "additionalProperties": { "type": "integer" }
+                },
                 "problem": { "description": "of the last query", "type": ["string", "null"] }
               },
-              "required": ["name", "kind", "servers", "resting_servers", "closed_seconds", "queries", "problem"],
+              "required": [
+                "name", "kind", "servers", "resting_servers", "closed_seconds", "queries", "problem"
+              ],
               "additionalProperties": false
             }
           },
@@ -2284,10 +3164,17 @@ enum EmbeddedFiles {
               "type": "object",
               "properties": {
                 "host": { "type": "string" },
-                "resolve": { "description": "the resolvers that are asked, in order", "type": "array", "items": { "type": "string" } },
+                "resolve": {
+                  "description": "the resolvers that are asked, in order",
+                  "type": "array",
+                  "items": { "type": "string" }
+                },
                 "resolver": { "description": "whose answer is used", "type": ["string", "null"] },
                 "stale": { "description": "the answer's time is over", "type": "boolean" },
-                "seconds_left": { "description": "of the answer's time; negative when it is over", "type": ["number", "null"] },
+                "seconds_left": {
+                  "description": "of the answer's time; negative when it is over",
+                  "type": ["number", "null"]
+                },
                 "addresses": {
                   "description": "in the order in which they are tried",
                   "type": "array",
@@ -2322,7 +3209,10 @@ enum EmbeddedFiles {
               "properties": {
                 "resolver": { "type": "string" },
                 "seconds": { "type": "number" },
-                "problem": { "description": "why there are no addresses", "type": ["string", "null"] },
+                "problem": {
+                  "description": "why there are no addresses",
+                  "type": ["string", "null"]
+                },
                 "addresses": {
                   "type": "array",
                   "items": {
@@ -2331,7 +3221,10 @@ enum EmbeddedFiles {
                       "address": { "type": "string" },
                       "ttl_seconds": { "type": "number" },
                       "connect_seconds": { "type": ["number", "null"] },
-                      "problem": { "description": "of the connection or the certificate", "type": ["string", "null"] }
+                      "problem": {
+                        "description": "of the connection or the certificate",
+                        "type": ["string", "null"]
+                      }
                     },
                     "required": ["address", "ttl_seconds", "connect_seconds", "problem"],
                     "additionalProperties": false
@@ -2418,10 +3311,7 @@ enum EmbeddedFiles {
               "properties": {
                 "step": { "type": "integer", "minimum": 0 },
                 "does": { "description": "as in the configuration", "type": "object" },
-                "logs": {
-                  "type": "array",
-                  "items": { "$ref": "#/components/schemas/StepEffect" }
-                }
+                "logs": { "type": "array", "items": { "$ref": "#/components/schemas/StepEffect" } }
               },
               "required": ["step", "does", "logs"],
               "additionalProperties": false
@@ -2628,8 +3518,14 @@ enum EmbeddedFiles {
           "endpoint": { "type": "string" },
           "endpoints": { "type": "array", "items": { "type": "string" } },
           "endpoint_reason": { "type": ["string", "null"] },
-          "address": { "description": "that the last answer came from", "type": ["string", "null"] },
-          "resolver": { "description": "that answered this address; null where the system or a proxy does", "type": ["string", "null"] },
+          "address": {
+            "description": "that the last answer came from",
+            "type": ["string", "null"]
+          },
+          "resolver": {
+            "description": "that answered this address; null where the system or a proxy does",
+            "type": ["string", "null"]
+          },
           "project": { "type": ["string", "null"] },
           "logstore": { "type": "string" },
           "state": {
@@ -2648,9 +3544,9 @@ enum EmbeddedFiles {
           "outlets": { "type": "array", "items": { "$ref": "#/components/schemas/Outlet" } }
         },
         "required": [
-          "name", "kind", "configured", "notice", "endpoint", "endpoints", "endpoint_reason", "address", "resolver",
-          "project", "logstore", "state", "trouble", "next_attempt", "ledger", "ledger_closed", "queue",
-          "delivery", "last_error", "outlets"
+          "name", "kind", "configured", "notice", "endpoint", "endpoints", "endpoint_reason",
+          "address", "resolver", "project", "logstore", "state", "trouble", "next_attempt",
+          "ledger", "ledger_closed", "queue", "delivery", "last_error", "outlets"
         ],
         "additionalProperties": false
       },
@@ -3616,6 +4512,587 @@ enum EmbeddedFiles {
           }
         },
         "required": ["purged", "unreadable"],
+        "additionalProperties": false
+      },
+      "Session": {
+        "description": "Who is logged in; without an end for a token",
+        "type": "object",
+        "properties": {
+          "name": { "type": "string" },
+          "role": { "type": "string", "enum": ["read", "full"] },
+          "expires": { "type": ["string", "null"], "format": "date-time" },
+          "version": { "type": "string" }
+        },
+        "required": ["name", "role", "expires", "version"],
+        "additionalProperties": false
+      },
+      "LoginCode": {
+        "type": "object",
+        "properties": {
+          "code": { "type": "string" },
+          "path": { "type": "string" },
+          "seconds": { "type": "integer", "minimum": 0 }
+        },
+        "required": ["code", "path", "seconds"],
+        "additionalProperties": false
+      },
+      "History": {
+        "description": "Values at equal steps, oldest first, the last at `end`; null where a count began anew",
+        "type": "object",
+        "properties": {
+          "window": { "type": "string", "enum": ["10m", "3h", "48h"] },
+          "step_seconds": { "type": "integer", "minimum": 0 },
+          "end": { "type": "string", "format": "date-time" },
+          "series": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": { "type": "string" },
+                "unit": { "type": "string" },
+                "values": { "type": "array", "items": { "type": ["number", "null"] } }
+              },
+              "required": ["name", "unit", "values"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["window", "step_seconds", "end", "series"],
+        "additionalProperties": false
+      },
+      "QueuedLogs": {
+        "type": "object",
+        "properties": {
+          "logs": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "destination": { "type": "string" },
+                "logstore": { "type": "string" },
+                "topic": { "type": "string" },
+                "source": { "type": "string" },
+                "tags": { "type": "object", "additionalProperties": { "type": "string" } },
+                "accepted": { "type": "string", "format": "date-time" },
+                "log": { "type": "object", "additionalProperties": { "type": "string" } }
+              },
+              "required": ["destination", "logstore", "topic", "source", "tags", "accepted", "log"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["logs"],
+        "additionalProperties": false
+      },
+      "Configuration": {
+        "type": "object",
+        "properties": {
+          "file": { "type": ["string", "null"] },
+          "values": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "key": { "type": "string" },
+                "value": { "type": ["string", "null"] },
+                "hidden": { "type": "boolean" },
+                "origin": {
+                  "type": "string",
+                  "enum": ["file", "environment", "option", "decided", "default"]
+                },
+                "line": { "type": ["integer", "null"], "minimum": 0 },
+                "changed": { "type": "boolean" }
+              },
+              "required": ["key", "value", "hidden", "origin", "line", "changed"],
+              "additionalProperties": false
+            }
+          },
+          "problems": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "message": { "type": "string" },
+                "line": { "type": ["integer", "null"], "minimum": 0 },
+                "refused": {
+                  "type": "boolean",
+                  "description": "True for what the last reload refused, false for warnings about what is in force"
+                }
+              },
+              "required": ["message", "line", "refused"],
+              "additionalProperties": false
+            }
+          }
+        },
+        "required": ["file", "values", "problems"],
+        "additionalProperties": false
+      },
+      "Refused": {
+        "type": "object",
+        "properties": {
+          "id": { "type": "integer", "minimum": 0 },
+          "time": { "type": "string", "format": "date-time" },
+          "method": { "type": "string" },
+          "path": { "type": "string" },
+          "query": { "type": ["string", "null"] },
+          "address": { "type": "string" },
+          "key": { "type": ["string", "null"] },
+          "status": { "type": "integer", "minimum": 0 },
+          "code": { "type": "string" },
+          "message": { "type": "string" },
+          "agent": { "type": ["string", "null"] },
+          "bytes": { "type": ["integer", "null"], "minimum": 0 }
+        },
+        "required": [
+          "id", "time", "method", "path", "query", "address", "key", "status", "code", "message",
+          "agent", "bytes"
+        ],
+        "additionalProperties": false
+      },
+      "Refusals": {
+        "type": "object",
+        "properties": {
+          "missed": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Refused in a flood, and only counted"
+          },
+          "refusals": {
+            "type": "array",
+            "items": { "$ref": "#/components/schemas/Refused" },
+            "maxItems": 200
+          }
+        },
+        "required": ["missed", "refusals"],
+        "additionalProperties": false
+      },
+      "Clients": {
+        "type": "object",
+        "properties": {
+          "keys": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": { "type": "string" },
+                "destinations": { "type": ["array", "null"], "items": { "type": "string" } },
+                "requests": { "type": "integer", "minimum": 0 },
+                "logs": { "type": "integer", "minimum": 0 },
+                "bytes": { "type": "integer", "minimum": 0 },
+                "refused": {
+                  "type": "object",
+                  "additionalProperties": { "type": "integer", "minimum": 0 }
+                },
+                "budget": {
+                  "type": "object",
+                  "properties": {
+                    "rate": { "type": ["string", "null"] },
+                    "bytes": { "type": ["string", "null"] }
+                  },
+                  "required": ["rate", "bytes"],
+                  "additionalProperties": false
+                },
+                "last_refusal": {
+                  "anyOf": [{ "$ref": "#/components/schemas/Refused" }, { "type": "null" }]
+                }
+              },
+              "required": [
+                "name", "destinations", "requests", "logs", "bytes", "refused", "budget",
+                "last_refusal"
+              ],
+              "additionalProperties": false
+            }
+          },
+          "unknown_senders": {
+            "type": "object",
+            "additionalProperties": { "type": "integer", "minimum": 0 }
+          },
+          "addresses": {
+            "type": "object",
+            "properties": {
+              "known": { "type": "integer", "minimum": 0 },
+              "max": { "type": "integer", "minimum": 0 },
+              "refused_rate": { "type": "integer", "minimum": 0 },
+              "refused_bytes": { "type": "integer", "minimum": 0 },
+              "newcomers_shared": { "type": "integer", "minimum": 0 }
+            },
+            "required": ["known", "max", "refused_rate", "refused_bytes", "newcomers_shared"],
+            "additionalProperties": false
+          }
+        },
+        "required": ["keys", "unknown_senders", "addresses"],
+        "additionalProperties": false
+      },
+      "NewCapture": {
+        "type": "object",
+        "properties": {
+          "filter": {
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "path": {
+                    "type": ["string", "null"],
+                    "description": "The beginning of the path",
+                    "minLength": 1
+                  },
+                  "tag": {
+                    "type": ["string", "null"],
+                    "description": "A pattern as in filters and routes",
+                    "minLength": 1
+                  },
+                  "key": { "type": ["string", "null"], "minLength": 1 },
+                  "address": {
+                    "type": ["string", "null"],
+                    "description": "An address, or a range such as 10.0.0.0/8",
+                    "minLength": 1
+                  },
+                  "status": {
+                    "anyOf": [
+                      { "type": "integer", "minimum": 100, "maximum": 599 },
+                      { "type": "string", "pattern": "^([1-5]xx|[1-5][0-9][0-9])$" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "text": {
+                    "type": ["string", "null"],
+                    "description": "A text in the inflated body",
+                    "minLength": 1
+                  }
+                },
+                "additionalProperties": false
+              },
+              { "type": "null" }
+            ]
+          },
+          "records": { "type": ["integer", "null"], "minimum": 1, "maximum": 1000 },
+          "bytes": { "type": ["integer", "null"], "minimum": 1, "maximum": 67108864 },
+          "seconds": { "type": ["integer", "null"], "minimum": 1, "maximum": 3600 }
+        },
+        "additionalProperties": false
+      },
+      "Captures": {
+        "type": "object",
+        "properties": {
+          "captures": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "id": { "type": "string" },
+                "filter": {
+                  "type": "object",
+                  "properties": {
+                    "path": { "type": ["string", "null"] },
+                    "tag": { "type": ["string", "null"] },
+                    "key": { "type": ["string", "null"] },
+                    "address": { "type": ["string", "null"] },
+                    "status": { "type": ["string", "null"] },
+                    "text": { "type": ["string", "null"] }
+                  },
+                  "required": ["path", "tag", "key", "address", "status", "text"],
+                  "additionalProperties": false
+                },
+                "records": { "type": "integer", "minimum": 0 },
+                "bytes": { "type": "integer", "minimum": 0 },
+                "seconds": { "type": "integer", "minimum": 0 },
+                "started": { "type": "string", "format": "date-time" },
+                "ends": { "type": "string", "format": "date-time" },
+                "state": { "type": "string", "enum": ["running", "full", "ended", "stopped"] },
+                "actor": { "type": "string" },
+                "kept": { "type": "integer", "minimum": 0 },
+                "kept_bytes": { "type": "integer", "minimum": 0 },
+                "matched": { "type": "integer", "minimum": 0 },
+                "missed": { "type": "integer", "minimum": 0 }
+              },
+              "required": [
+                "id", "filter", "records", "bytes", "seconds", "started", "ends", "state", "actor",
+                "kept", "kept_bytes", "matched", "missed"
+              ],
+              "additionalProperties": false
+            },
+            "maxItems": 16
+          }
+        },
+        "required": ["captures"],
+        "additionalProperties": false
+      },
+      "Capture": {
+        "type": "object",
+        "properties": {
+          "id": { "type": "string" },
+          "filter": {
+            "type": "object",
+            "properties": {
+              "path": { "type": ["string", "null"] },
+              "tag": { "type": ["string", "null"] },
+              "key": { "type": ["string", "null"] },
+              "address": { "type": ["string", "null"] },
+              "status": { "type": ["string", "null"] },
+              "text": { "type": ["string", "null"] }
+            },
+            "required": ["path", "tag", "key", "address", "status", "text"],
+            "additionalProperties": false
+          },
+          "records": { "type": "integer", "minimum": 0 },
+          "bytes": { "type": "integer", "minimum": 0 },
+          "seconds": { "type": "integer", "minimum": 0 },
+          "started": { "type": "string", "format": "date-time" },
+          "ends": { "type": "string", "format": "date-time" },
+          "state": { "type": "string", "enum": ["running", "full", "ended", "stopped"] },
+          "actor": { "type": "string" },
+          "kept": { "type": "integer", "minimum": 0 },
+          "kept_bytes": { "type": "integer", "minimum": 0 },
+          "matched": { "type": "integer", "minimum": 0 },
+          "missed": { "type": "integer", "minimum": 0 },
+          "entries": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "n": { "type": "integer", "minimum": 0 },
+                "time": { "type": "string", "format": "date-time" },
+                "method": { "type": "string" },
+                "path": { "type": "string" },
+                "address": { "type": "string" },
+                "key": { "type": ["string", "null"] },
+                "tag": { "type": ["string", "null"] },
+                "status": { "type": ["integer", "null"], "minimum": 0 },
+                "code": { "type": ["string", "null"] },
+                "logs": { "type": "integer", "minimum": 0 },
+                "bytes": { "type": ["integer", "null"], "minimum": 0 },
+                "milliseconds": { "type": ["number", "null"] }
+              },
+              "required": [
+                "n", "time", "method", "path", "address", "key", "tag", "status", "code", "logs",
+                "bytes", "milliseconds"
+              ],
+              "additionalProperties": false
+            },
+            "maxItems": 1000
+          }
+        },
+        "required": [
+          "id", "filter", "records", "bytes", "seconds", "started", "ends", "state", "actor",
+          "kept", "kept_bytes", "matched", "missed", "entries"
+        ],
+        "additionalProperties": false
+      },
+      "CapturedBody": {
+        "type": "object",
+        "properties": {
+          "bytes": { "type": "integer", "minimum": 0 },
+          "sha256": { "type": "string" },
+          "text": { "type": ["string", "null"], "description": "null: it is not kept" },
+          "truncated": { "type": "boolean" },
+          "reason": { "type": ["string", "null"] }
+        },
+        "required": ["bytes", "sha256", "text", "truncated", "reason"],
+        "additionalProperties": false
+      },
+      "CaptureRecord": {
+        "description": "A captured request; secrets are masked",
+        "type": "object",
+        "properties": {
+          "n": { "type": "integer", "minimum": 0 },
+          "time": { "type": "string", "format": "date-time" },
+          "method": { "type": "string" },
+          "path": { "type": "string" },
+          "query": { "type": ["string", "null"] },
+          "version": { "type": "string" },
+          "address": { "type": "string" },
+          "key": { "type": ["string", "null"] },
+          "tag": { "type": ["string", "null"] },
+          "head": {
+            "type": "array",
+            "items": {
+              "type": "array",
+              "items": { "type": "string" },
+              "minItems": 2,
+              "maxItems": 2
+            }
+          },
+          "body": {
+            "anyOf": [{ "$ref": "#/components/schemas/CapturedBody" }, { "type": "null" }]
+          },
+          "decoded": {
+            "anyOf": [{ "$ref": "#/components/schemas/CapturedBody" }, { "type": "null" }]
+          },
+          "decisions": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "step": { "type": "string" },
+                "outcome": { "type": "string" },
+                "detail": { "type": "string" }
+              },
+              "required": ["step", "outcome", "detail"],
+              "additionalProperties": false
+            }
+          },
+          "log_count": { "type": "integer", "minimum": 0 },
+          "logs": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "tag": { "type": "string" },
+                "before": {
+                  "type": ["object", "null"],
+                  "additionalProperties": { "type": "string" }
+                },
+                "after": {
+                  "type": ["object", "null"],
+                  "additionalProperties": { "type": "string" }
+                },
+                "destinations": { "type": "array", "items": { "type": "string" } },
+                "reason": { "type": ["string", "null"] }
+              },
+              "required": ["tag", "before", "after", "destinations", "reason"],
+              "additionalProperties": false
+            }
+          },
+          "batches": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "destination": { "type": "string" },
+                "logstore": { "type": "string" },
+                "topic": { "type": "string" },
+                "logs": { "type": "integer", "minimum": 0 },
+                "bytes": { "type": "integer", "minimum": 0 }
+              },
+              "required": ["destination", "logstore", "topic", "logs", "bytes"],
+              "additionalProperties": false
+            }
+          },
+          "receipt": { "type": ["string", "null"] },
+          "answer": {
+            "anyOf": [
+              {
+                "type": "object",
+                "properties": {
+                  "status": { "type": "integer", "minimum": 0 },
+                  "code": { "type": ["string", "null"] },
+                  "head": {
+                    "type": "array",
+                    "items": {
+                      "type": "array",
+                      "items": { "type": "string" },
+                      "minItems": 2,
+                      "maxItems": 2
+                    }
+                  },
+                  "body": { "type": "string" },
+                  "milliseconds": { "type": "number" }
+                },
+                "required": ["status", "code", "head", "body", "milliseconds"],
+                "additionalProperties": false
+              },
+              { "type": "null" }
+            ]
+          }
+        },
+        "required": [
+          "n", "time", "method", "path", "query", "version", "address", "key", "tag", "head",
+          "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer"
+        ],
+        "additionalProperties": false
+      },
+      "Replay": {
+        "description": "As the test of routes answers, with what would be different",
+        "type": "object",
+        "properties": {
+          "dry": { "type": "boolean", "const": true },
+          "configuration": { "type": "string", "enum": ["present", "edited"] },
+          "logs": { "type": "integer", "minimum": 0 },
+          "left_out": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Logs of the request that are not kept"
+          },
+          "changes": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "log": { "type": "integer", "minimum": 0 },
+                "tag": {
+                  "anyOf": [
+                    {
+                      "type": "object",
+                      "properties": { "was": { "type": "string" }, "is": { "type": "string" } },
+                      "required": ["was", "is"],
+                      "additionalProperties": false
+                    },
+                    { "type": "null" }
+                  ]
+                },
+                "fields": {
+                  "type": "object",
+                  "additionalProperties": {
+                    "type": "object",
+                    "properties": {
+                      "was": { "type": ["string", "null"] },
+                      "is": { "type": ["string", "null"] }
+                    },
+                    "required": ["was", "is"],
+                    "additionalProperties": false
+                  }
+                },
+                "destinations": {
+                  "anyOf": [
+                    {
+                      "type": "object",
+                      "properties": {
+                        "was": { "type": "array", "items": { "type": "string" } },
+                        "is": { "type": "array", "items": { "type": "string" } }
+                      },
+                      "required": ["was", "is"],
+                      "additionalProperties": false
+                    },
+                    { "type": "null" }
+                  ]
+                }
+              },
+              "required": ["log", "tag", "fields", "destinations"],
+              "additionalProperties": false
+            }
+          },
+          "tag": { "type": "string" },
+          "filters": {
+            "description": "filters that match the tag, or one that a step gave a log",
+            "type": "array",
+            "items": { "$ref": "#/components/schemas/AppliedFilter" }
+          },
+          "results": {
+            "description": "in the order of the logs",
+            "type": "array",
+            "items": { "$ref": "#/components/schemas/RouteResult" }
+          },
+          "near_misses": {
+            "description": "patterns that almost match the tag",
+            "type": "array",
+            "maxItems": 16,
+            "items": {
+              "type": "object",
+              "properties": { "match": { "type": "string" }, "why": { "type": "string" } },
+              "required": ["match", "why"],
+              "additionalProperties": false
+            }
+          },
+          "notes": {
+            "description": "what to know about this answer, such as parts that are left out",
+            "type": "array",
+            "items": { "type": "string" }
+          }
+        },
+        "required": [
+          "dry", "configuration", "logs", "left_out", "changes", "tag", "filters", "results",
+          "near_misses", "notes"
+        ],
         "additionalProperties": false
       }
     }

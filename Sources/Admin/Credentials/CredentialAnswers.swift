@@ -67,6 +67,20 @@ enum CredentialAnswers {
         return Response(json: json.text + "\n")
     }
 
+    /// The answer of one destination, with the same statuses as those of all.
+    static func answer(_ proof: CredentialProof, _ wantsText: Bool) -> Response {
+        let status =
+            switch proof.verdict {
+            case .accepted: 200
+            case .refused: 422
+            case .undecided: 502
+            }
+        guard !wantsText else { return Response(status, text: proof.line(of: "test")) }
+        var json = JSONWriter()
+        json.object { $0.proof(proof) }
+        return Response(status, json: json.text + "\n")
+    }
+
     /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
     static func answer(_ name: String, proofs: CredentialProofs, _ wantsText: Bool) -> Response {
         let isTaken = proofs.verdicts.isEmpty || proofs.isProved
@@ -196,19 +210,21 @@ extension JSONWriter {
         member("next_try", status.nextTry?.rfc3339)
     }
 
+    fileprivate mutating func proof(_ proof: CredentialProof) {
+        member("destination", proof.destination)
+        member("endpoint", proof.endpoint)
+        member("verdict", proof.verdict.name)
+        member("status", proof.status)
+        member("code", proof.code)
+        member("message", proof.message)
+        member("request_id", proof.requestID)
+        member("remedy", proof.verdict == .accepted ? nil : proof.remedy)
+    }
+
     fileprivate mutating func proofs(_ proofs: CredentialProofs) {
         array("proofs") { json in
             for proof in proofs.destinations {
-                json.object { json in
-                    json.member("destination", proof.destination)
-                    json.member("endpoint", proof.endpoint)
-                    json.member("verdict", proof.verdict.name)
-                    json.member("status", proof.status)
-                    json.member("code", proof.code)
-                    json.member("message", proof.message)
-                    json.member("request_id", proof.requestID)
-                    json.member("remedy", proof.verdict == .accepted ? nil : proof.remedy)
-                }
+                json.object { $0.proof(proof) }
             }
         }
         array("role_proofs") { json in

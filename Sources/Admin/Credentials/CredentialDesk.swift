@@ -41,6 +41,11 @@ struct CredentialDesk: Sendable {
                     let proofs = try rotation.verify(name)
                     responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
                 }
+            case (.destinationTest(let name), _):
+                workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
+                    let proof = try rotation.test(destination: name)
+                    responder.send(CredentialAnswers.answer(proof, wantsText))
+                }
             default: responder.send(AdminRoute.unknownPath.response)
             }
         } catch {

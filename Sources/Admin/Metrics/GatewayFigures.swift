@@ -71,6 +71,26 @@ enum GatewayFigures {
                 \.intake.isDraining,
                 "1 while the gateway drains and refuses new logs."
             ),
+            Figure(
+                "sluice_captures_running",
+                \.looks.captures,
+                "Captures of requests that run."
+            ),
+            Figure(
+                "sluice_captured_requests_total",
+                \.looks.captured,
+                "Requests that captures have kept."
+            ),
+            Figure(
+                "sluice_refusals_missed_total",
+                \.looks.refusalsMissed,
+                "Refused requests that a flood left out of the list of refusals."
+            ),
+            Figure(
+                "sluice_console_sessions",
+                \.looks.sessions,
+                "Open sessions of the console."
+            ),
             Figure("sluice_admin_changes_total", by: "action", "Changes by operators, by action.") {
                 $0.changes.map { ($0.action, $0.count) }
             },

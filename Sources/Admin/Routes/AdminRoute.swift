@@ -5,7 +5,17 @@ import System
 
 /// What a request's path asks for.
 package enum AdminRoute: Equatable {
-    case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
+    case health, readiness, metrics, status, queue, queuePeek, ledger, audit, drain, tail, document
+    case session, sessionCode
+    case history, configuration, clients, refusals
+    case captures
+    case capture(String), captureHAR(String), captureExport(String)
+    case captureRecord(String, Int), captureCurl(String, Int), captureReplay(String, Int)
+    /// `/` and `/console`, which lead to `/console/`.
+    case consoleHome
+    /// A file of the console; the empty name is its index.
+    case console(String)
+    case consoleStatus, consoleLogin
     case routes, routeTest
     case resolvers, resolverRefresh, resolverLookup
     case credentials
@@ -14,6 +24,7 @@ package enum AdminRoute: Equatable {
     case destinations
     case destination(String)
     case destinationPause(String), destinationResume(String), destinationFlush(String)
+    case destinationTest(String)
     case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
     case deadLetter(Int64)
 
@@ -23,8 +34,20 @@ package enum AdminRoute: Equatable {
         case ("healthz", nil, _): self = .health
         case ("readyz", nil, _): self = .readiness
         case ("metrics", nil, _): self = .metrics
+        case ("", nil, _), ("console", nil, _): self = .consoleHome
+        case ("console", "status", []): self = .consoleStatus
+        case ("console", "login", []): self = .consoleLogin
+        case ("console", let name?, []): self = .console(String(name))
+        case ("admin", "history", []): self = .history
+        case ("admin", "configuration", []): self = .configuration
+        case ("admin", "clients", []): self = .clients
+        case ("admin", "refusals", []): self = .refusals
+        case ("admin", "captures", let rest): self.init(capture: rest)
+        case ("admin", "session", []): self = .session
+        case ("admin", "session", ["code"]): self = .sessionCode
         case ("admin", "status", []): self = .status
         case ("admin", "queue", []): self = .queue
+        case ("admin", "queue", ["peek"]): self = .queuePeek
         case ("admin", "ledger", []): self = .ledger
         case ("admin", "routes", []): self = .routes
         case ("admin", "routes", ["test"]): self = .routeTest
@@ -55,6 +78,7 @@ package enum AdminRoute: Equatable {
         case ["pause"]: self = .destinationPause(name)
         case ["resume"]: self = .destinationResume(name)
         case ["flush"]: self = .destinationFlush(name)
+        case ["test"]: self = .destinationTest(name)
         default: return nil
         }
     }
@@ -74,6 +98,24 @@ package enum AdminRoute: Equatable {
         }
     }
 
+    private init?(capture rest: [Substring]) {
+        guard let first = rest.first else {
+            self = .captures
+            return
+        }
+        let id = String(first)
+        let number = rest.count > 2 ? Int(rest[2]).flatMap { $0 > 0 ? $0 : nil } : nil
+        switch (rest.dropFirst().first, number, Array(rest.dropFirst(3))) {
+        case (nil, nil, _): self = .capture(id)
+        case ("har", nil, []) where rest.count == 2: self = .captureHAR(id)
+        case ("export", nil, []) where rest.count == 2: self = .captureExport(id)
+        case ("records", let number?, []): self = .captureRecord(id, number)
+        case ("records", let number?, ["curl"]): self = .captureCurl(id, number)
+        case ("records", let number?, ["replay"]): self = .captureReplay(id, number)
+        default: return nil
+        }
+    }
+
     private init?(deadLetter rest: [Substring]) {
         switch rest {
         case []: self = .deadLetters
@@ -88,20 +130,46 @@ package enum AdminRoute: Equatable {
 
     /// The answer to any other path.
     static let hint =
-        "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit and openapi.json"
+        "no such path; there are /healthz, /readyz, /metrics, /console/, and under /admin/ status, queue, ledger, "
+        + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit, captures, "
+        + "refusals, clients, configuration, history, session and openapi.json"
     static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
-    /// True for the paths that orchestrators probe without a token.
-    var isOpen: Bool { self == .health || self == .readiness }
+    /// True for requests without a token: orchestrators probe, browsers load the console, and a login brings its
+    /// token or code itself.
+    func isOpen(_ method: RequestHead.Method) -> Bool {
+        switch self {
+        case .health, .readiness, .consoleHome, .console, .consoleStatus, .consoleLogin: true
+        case .session: method == .post
+        default: false
+        }
+    }
+
+    /// True for paths that only the console needs.
+    var isOfConsole: Bool {
+        switch self {
+        case .consoleHome, .console, .consoleStatus, .consoleLogin, .session, .sessionCode: true
+        default: false
+        }
+    }
+
+    /// True for paths that are asked by browsers before they have a session.
+    var isForBrowsers: Bool { isOfConsole && self != .sessionCode }
 
     var methods: [RequestHead.Method] {
         switch self {
         case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
-            .credentials, .destinations, .routes, .resolvers, .deadLetters, .deadLetterExport:
+            .credentials, .destinations, .routes, .resolvers, .deadLetters, .deadLetterExport,
+            .consoleHome, .console, .consoleStatus, .queuePeek, .history, .configuration, .clients,
+            .refusals,
+            .captureHAR, .captureExport, .captureRecord, .captureCurl:
             [.get, .head]
+        case .captures: [.get, .head, .post]
+        case .capture: [.get, .head, .delete]
+        case .session: [.get, .head, .post, .delete]
+        case .sessionCode, .consoleLogin, .captureReplay: [.post]
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
-            .destinationFlush:
+            .destinationFlush, .destinationTest:
             [.post]
         case .credential: [.get, .head, .put, .delete]
         case .credentialVerify, .routeTest, .resolverRefresh, .resolverLookup: [.post]
@@ -113,7 +181,10 @@ package enum AdminRoute: Equatable {
 
     /// True if a request with this method changes nothing, so that a token for reading is enough.
     func isReading(_ method: RequestHead.Method) -> Bool {
-        method.isReading || self == .routeTest
+        switch self {
+        case .routeTest, .captureReplay, .session, .sessionCode, .consoleLogin: true
+        default: method.isReading
+        }
     }
 
     var methodNames: String { methods.map(\.name).joined(separator: ", ") }
@@ -124,6 +195,8 @@ package enum AdminRoute: Equatable {
         return switch self {
         case .audit: ["before", "after", "limit"]
         case .queue: ["destination", "streams", "order"]
+        case .queuePeek: ["destination", "logstore", "limit"]
+        case .history: ["window"]
         case .tail: ["destination", "logstore", "topic", "tag", "field"]
         case .resolverRefresh: ["host"]
         case .resolverLookup: ["host", "with", "port"]
@@ -141,7 +214,14 @@ package enum AdminRoute: Equatable {
         switch method {
         case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
         case .patch: DecidedSettings.bytesMax
-        case .post: self == .routeTest ? RouteQuestion.bytesMax : 0
+        case .post:
+            switch self {
+            case .routeTest: RouteQuestion.bytesMax
+            case .session, .consoleLogin: SessionDesk.bodyBytesMax
+            case .captures: 4 << 10
+            case .captureReplay: 64 << 10
+            default: 0
+            }
         default: 0
         }
     }
@@ -173,6 +253,7 @@ extension AdminRoute {
         "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
         "credentials",
         "destinations", "dead_letters", "tail", "openapi", "routes", "resolvers",
+        "console", "session", "history", "configuration", "clients", "refusals", "captures",
     ]
 
     static func label(ofPath path: String) -> Int {
@@ -187,7 +268,7 @@ extension AdminRoute {
         case .readiness: "readyz"
         case .metrics: "metrics"
         case .status: "status"
-        case .queue: "queue"
+        case .queue, .queuePeek: "queue"
         case .ledger: "ledger"
         case .routes, .routeTest: "routes"
         case .resolvers, .resolverRefresh, .resolverLookup: "resolvers"
@@ -195,9 +276,18 @@ extension AdminRoute {
         case .drain: "drain"
         case .tail: "tail"
         case .document: "openapi"
+        case .consoleHome, .console, .consoleStatus, .consoleLogin: "console"
+        case .session, .sessionCode: "session"
+        case .history: "history"
+        case .configuration: "configuration"
+        case .clients: "clients"
+        case .refusals: "refusals"
+        case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
+            .captureReplay:
+            "captures"
         case .credentials, .credential, .credentialVerify: "credentials"
         case .destinations, .destination, .destinationPause, .destinationResume,
-            .destinationFlush:
+            .destinationFlush, .destinationTest:
             "destinations"
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             "dead_letters"

@@ -31,6 +31,7 @@ extension Gateway {
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
         names.stop()
         tail.stop()
+        history.stop()
         store.close()
         // After everything that must happen: a source may hang where nothing interrupts it.
         keeper.stop()

@@ -30,6 +30,7 @@ package final class Gateway: Sendable {
     let tail: Tail
     let webhook: Webhook
     let reporter: Reporter
+    let history: History
     /// What operators decided at run time.
     let decided: Locked<StoredDecisions>
     let certificates: CertificateReload
@@ -113,6 +114,10 @@ package final class Gateway: Sendable {
             )
         )
         self.reporter = reporter
+        let history = try Self.start { () throws(SystemError) in
+            try History { [reporter] in reporter.report }
+        }
+        self.history = history
         let watches = try Self.start { () throws(TLSError) in
             try GatewayServers.Certificates(configuration, journal)
         }
@@ -158,6 +163,9 @@ package final class Gateway: Sendable {
             credentials: CredentialRotation(keeper, store, box, inquiry, audit),
             draining: Draining(running, store, devices.intake, audit),
             names: names,
+            history: history,
+            reload: reload,
+            devices: devices,
             audit: audit,
             journal: journal
         )
@@ -173,6 +181,7 @@ package final class Gateway: Sendable {
                 reload
             )
             try tail.start()
+            try history.start()
             try webhook.use(configuration.webhook)
             try devices.door.keySources.start(journal)
         }

@@ -19,6 +19,9 @@ package struct AdminTokens: Sendable {
         keys.withLock { $0 }.holder(of: authorization)
     }
 
+    /// Whether the holder's token still exists, with the same role.
+    package func knows(_ holder: AdminHolder) -> Bool { keys.withLock { $0 }.know(holder) }
+
     /// Takes over a reload's tokens, and returns which holders remain.
     func use(_ settings: AdminSettings) -> (AdminHolder) -> Bool {
         let new = AdminKeys(main: settings.token ?? mainAtStart, named: settings.tokens)

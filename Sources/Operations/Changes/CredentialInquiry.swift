@@ -65,12 +65,7 @@ package struct CredentialInquiry: Sendable {
             throw HTTPProblem(503, "ServerBusy", "cannot send a request to STS: \(error)")
         }
         defer { inquiry.stop() }
-        let prover = CredentialProver(
-            userAgent: "sluice/\(Version.current)",
-            addresses: addresses,
-            patience: Self.patience,
-            isInterrupted: { [worker] in worker.isEnding }
-        )
+        let prover = prover
         var proofs = CredentialProofs()
         do throws(DeliveryError) {
             proofs.destinations = try prover.prove(credential, at: places(deliveringWith: name))
@@ -83,8 +78,37 @@ package struct CredentialInquiry: Sendable {
         return proofs
     }
 
+    /// Asks SLS for one destination, with a request without logs.
+    func test(_ destination: Destination, _ credential: Credential) throws(HTTPProblem)
+        -> CredentialProof?
+    {
+        let prover = prover
+        do throws(DeliveryError) {
+            return try prover.prove(credential, at: places([destination])).first
+        } catch {
+            throw HTTPProblem(503, "ServerBusy", error.description)
+        }
+    }
+
+    /// The configured destination of this name.
+    func destination(_ name: String) -> Destination? {
+        configuration.withLock { $0.destinations.first { $0.name == name } }
+    }
+
+    private var prover: CredentialProver {
+        CredentialProver(
+            userAgent: "sluice/\(Version.current)",
+            addresses: addresses,
+            patience: Self.patience,
+            isInterrupted: { [worker] in worker.isEnding }
+        )
+    }
+
     private func places(deliveringWith name: String) -> [CredentialProver.Place] {
-        let users = configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } }
+        places(configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } })
+    }
+
+    private func places(_ users: [Destination]) -> [CredentialProver.Place] {
         let delivery = forwarder.status
         let queue = store.status.destinations
         return users.map { destination in

@@ -1,5 +1,7 @@
+import Configuration
 package import Credentials
 import Crypto
+package import Delivery
 package import HTTP
 package import Queue
 package import SQLiteQueue
@@ -71,6 +73,34 @@ package struct CredentialRotation: Sendable {
             throw HTTPProblem(409, "CredentialMissing", reason)
         }
         return try inquiry.ask(credential, as: name)
+    }
+
+    /// Sends a destination's endpoint a signed request without logs. On the thread of proofs.
+    package func test(destination name: String) throws(HTTPProblem) -> CredentialProof {
+        guard let destination = inquiry.destination(name) else {
+            throw HTTPProblem(
+                404,
+                "DestinationNotExist",
+                "no destination \(clipped(name)) is configured"
+            )
+        }
+        guard destination.kind == .sls else {
+            throw HTTPProblem(
+                409,
+                "TestNotPossible",
+                "a destination of kind \(destination.kind.rawValue) takes no request without logs; send a log, and "
+                    + "look at the destination's state"
+            )
+        }
+        let credentialName = destination.credential
+        guard let credential = keeper.credential(named: credentialName) else {
+            let reason = keeper.absence(of: credentialName) ?? "there is no credential"
+            throw HTTPProblem(409, "CredentialMissing", reason)
+        }
+        guard let proof = try inquiry.test(destination, credential) else {
+            throw HTTPProblem(503, "ServerBusy", "the test was not made; retry")
+        }
+        return proof
     }
 
     /// Puts a credential in the place of the one in use, at once or at its activation. Requests in flight end with the

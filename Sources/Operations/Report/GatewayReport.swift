@@ -71,6 +71,17 @@ package struct GatewayReport: Sendable {
         package let addressesMax: Int
     }
 
+    /// What is kept for operators who look.
+    package struct Looks: Sendable {
+        /// Captures that run, and requests that captures have kept since the start.
+        package let captures: Int
+        package let captured: Int
+        /// Refused requests that a flood left out of the list.
+        package let refusalsMissed: Int
+        /// Open sessions of the console.
+        package let sessions: Int
+    }
+
     package let now: WallTime
     package let uptime: Duration
     package let intake: Intake
@@ -84,6 +95,7 @@ package struct GatewayReport: Sendable {
     package let credentials: [CredentialStatus]
     package let names: NameReport
     package let webhook: WebhookStatus
+    package let looks: Looks
     /// Changes by operators.
     package let changes: [(action: String, count: Int)]
 }

@@ -1,11 +1,14 @@
 package import HTTP
 import Queue
+package import Synchronization
 import System
 
 /// Counts the requests and changes of operators.
 package final class OperatorCounters: Sendable {
     /// Answers of the admin listener.
     package let answers: AnswerCounters
+    /// Open sessions of the console.
+    package let sessions = Atomic<Int>(0)
     private let changes = Locked<[String: Int]>([:])
 
     /// `labels` are the labels of admin routes in metrics.
@@ -31,6 +34,6 @@ package final class OperatorCounters: Sendable {
     /// Shown from the start, so that the first increase is visible.
     private static let actions = [
         "rotate", "forget", "patch", "reset", "pause", "resume", "flush", "drain", "end_drain",
-        "edit", "replay", "purge",
+        "edit", "replay", "purge", "log_in", "log_out",
     ]
 }

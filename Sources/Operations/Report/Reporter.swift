@@ -159,6 +159,12 @@ package final class Reporter: Sendable {
             credentials: parts.keeper.status,
             names: parts.names.status,
             webhook: parts.webhook.status,
+            looks: .init(
+                captures: parts.devices.captures.all.count(where: \.isRunning),
+                captured: parts.devices.captures.capturedCount,
+                refusalsMissed: parts.devices.refusedRequests.missed,
+                sessions: operators.sessions.load(ordering: .relaxed)
+            ),
             changes: operators.changed
         )
     }
