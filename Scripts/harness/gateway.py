@@ -16,9 +16,13 @@ class NotDrained(Exception):
     """The queue was expected to become empty. Not an OSError, which would look like a broken connection."""
 
 
-def configuration(data: pathlib.Path, destinations: str, settings: str = "", token: str | None = TOKEN) -> str:
-    """A configuration whose listeners take free ports. `destinations` and `settings` are lines of YAML."""
-    admin = f'admin: {{ listen: "127.0.0.1:0"{f", token: {token}" if token else ""} }}'
+def configuration(
+    data: pathlib.Path, destinations: str, settings: str = "", token: str | None = TOKEN, admin: str = ""
+) -> str:
+    """A configuration whose listeners take free ports. `destinations` and `settings` are lines of YAML, `admin` more
+    members of that group."""
+    members = [f"token: {token}" if token else "", admin]
+    admin = f'admin: {{ listen: "127.0.0.1:0"{"".join(f", {member}" for member in members if member)} }}'
     lines = [
         "listen: 127.0.0.1:0",
         admin,
@@ -48,11 +52,12 @@ class Gateway(Program):
         sandbox: bool = False,
         seconds: float = 20,
         wait: bool = True,
+        admin: str = "",
         **options: Unpack[LaunchOptions],
     ) -> None:
         self.data, self.own_token = data, token
         file = work / f"sluice-{next(numbers)}.yaml"
-        file.write_text(configuration(data, destinations, settings, token))
+        file.write_text(configuration(data, destinations, settings, token, admin))
         self.began = time.monotonic()
         words = ["serve", *(["--sandbox"] if sandbox else []), "--config", str(file)]
         super().__init__(work, "gateway", words, **options)

@@ -1,0 +1,56 @@
+"""Walks a browser through the console of a running gateway, in light, dark and narrow windows."""
+
+import pathlib
+
+from console.archive import check_archives, check_command_lines
+from console.browser import Browser
+from console.walk import SCREENS, prepare, walk
+from harness.check import Check, run_check
+
+READER = "a-token-for-reading-0123456789abcdef"
+DESTINATIONS = '  default: { project: sandbox, logstore: "*", packet: { age: 50ms } }\n'
+SETTINGS = """
+filters:
+  - match: "app.**"
+    steps: [{ drop: true, when: { field: level, is: debug } }]
+"""
+PICTURES = pathlib.Path(".build/console")
+# The refusals that the walk causes on purpose, as the browser's log tells them.
+EXPECTED = ("/admin/credentials/sandbox", "status of 422", "status of 401")
+
+
+def check_console(check: Check) -> None:
+    gateway = check.gateway(
+        DESTINATIONS, SETTINGS, sandbox=True, admin=f"tokens: {{ reader: {{ token: {READER}, role: read }} }}"
+    )
+    prepare(gateway, gateway.own_sandbox())
+    with Browser(gateway.admin) as browser:
+        walk(check, browser, gateway, PICTURES / "light", READER)
+        troubles = list(browser.troubles)
+    for name, width, height, dark in (
+        ("dark", 1280, 900, True),
+        ("narrow", 360, 740, False),
+        ("wide", 2560, 1440, False),
+    ):
+        with Browser(gateway.admin, width, height, dark) as browser:
+            browser.login(gateway.token)
+            for screen, heading in SCREENS.items():
+                browser.show(screen, heading)
+                browser.screenshot(PICTURES / name / f"{screen}.png")
+                wide = browser.driver.execute_script(
+                    "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
+                )
+                check.expect(not wide, f"{name}: {screen} scrolls sideways")
+                if dark:
+                    browser.check_access(f"{name} {screen}")
+            browser.collect(name)
+            troubles += browser.troubles
+    for trouble in troubles:
+        check.expect(any(word in trouble for word in EXPECTED), trouble)
+    check_archives(check, gateway, check.work)
+    check_command_lines(check, gateway)
+    check.say(f"pictures are in {PICTURES}")
+    check.stop(gateway)
+
+
+run_check("check-console", check_console)

@@ -1,0 +1,170 @@
+"""Exports of captures: archives that other programs read, and curl lines that sh takes for what was captured."""
+
+import http.server
+import json
+import pathlib
+import subprocess
+import threading
+from typing import Any, ClassVar
+
+import hypothesis
+import jsonschema
+from haralyzer import HarParser
+from hypothesis import strategies
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
+
+from console.walk import post
+from harness.check import Check
+from harness.gateway import Gateway
+
+PAIR = {
+    "type": "object",
+    "required": ["name", "value"],
+    "properties": {"name": {"type": "string"}, "value": {"type": "string"}},
+}
+PAIRS = {"type": "array", "items": PAIR}
+MESSAGE = {
+    "cookies": {"type": "array"},
+    "headers": PAIRS,
+    "headersSize": {"type": "integer"},
+    "bodySize": {"type": "integer"},
+}
+# HAR 1.2: members of our own begin with an underscore.
+SCHEMA = {
+    "type": "object",
+    "required": ["log"],
+    "properties": {
+        "log": {
+            "type": "object",
+            "required": ["version", "creator", "entries"],
+            "properties": {
+                "version": {"const": "1.2"},
+                "creator": {"type": "object", "required": ["name", "version"]},
+                "entries": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["startedDateTime", "time", "request", "response", "cache", "timings"],
+                        "properties": {
+                            "startedDateTime": {
+                                "type": "string",
+                                "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$",
+                            },
+                            "time": {"type": "number", "minimum": 0},
+                            "request": {
+                                "type": "object",
+                                "required": [
+                                    "method",
+                                    "url",
+                                    "httpVersion",
+                                    "cookies",
+                                    "headers",
+                                    "queryString",
+                                    "headersSize",
+                                    "bodySize",
+                                ],
+                                "properties": {
+                                    **MESSAGE,
+                                    "url": {"type": "string", "pattern": "^http://[^#]*$"},
+                                    "queryString": PAIRS,
+                                    "postData": {"type": "object", "required": ["mimeType", "text"]},
+                                },
+                                "patternProperties": {"^_": {}},
+                            },
+                            "response": {
+                                "type": "object",
+                                "required": [
+                                    "status",
+                                    "statusText",
+                                    "httpVersion",
+                                    "cookies",
+                                    "headers",
+                                    "content",
+                                    "redirectURL",
+                                    "headersSize",
+                                    "bodySize",
+                                ],
+                                "properties": {
+                                    **MESSAGE,
+                                    "content": {"type": "object", "required": ["size", "mimeType"]},
+                                },
+                            },
+                            "cache": {"type": "object"},
+                            "timings": {"type": "object", "required": ["send", "wait", "receive"]},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Notes the bodies that it gets."""
+
+    bodies: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"] or 0)))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def start(gateway: Gateway, records: int) -> str:
+    body = json.dumps({"records": records}).encode()
+    return str(json.loads(gateway.ask("/admin/captures", "POST", body))["id"])
+
+
+def check_archives(check: Check, gateway: Gateway, work: pathlib.Path) -> None:
+    capture = start(gateway, 1000)
+    bodies = [json.dumps([{"message": f"line {number} é 世界", "number": number}]).encode() for number in range(3)]
+    for body in [*bodies, b"{broken"]:
+        post(gateway, "/logs/app.home?x=%20a&y", body)
+    archive = gateway.ask(f"/admin/captures/{capture}/har")
+    document = json.loads(archive)
+    jsonschema.validate(document, SCHEMA)
+    entries = HarParser(document).har_data["entries"]
+    check.expect(len(entries) == 4, f"haralyzer reads {len(entries)} of 4 entries")
+    file = work / "capture.har"
+    file.write_bytes(archive)
+    with file.open("rb") as stream:
+        flows = [flow for flow in FlowReader(stream).stream() if isinstance(flow, HTTPFlow)]
+    check.expect(
+        [flow.request.get_content() for flow in flows[:3]] == bodies, "mitmproxy reads other bodies than were sent"
+    )
+    check.expect([flow.response and flow.response.status_code for flow in flows] == [200] * 3 + [400], "other answers")
+    lines = gateway.ask(f"/admin/captures/{capture}/export").splitlines()
+    check.expect([json.loads(line)["n"] for line in lines] == [1, 2, 3, 4], "the export does not have each record")
+    check.say("archives are read by haralyzer and mitmproxy")
+
+
+def check_command_lines(check: Check, gateway: Gateway) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    capture = start(gateway, 1000)
+    count = 0
+
+    def same(text: str) -> None:
+        nonlocal count
+        count += 1
+        post(gateway, "/logs/app.home", text.encode())
+        record = json.loads(gateway.ask(f"/admin/captures/{capture}/records/{count}"))
+        line = gateway.ask(f"/admin/captures/{capture}/records/{count}/curl").decode()
+        line = line.replace(f"127.0.0.1:{gateway.devices}", f"127.0.0.1:{server.server_port}")
+        Echo.bodies.clear()
+        subprocess.run(["sh", "-c", line], check=True, capture_output=True, timeout=30)
+        assert Echo.bodies == [record["body"]["text"].encode()]
+        if record["body"]["reason"] is None:
+            assert Echo.bodies == [text.encode()]
+
+    characters = strategies.characters(exclude_characters="\0", exclude_categories=["Cs"])
+    given = hypothesis.given(strategies.text(alphabet=characters, min_size=1))
+    settings = hypothesis.settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    settings(given(same))()
+    server.shutdown()
+    check.say(f"{count} random bodies survive sh")

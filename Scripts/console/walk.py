@@ -1,0 +1,252 @@
+"""A walk through every screen and action of the console, as an operator would."""
+
+import json
+import pathlib
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+from selenium.webdriver.common.keys import Keys
+
+from console.browser import Browser
+from harness.check import Check
+from harness.gateway import Gateway
+from harness.sandbox import SandboxControl
+from harness.waiting import wait_until
+
+SCREENS = {
+    "status": "Status",
+    "tail": "Live tail",
+    "destinations": "Destinations",
+    "credentials": "Credentials",
+    "queue": "Queue",
+    "dead-letters": "Dead letters",
+    "capture": "Capture",
+    "refusals": "Refusals",
+    "routes": "Routes",
+    "resolvers": "Resolvers",
+    "clients": "Clients",
+    "configuration": "Configuration",
+    "audit": "Audit",
+}
+HOSTILE = {
+    "html": "<script>document.title='alive'</script><img src=x onerror=\"document.title='alive'\">",
+    "direction": "abc\u202edcb\u2066x",
+    "terminal": "\u001b[31mred\u0007",
+    "long": "L" * 200_000,
+}
+
+
+def post(gateway: Gateway, path: str, body: object) -> int:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{gateway.devices}{path}", data=content)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def prepare(gateway: Gateway, sandbox: SandboxControl) -> None:
+    """Logs that are delivered, dead letters, and refused requests."""
+    sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "a <b>bad</b> field"})
+    for number in range(3):
+        assert post(gateway, "/logs/app.home", [{"bad": "1", "number": str(number)}]) == 200
+    assert post(gateway, "/logs/app.home", [{"message": "fine", "level": "debug"}, {"message": "fine"}]) == 200
+    assert post(gateway, "/logs/app.home", b"{broken") == 400
+    wait_until(lambda: gateway.ledger()["ledger"]["dead"] == 3, 60, "no dead letters")
+    sandbox.control("DELETE", "/poisons")
+
+
+def look(browser: Browser, pictures: pathlib.Path) -> None:
+    """Every screen: content, picture, accessibility."""
+    for screen, heading in SCREENS.items():
+        browser.show(screen, heading)
+        browser.screenshot(pictures / f"{screen}.png")
+        browser.check_access(screen)
+        browser.collect(screen)
+
+
+def destinations(browser: Browser, gateway: Gateway) -> None:
+    browser.show("destinations", "Destinations")
+    browser.press("Pause")
+    browser.sees("Its logs wait in the queue")
+    browser.driver.find_elements("css selector", "dialog button.primary")[0].click()
+    browser.sees("paused by an operator")
+    assert post(gateway, "/logs/app.home", [{"message": "waits"}]) == 200
+    browser.show("queue?destination=default", "Queue")
+    browser.press("Look at the oldest")
+    browser.sees("waits")
+    browser.press("Close")
+    browser.show("destinations/default", "Destination default")
+    browser.press("Resume")
+    browser.sees("sends again")
+    browser.press("Flush")
+    browser.sees("are sent now")
+    browser.press("Test")
+    browser.sees("SLS accepts a request for default")
+    browser.type("#patch", '{"packet":{"logs":77}}')
+    browser.press("Change")
+    browser.sees("take effect at once")
+    browser.one("dialog button.primary").click()
+    browser.sees("the settings are in force")
+    browser.sees("decided at run time")
+    browser.press("Return all to the file")
+    browser.one("dialog button.primary").click()
+    browser.sees("the file decides again")
+
+
+def credentials(browser: Browser, _: Gateway) -> None:
+    browser.show("credentials", "Credentials")
+    browser.press("Verify")
+    browser.sees("sandbox: accepted")
+    browser.press("Replace…")
+    browser.type("#new-credential", '{"AccessKeyId":"wrong","AccessKeySecret":"wrong"}')
+    browser.press("Test and activate")
+    browser.sees("SLS refuses the credential")
+    browser.keys(Keys.ESCAPE)
+    browser.wait(lambda: not browser.all("dialog"), "Escape does not close the dialog")
+
+
+def letters(browser: Browser, gateway: Gateway) -> None:
+    browser.show("dead-letters", "Dead letters")
+    browser.sees("PostBodyInvalid")
+    first = browser.one("tbody a[href^='#/dead-letters/']").text
+    browser.show(f"dead-letters/{first}", f"Dead letter {first}")
+    browser.press("Edit…")
+    browser.type("#edited", '{"number":"0","mended":"yes"}')
+    browser.sees("removed")
+    browser.press("Save and replay")
+    browser.wait(lambda: gateway.ledger()["ledger"]["dead"] == 2, "the letter is not replayed")
+    browser.show("dead-letters", "Dead letters")
+    browser.one("tbody input[type=checkbox]").click()
+    browser.press("Replay 1 selected")
+    browser.one("dialog button.primary").click()
+    browser.wait(lambda: gateway.ledger()["ledger"]["dead"] == 1, "the selected letter is not replayed")
+    browser.press("Delete…")
+    button = browser.one("dialog button.danger")
+    assert not button.is_enabled(), "a purge needs the typed number"
+    browser.type("#confirm-typed", "1")
+    button.click()
+    browser.sees("There are no dead letters")
+
+
+def capture(browser: Browser, gateway: Gateway) -> None:
+    browser.show("capture", "Capture")
+    browser.type("#capture-path", "/logs")
+    browser.press("Start a capture")
+    browser.wait(lambda: browser.heading().startswith("Capture c"), "the capture is not shown")
+    name = browser.heading().split()[1]
+    assert post(gateway, "/logs/app.home?token=canary", [{"message": "captured", "password": "canary"}]) == 200
+    browser.sees("/logs/app.home")
+    browser.show(f"capture/{name}/1", f"Capture {name}, request 1")
+    browser.sees("captured")
+    browser.sees("[redacted")
+    assert "canary" not in browser.text(), "a secret is shown"
+    browser.check_access("capture record")
+    browser.press("As curl")
+    browser.sees("--data-raw")
+    browser.press("Close")
+    browser.press("Replay, dry")
+    browser.press("Run")
+    browser.sees("Nothing would change.")
+    browser.type("#rules", '{"filters":[{"match":"**","steps":[{"add":{"env":"prod"}}]}]}')
+    browser.press("Run")
+    browser.sees("1 of 1 logs would fare otherwise.")
+    browser.press("Close")
+    browser.show(f"capture/{name}", f"Capture {name}")
+    browser.press("Stop and forget")
+    browser.one("dialog button.primary").click()
+    browser.sees("No capture was started")
+
+
+def routes(browser: Browser, _: Gateway) -> None:
+    browser.show("routes", "Routes")
+    browser.type("#logs", '{"level":"debug"}')
+    browser.sees("Dropped by filters[0].")
+    browser.type("#tag", "other")
+    browser.sees("No filter matches this tag.")
+
+
+def tail(browser: Browser, gateway: Gateway) -> None:
+    browser.show("tail", "Live tail")
+    browser.sees("follows")
+    assert post(gateway, "/logs/app.home", [HOSTILE]) == 200
+    browser.sees("onerror=")
+    browser.sees("⟦RLO⟧")
+    browser.sees("⟦ESC⟧")
+    browser.sees("show all 200,000 characters")
+    browser.press("Pause")
+    assert post(gateway, "/logs/app.home", [{"message": "while paused"}]) == 200
+    browser.sees("1 wait")
+    assert "while paused" not in browser.text()
+    browser.press("Go on")
+    browser.sees("while paused")
+
+
+def lists(browser: Browser, _: Gateway) -> None:
+    browser.show("refusals", "Refusals")
+    browser.sees("PostBodyInvalid")
+    browser.show("configuration", "Configuration")
+    browser.type("#narrow", "queue.max_bytes")
+    browser.wait(lambda: len(browser.all("#content tbody tr")) == 1, "the list is not narrowed")
+    browser.show("audit", "Audit")
+    browser.sees("log in")
+    browser.show("status", "Status")
+    browser.press("as table")
+    browser.press("as chart")
+
+
+def by_keyboard(browser: Browser) -> None:
+    """Every screen can be reached, and the first button of one pressed, without a mouse."""
+    browser.show("status", "Status")
+    reached: set[str] = set()
+    skips = False
+    # From the heading through the page, past its end, to the navigation.
+    for _ in range(150):
+        stop = browser.tab()
+        skips = skips or stop["class"] == "skip"
+        if stop["nav"]:
+            reached.add(stop["href"].removeprefix("#/"))
+        if len(reached) == len(SCREENS):
+            break
+    assert skips, "there is no link to skip the navigation"
+    assert reached == set(SCREENS), f"the keyboard reaches only {sorted(reached)}"
+    assert stop["href"] == "#/audit"
+    browser.keys(Keys.ENTER)
+    browser.wait(lambda: browser.heading() == "Audit", "Enter does not follow a link")
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the focus is not on the heading"
+
+
+def read_only(browser: Browser, token: str) -> None:
+    """A token for reading sees no buttons that change."""
+    browser.press("Log out")
+    browser.one("#token")
+    browser.login(token)
+    browser.sees("may read")
+    for screen in ("destinations", "credentials", "dead-letters", "capture"):
+        browser.show(screen, SCREENS[screen])
+        for word in ("Pause", "Resume", "Replace…", "Verify", "Replay all", "Delete…", "Start a capture"):
+            assert not browser.named("button", word), f"{screen} offers {word} to a reader"
+
+
+def walk(check: Check, browser: Browser, gateway: Gateway, pictures: pathlib.Path, reader: str) -> None:
+    browser.login(gateway.token)
+    look(browser, pictures)
+    steps: list[Callable[[Browser, Gateway], None]] = [
+        destinations,
+        credentials,
+        letters,
+        capture,
+        routes,
+        tail,
+        lists,
+    ]
+    for step in steps:
+        step(browser, gateway)
+        browser.collect(step.__name__)
+        check.say(f"{step.__name__} is fine")
+    by_keyboard(browser)
+    read_only(browser, reader)
+    browser.collect("read only")
+    check.expect(browser.driver.title != "alive", "a hostile text ran")
