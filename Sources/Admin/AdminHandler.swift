@@ -107,7 +107,7 @@ package final class AdminHandler: RequestHandler {
         )
         door = AdminDoor(shared.access, shared.reporter.operators, shared.journal)
         let isSecure = shared.reporter.configuration.admin.tls != nil
-        sessions = SessionDesk(door: door, audit: audit, isSecure: isSecure)
+        sessions = SessionDesk(door: door, audit: audit, tail: shared.tail, isSecure: isSecure)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
@@ -186,10 +186,12 @@ package final class AdminHandler: RequestHandler {
             )
         }
         guard visitor.session != nil else { return .visitor(visitor) }
+        let settings = shared.reporter.configuration.admin
+        guard settings.hasConsole else { return .refused(door.strangerAnswer(head, nil)) }
         let problem = BrowserRules.problem(
             with: head,
             changes: !head.method.isReading,
-            shared.reporter.configuration.admin
+            settings
         )
         return problem.map { .refused($0.response) } ?? .visitor(visitor)
     }
@@ -260,8 +262,8 @@ package final class AdminHandler: RequestHandler {
             guard let holder else { return }
             credentials.handle(route, head, body, holder, responder)
         case .tail:
-            guard let holder else { return }
-            TailDesk(tail: shared.tail).follow(head, holder, unlabelled, label)
+            guard let visitor else { return }
+            TailDesk(tail: shared.tail).follow(head, visitor, unlabelled, label)
         case .queue: queue.show(head, responder)
         case .queuePeek: queue.peek(head, responder)
         case .history: responder.send(HistoryDocument.answer(head, shared.history))

@@ -1,6 +1,7 @@
 import Configuration
 import HTTP
 import Ingest
+import System
 
 /// Answers `GET /admin/tail` with server-sent events.
 struct TailDesk {
@@ -8,7 +9,7 @@ struct TailDesk {
 
     func follow(
         _ head: RequestHead,
-        _ holder: AdminHolder,
+        _ visitor: AdminDoor.Visitor,
         _ responder: Responder,
         _ label: Int
     ) {
@@ -19,7 +20,14 @@ struct TailDesk {
                 fields: [("content-type", "text/event-stream")],
                 body: Array(": logs as they are accepted\n\n".utf8)
             )
-            guard tail.add(holder, filter, { responder.stream(response.labelled(label)) }) else {
+            let open = { responder.stream(response.labelled(label)) }
+            let isOver = { @Sendable [session = visitor.session] in
+                guard let session else { return false }
+                guard !session.isOver(.now) else { return true }
+                session.use(.now)
+                return false
+            }
+            guard tail.add(visitor.holder, filter, isOver: isOver, open) else {
                 throw HTTPProblem(
                     503,
                     "ServerBusy",

@@ -8,6 +8,7 @@ import Testing
 
 @testable import Admin
 @testable import Gateway
+@testable import Ingest
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct ConsoleTests {
@@ -145,6 +146,25 @@ import Testing
         #expect(
             try trial.admin("/admin/audit").text.contains(#""action":"log in","subject":"console""#)
         )
+    }
+
+    @Test("A tail that a session opened ends with the session")
+    func tail() throws {
+        let trial = try trial()
+        let cookie = try login(trial)
+        let tail = try trial.admin.opened(
+            sending: "GET /admin/tail HTTP/1.1\r\nhost: 127.0.0.1\r\ncookie: \(cookie)\r\n\r\n"
+        )
+        #expect(tail.receives("as they are accepted"))
+        let bye = try trial.admin.send(
+            "DELETE",
+            "/admin/session",
+            [UInt8](),
+            ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
+        )
+        #expect(bye.status == 204)
+        #expect(eventually { !trial.gateway.tail.isWatched })
+        _ = tail.readToEnd()
     }
 
     @Test("A one-time link logs in once")

@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import Synchronization
 import System
 
 /// The sessions of people who logged in to the console. Only digests of their ids are kept, so that a dump of the
@@ -10,16 +11,32 @@ struct ConsoleSessions {
     static let ageMax: Duration = .seconds(12 * 60 * 60)
     private static let idBytes = 32
 
-    struct Session {
+    /// A class, because streams that the session opened end with it, on another thread.
+    final class Session: Sendable {
         /// The holder of the token that was exchanged for the session. It ends with that token.
         let holder: AdminHolder
-        /// Names the session to other parts, which must not know its id.
-        let digest: [UInt8]
+        fileprivate let digest: [UInt8]
         let end: Moment
-        fileprivate(set) var lastUse: Moment
+        private let lastUse: Atomic<Int64>
+        private let isClosed = Atomic<Bool>(false)
+
+        fileprivate init(_ holder: AdminHolder, _ digest: [UInt8], _ now: Moment) {
+            self.holder = holder
+            self.digest = digest
+            end = now + ConsoleSessions.ageMax
+            lastUse = Atomic(now.nanoseconds)
+        }
+
+        var lastUsed: Moment { Moment(nanoseconds: lastUse.load(ordering: .relaxed)) }
+
+        /// A stream that is read is a use, too.
+        func use(_ now: Moment) { lastUse.store(now.nanoseconds, ordering: .relaxed) }
+
+        func close() { isClosed.store(true, ordering: .relaxed) }
 
         func isOver(_ now: Moment) -> Bool {
-            now >= end || now - lastUse >= ConsoleSessions.idleMax
+            isClosed.load(ordering: .relaxed) || now >= end
+                || now - lastUsed >= ConsoleSessions.idleMax
         }
     }
 
@@ -31,18 +48,13 @@ struct ConsoleSessions {
     mutating func open(_ holder: AdminHolder, _ now: Moment) -> String {
         sessions = sessions.filter { !$0.value.isOver(now) }
         if sessions.count >= Self.countMax,
-            let oldest = sessions.min(by: { $0.value.lastUse < $1.value.lastUse })
+            let oldest = sessions.min(by: { $0.value.lastUsed < $1.value.lastUsed })
         {
-            sessions[oldest.key] = nil
+            close(oldest.value)
         }
         let id = hex(randomBytes(Self.idBytes))
         let digest = Digest.sha256(Array(id.utf8))
-        sessions[digest] = Session(
-            holder: holder,
-            digest: digest,
-            end: now + Self.ageMax,
-            lastUse: now
-        )
+        sessions[digest] = Session(holder, digest, now)
         return id
     }
 
@@ -54,17 +66,19 @@ struct ConsoleSessions {
     ) -> Session? {
         guard id.count == 2 * Self.idBytes else { return nil }
         let digest = Digest.sha256(Array(id))
-        guard var session = sessions[digest] else { return nil }
+        guard let session = sessions[digest] else { return nil }
         guard !session.isOver(now), isKnown(session.holder) else {
-            sessions[digest] = nil
+            close(session)
             return nil
         }
-        session.lastUse = now
-        sessions[digest] = session
+        session.use(now)
         return session
     }
 
-    mutating func close(_ session: Session) { sessions[session.digest] = nil }
+    mutating func close(_ session: Session) {
+        session.close()
+        sessions[session.digest] = nil
+    }
 }
 
 /// Codes of `sluice console --open`: each opens one session, within a minute.

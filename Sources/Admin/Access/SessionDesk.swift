@@ -1,5 +1,6 @@
 import Configuration
 import HTTP
+import Ingest
 import JSON
 import Operations
 import System
@@ -11,6 +12,7 @@ struct SessionDesk {
 
     let door: AdminDoor
     let audit: AuditTrail
+    let tail: Tail
     let isSecure: Bool
 
     /// `GET /admin/session`: who is logged in.
@@ -68,6 +70,7 @@ struct SessionDesk {
         var response = Response(status: 204)
         guard let session = visitor.session else { return response }
         door.close(session)
+        tail.closeOver()
         audit.record(audit.entry(visitor.holder, head, "log out", "console"))
         response.fields.append(AdminDoor.cookie(nil, isSecure: isSecure))
         return response

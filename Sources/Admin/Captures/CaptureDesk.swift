@@ -45,27 +45,13 @@ struct CaptureDesk {
                         : Response(json: Self.document(session))
                 )
             case (.captureHAR(let id), _):
-                let session = try session(id)
-                audit.record(audit.entry(holder, head, "export capture", id))
-                var response = Response(json: HARDocument(session.records).text)
-                response.fields.append(
-                    ("content-disposition", "attachment; filename=\"sluice-\(id).har\"")
-                )
-                responder.send(response)
+                try export(id, as: "har", "application/json", head, holder, responder) {
+                    HARDocument($0).text
+                }
             case (.captureExport(let id), _):
-                let session = try session(id)
-                audit.record(audit.entry(holder, head, "export capture", id))
-                let lines = session.records.map { CaptureDocument.record($0) }.joined()
-                responder.send(
-                    Response(
-                        status: 200,
-                        contentType: "application/x-ndjson",
-                        fields: [
-                            ("content-disposition", "attachment; filename=\"sluice-\(id).ndjson\"")
-                        ],
-                        text: lines
-                    )
-                )
+                try export(id, as: "ndjson", "application/x-ndjson", head, holder, responder) {
+                    $0.map { CaptureDocument.record($0) }.joined()
+                }
             case (.captureRecord(let id, let number), _):
                 let record = try record(id, number)
                 responder.send(
@@ -111,6 +97,34 @@ struct CaptureDesk {
         return response
     }
 
+    /// Writes all records on the thread for long reads: they may have 64 MiB.
+    private func export(
+        _ id: String,
+        as ending: String,
+        _ type: String,
+        _ head: RequestHead,
+        _ holder: AdminHolder,
+        _ responder: Responder,
+        _ text: @escaping @Sendable ([CaptureRecord]) -> String
+    ) throws(HTTPProblem) {
+        let session = try session(id)
+        audit.record(audit.entry(holder, head, "export capture", id))
+        let name = "attachment; filename=\"sluice-\(id).\(ending)\""
+        try onViews {
+            let fields = [(name: "content-disposition", value: name)]
+            let content = text(session.records)
+            responder.send(
+                Response(status: 200, contentType: type, fields: fields, text: content)
+            )
+        }
+    }
+
+    private func onViews(_ work: @escaping @Sendable () -> Void) throws(HTTPProblem) {
+        guard views.post(work) else {
+            throw HTTPProblem(503, "ServerBusy", "too many tests and listings are waiting; retry")
+        }
+    }
+
     private func session(_ id: String) throws(HTTPProblem) -> CaptureSession {
         guard let session = captures.session(id) else {
             throw HTTPProblem(
@@ -138,15 +152,12 @@ struct CaptureDesk {
     ) throws(HTTPProblem) {
         let replay = try CaptureReplay(record, body, reporter.configuration)
         let makesHashes = holder.role == .full
-        let isTaken = views.post {
+        try onViews {
             do throws(HTTPProblem) {
                 responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
             } catch {
                 responder.send(error.response)
             }
-        }
-        guard isTaken else {
-            throw HTTPProblem(503, "ServerBusy", "too many tests and listings are waiting; retry")
         }
     }
 

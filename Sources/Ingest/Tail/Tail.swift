@@ -68,10 +68,19 @@ package final class Tail: Sendable {
         wake.signal()
     }
 
-    /// False when there are too many viewers already.
+    /// Closes the streams of sessions that are over.
+    package func closeOver() {
+        watchers.withLock { watchers in
+            for watcher in watchers where watcher.isOver() { watcher.close() }
+        }
+        wake.signal()
+    }
+
+    /// False when there are too many viewers already. `isOver` is asked at each heartbeat whether the viewer has to go.
     package func add(
         _ holder: AdminHolder,
         _ filter: TailFilter,
+        isOver: @escaping @Sendable () -> Bool = { false },
         _ open: () -> ResponseStream?
     ) -> Bool {
         // The thread must start its heartbeats for the first viewer.
@@ -79,7 +88,9 @@ package final class Tail: Sendable {
         return watchers.withLock { watchers in
             watchers.removeAll { !$0.isOpen }
             guard watchers.count < Self.watchersMax else { return false }
-            if let stream = open() { watchers.append(TailWatcher(holder, filter, stream)) }
+            if let stream = open() {
+                watchers.append(TailWatcher(holder, filter, stream, isOver: isOver))
+            }
             isLooking.store(!watchers.isEmpty, ordering: .relaxed)
             return true
         }

@@ -12,13 +12,21 @@ final class TailWatcher: Sendable {
     let holder: AdminHolder
     private let filter: TailFilter
     private let stream: ResponseStream
+    /// Whether the session that opened it is over; asked at each heartbeat.
+    let isOver: @Sendable () -> Bool
     /// Logs that found no room on the way to the viewer, and whose number was not sent yet.
     private let missed = Atomic<Int>(0)
 
-    init(_ holder: AdminHolder, _ filter: TailFilter, _ stream: ResponseStream) {
+    init(
+        _ holder: AdminHolder,
+        _ filter: TailFilter,
+        _ stream: ResponseStream,
+        isOver: @escaping @Sendable () -> Bool
+    ) {
         self.holder = holder
         self.filter = filter
         self.stream = stream
+        self.isOver = isOver
     }
 
     var isOpen: Bool { stream.isOpen }
@@ -68,6 +76,7 @@ final class TailWatcher: Sendable {
 
     /// Keeps middleboxes from closing a quiet connection, and detects a viewer that is gone.
     func beat() {
+        guard !isOver() else { return close() }
         _ = stream.write(Array(": still here\n\n".utf8))
     }
 }
