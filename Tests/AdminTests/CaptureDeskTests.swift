@@ -96,6 +96,20 @@ import Testing
         #expect((record["body"] as? [String: Any])?["text"] is NSNull)
     }
 
+    @Test("A body that came in chunks is whole")
+    func chunked() throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        let connection = try trial.devices.opened(
+            sending: "POST /logs/app HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+                + "transfer-encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n"
+        )
+        connection.send(Array("4\r\n\"b\"}\r\n0\r\n\r\n".utf8))
+        #expect(String(decoding: connection.readToEnd(), as: UTF8.self).contains("200"))
+        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        #expect((record["body"] as? [String: Any])?["text"] as? String == #"{"a":"b"}"#)
+    }
+
     @Test(
         "Each part of the filter chooses requests",
         arguments: [
