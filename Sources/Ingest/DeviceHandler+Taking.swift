@@ -19,15 +19,12 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        draft?.admitted(
-            key: request.sender?.name,
-            tag: request.reader.tag ?? request.target.tag,
-            request.dialect.label,
-            place: request.target.place,
-            dispatch.plans(tables.routing)
-        )
-        let isCompressed = draft != nil && head.isCompressed(as: request.dialect.coding)
-        draft?.came(body, isCompressed: isCompressed)
+        if let draft {
+            let tag = request.reader.tag ?? request.target.tag
+            draft.admitted(key: request.sender?.name, tag: tag, dispatch.plans(tables.routing))
+            draft.decide("route", request.dialect.label.name, request.target.place)
+            draft.decide("key", request.sender?.name ?? "open")
+        }
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
         // An idempotency key names a body.
@@ -44,7 +41,11 @@ extension DeviceHandler {
         }
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
-        draft?.inflated(content, isCompressed: isCompressed)
+        draft?.look(at: content)
+        // What cannot be read is kept as it is.
+        var isRead = false
+        let isCompressed = content.baseAddress != body.baseAddress
+        defer { if !isRead { draft?.keep(body, content, isCompressed: isCompressed) } }
         var taken = try request.reader.read(
             LogRequest(
                 head: head,
@@ -61,13 +62,18 @@ extension DeviceHandler {
             ),
             decoder
         )
+        isRead = true
         // The client's own name for the request takes precedence over its content.
         if let key {
             let outcome = taken.outcome
             taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
         }
         let receipt = shared.mint.next()
-        let trace = draft.map { _ in FilterTrace(bytesMax: CaptureDraft.traceBytesMax) }
+        var trace: FilterTrace?
+        if let draft, draft.follows(taken.groups, dispatch.plans(tables.routing)) {
+            draft.keep(body, content, isCompressed: isCompressed)
+            trace = FilterTrace(bytesMax: CaptureDraft.traceBytesMax)
+        }
         dispatch.trace = trace
         defer { dispatch.trace = nil }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
@@ -288,13 +294,6 @@ extension DeviceHandler {
 extension RoutingTable.Target {
     fileprivate var place: String {
         isRouted ? "routes decide" : "\(destination)/\(logstore)"
-    }
-}
-
-extension RequestHead {
-    fileprivate func isCompressed(as own: ContentCoding?) -> Bool {
-        own != nil || fieldRange("content-encoding") != nil
-            || fieldRange("x-log-compresstype") != nil
     }
 }
 

@@ -234,6 +234,9 @@ package final class DeviceHandler: RequestHandler {
                 try take(head, logs, body, draft, responder)
             } catch {
                 let response = refused(error, route, head, key: logs.sender?.name)
+                // Unless its content was kept already.
+                let isCompressed = head.fieldRange("content-encoding") != nil
+                draft?.keep(body, nil, isCompressed: isCompressed)
                 draft?.answered(response, error)
                 responder.send(response)
             }

@@ -22,20 +22,40 @@ struct SessionDesk {
 
     /// `POST /admin/session`, with a token in `Authorization`, or with `{"code":…}`.
     func open(_ head: RequestHead, _ body: UnsafeRawBufferPointer) -> Response {
-        if let range = head.fieldRange("authorization") {
-            guard let holder = door.holder(head, head.bytes[range]) else {
-                return door.strangerAnswer(head, head.bytes[range])
+        let authorization = head.fieldRange("authorization").map { head.bytes[$0] }
+        let code: String?
+        do throws(HTTPProblem) {
+            code = try self.code(Array(body))
+        } catch {
+            return error.response
+        }
+        if let authorization {
+            guard let holder = door.holder(head, authorization) else {
+                return door.strangerAnswer(head, authorization)
             }
             return opened(holder, head)
         }
         // Without either it is a stranger's request like any other.
-        guard let code = (try? JSONValue(parsing: Array(body)))?["code"]?.text else {
-            return door.strangerAnswer(head, nil)
-        }
+        guard let code else { return door.strangerAnswer(head, nil) }
         guard let holder = door.take(code, head) else {
             return door.strangerAnswer(head, Array(code.utf8)[...])
         }
         return opened(holder, head)
+    }
+
+    /// nil: the body is empty, or has no code.
+    private func code(_ body: [UInt8]) throws(HTTPProblem) -> String? {
+        guard !body.isEmpty else { return nil }
+        guard case .object(let members)? = try? JSONValue(parsing: body),
+            members.allSatisfy({ $0.name == "code" && $0.value.text != nil }), members.count < 2
+        else {
+            throw HTTPProblem(
+                400,
+                "PostBodyInvalid",
+                #"the body is {"code":"…"} with the code of sluice console --open, or empty"#
+            )
+        }
+        return members.first?.value.text
     }
 
     /// `POST /console/login`: the form of the page for browsers without scripts.

@@ -20,14 +20,24 @@ final class CaptureDraft: Sendable {
 
     fileprivate struct State {
         var sessions: [CaptureSession]
-        var record: CaptureRecord
         /// The body was read as far as a text in it can be found.
         var isRead = false
         /// A filter redacts logs like these, so nothing that shows them as they came is kept.
         var redacts = false
+        var key: String?
+        var tag: String?
+        var body: CaptureRecord.Body?
+        var inflated: CaptureRecord.Body?
+        var decisions: [CaptureRecord.Decision] = []
+        var logs: [CaptureRecord.Log] = []
+        var logCount = 0
+        var batches: [CaptureRecord.Batch] = []
+        var receipt: String?
     }
 
     private let captures: Captures
+    private let head: RequestHead
+    private let address: IPAddress?
     private let start = Moment.now
     private let state: Locked<State>
 
@@ -37,73 +47,75 @@ final class CaptureDraft: Sendable {
         let sessions = captures.wanting(head, from: address)
         guard !sessions.isEmpty else { return nil }
         self.captures = captures
-        state = Locked(
-            State(
-                sessions: sessions,
-                record: CaptureRecord(
-                    time: head.arrival,
-                    method: head.methodText,
-                    path: head.pathText,
-                    query: head.query.map { Mask.query(head.bytes[$0]) },
-                    minorVersion: head.minorVersion,
-                    address: address?.description ?? head.peer.host,
-                    fields: Mask.fields(head)
-                )
-            )
-        )
+        self.head = head
+        self.address = address
+        state = Locked(State(sessions: sessions))
     }
 
-    /// False while no capture wants the request any more; nothing need be kept of it.
-    private var isWanted: Bool { state.withLock { !$0.sessions.isEmpty } }
+    // MARK: - Who wants it
 
-    private func keep(where admits: (CaptureFilter) -> Bool) {
-        state.withLock { state in state.sessions.removeAll { !admits($0.filter) } }
-    }
-
-    func decide(_ step: String, _ outcome: String, _ detail: String = "") {
+    /// The request has a sender, and perhaps a tag.
+    func admitted(key: String?, tag: String?, _ plans: TagPlans?) {
         state.withLock { state in
-            let detail = clipped(detail, to: 300)
-            state.record.decisions.append(.init(step: step, outcome: outcome, detail: detail))
+            // A tag that only the body tells is known when that is read.
+            state.sessions.removeAll {
+                !$0.filter.admits(key: key) || tag != nil && !$0.filter.admits(tag: tag)
+            }
+            guard !state.sessions.isEmpty else { return }
+            (state.key, state.tag) = (key, tag)
+            state.redacts =
+                tag.map { plans?.redacts($0) ?? false } ?? plans?.router.rules.redacts ?? false
         }
-    }
-
-    /// The request has a route and a sender. `place` tells where its address leads.
-    func admitted(
-        key: String?,
-        tag: String?,
-        _ label: DeviceLabel,
-        place: String,
-        _ plans: TagPlans?
-    ) {
-        // A tag that only the body tells is known when that is read.
-        keep { filter in
-            filter.admits(key: key) && (tag == nil || filter.admits(tag: tag))
-        }
-        let rules = plans?.router.rules
-        let redacts = tag.map { plans?.redacts($0) ?? false } ?? rules?.redacts ?? false
-        state.withLock { state in
-            state.record.key = key
-            state.record.tag = tag
-            if redacts { state.hideAll() }
-        }
-        decide("route", label.name, place)
-        decide("key", key ?? "open")
-    }
-
-    /// The body as it came, before any of it is judged: a refused body is what a capture is for.
-    func came(_ body: UnsafeRawBufferPointer, isCompressed: Bool) {
-        guard isWanted else { return }
-        let kept = self.body(body, hides: isCompressed ? "compressed; see the inflated body" : nil)
-        state.withLock { $0.record.body = kept }
     }
 
     /// The content, inflated where the body was compressed.
-    func inflated(_ content: UnsafeRawBufferPointer, isCompressed: Bool) {
-        keep { filter in filter.text.map { content.contains(text: $0) } ?? true }
-        state.withLock { $0.isRead = true }
-        guard isCompressed, isWanted else { return }
-        let kept = body(content, hides: nil)
-        state.withLock { $0.record.inflated = kept }
+    func look(at content: UnsafeRawBufferPointer) {
+        state.withLock { state in
+            state.isRead = true
+            state.sessions.removeAll { session in
+                session.filter.text.map { !content.contains(text: $0) } ?? false
+            }
+        }
+    }
+
+    /// True if a capture wants these logs when they are accepted; only then their way is followed.
+    func follows(_ groups: [LogGroup], _ plans: TagPlans?) -> Bool {
+        state.withLock { state in
+            state.sessions.removeAll { session in
+                guard let pattern = session.filter.tag else { return false }
+                return !groups.contains { pattern.match($0.tag) != nil }
+            }
+            let isWanted = state.sessions.contains { $0.filter.admits(status: 200) }
+            guard isWanted else { return false }
+            state.tag = state.tag ?? groups.first?.tag
+            let redacts = groups.contains { plans?.redacts($0.tag) ?? false }
+            state.redacts = state.redacts || redacts
+            return true
+        }
+    }
+
+    private var isWanted: Bool { state.withLock { !$0.sessions.isEmpty } }
+
+    // MARK: - What is kept
+
+    func decide(_ step: String, _ outcome: String, _ detail: String = "") {
+        guard isWanted else { return }
+        state.withLock { state in
+            let detail = clipped(detail, to: 300)
+            state.decisions.append(.init(step: step, outcome: outcome, detail: detail))
+        }
+    }
+
+    /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
+    func keep(
+        _ body: UnsafeRawBufferPointer,
+        _ content: UnsafeRawBufferPointer?,
+        isCompressed: Bool
+    ) {
+        guard isWanted, state.withLock({ $0.body == nil }) else { return }
+        let raw = self.body(body, hides: isCompressed ? "compressed; see the inflated body" : nil)
+        let inflated = isCompressed ? content.map { self.body($0, hides: nil) } : nil
+        state.withLock { ($0.body, $0.inflated) = (raw, inflated) }
     }
 
     /// What filters and routes made of the logs.
@@ -113,12 +125,7 @@ final class CaptureDraft: Sendable {
         _ trace: FilterTrace,
         _ plans: TagPlans?
     ) {
-        let tags = groups.map(\.tag)
-        keep { filter in
-            filter.tag.map { pattern in tags.contains { pattern.match($0) != nil } } ?? true
-        }
-        guard isWanted else { return }
-        let redacts = tags.contains { plans?.redacts($0) ?? false }
+        let redacts = state.withLock(\.redacts)
         var logs: [CaptureRecord.Log] = []
         var traced = 0
         for group in groups {
@@ -136,11 +143,9 @@ final class CaptureDraft: Sendable {
             }
         }
         state.withLock { state in
-            if redacts { state.hideAll() }
-            state.record.tag = state.record.tag ?? tags.first
-            state.record.logs = logs
-            state.record.logCount = groups.reduce(0) { $0 + $1.logs.count }
-            state.record.batches = dispatched.parts.map { part in
+            state.logs = logs
+            state.logCount = groups.reduce(0) { $0 + $1.logs.count }
+            state.batches = dispatched.parts.map { part in
                 CaptureRecord.Batch(
                     destination: part.target.destination,
                     logstore: part.target.logstore,
@@ -202,37 +207,62 @@ final class CaptureDraft: Sendable {
 
     /// The queue's outcome, before the answer.
     func stored(_ receipt: [UInt8], isRepeated: Bool) {
+        guard isWanted else { return }
         let receipt = String(decoding: receipt, as: UTF8.self)
-        state.withLock { $0.record.receipt = receipt }
+        state.withLock { $0.receipt = receipt }
         decide("queue", isRepeated ? "repeated" : "stored", "receipt \(receipt)")
     }
 
     /// The request is answered. Whoever still wants it keeps the record.
     func answered(_ response: Response, _ refusal: Refusal? = nil) {
-        if let refusal { decide("answer", refusal.code, refusal.reason) }
-        let (isRead, known) = state.withLock { ($0.isRead, $0.record) }
-        // Of a request that was refused early, not all that a filter asks for is known.
-        keep { filter in
-            filter.admits(status: response.status) && (isRead || filter.text == nil)
-                && filter.admits(key: known.key) && filter.admits(tag: known.tag)
+        let sessions = state.withLock { state in
+            // Of a request that was refused early, not all that a filter asks for is known.
+            state.sessions.removeAll { session in
+                let filter = session.filter
+                return !filter.admits(status: response.status)
+                    || !state.isRead && filter.text != nil || !filter.admits(key: state.key)
+                    || !filter.admits(tag: state.tag)
+            }
+            return state.sessions
         }
-        let time = Moment.now - start
-        let (sessions, record) = state.withLock { state in
-            state.record.answer = CaptureRecord.Answer(
+        guard !sessions.isEmpty else { return }
+        if let refusal { decide("answer", refusal.code, refusal.reason) }
+        let record = record(of: response)
+        state.withLock { $0.sessions = [] }
+        for session in sessions {
+            session.keep(record)
+            captures.countCaptured()
+        }
+    }
+
+    private func record(of response: Response) -> CaptureRecord {
+        let state = state.withLock { $0 }
+        return CaptureRecord(
+            time: head.arrival,
+            method: head.methodText,
+            path: head.pathText,
+            query: head.query.map { Mask.query(head.bytes[$0], hidesAll: state.redacts) },
+            minorVersion: head.minorVersion,
+            address: address?.description ?? head.peer.host,
+            fields: Mask.fields(head),
+            key: state.key,
+            tag: state.tag,
+            body: state.body,
+            inflated: state.inflated,
+            decisions: state.decisions,
+            logs: state.logs,
+            logCount: state.logCount,
+            batches: state.batches,
+            receipt: state.receipt,
+            answer: CaptureRecord.Answer(
                 status: response.status,
                 fields: response.fields.map { name, value in
                     (name, SecretNames.contains(name) ? Mask.text(Array(value.utf8)) : value)
                 },
                 body: String(decoding: response.body.prefix(Self.answerBytesMax), as: UTF8.self),
-                time: time
+                time: Moment.now - start
             )
-            defer { state.sessions = [] }
-            return (state.sessions, state.record)
-        }
-        for session in sessions {
-            session.keep(record)
-            captures.countCaptured()
-        }
+        )
     }
 
     /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
@@ -267,25 +297,8 @@ final class CaptureDraft: Sendable {
     }
 }
 
-extension CaptureDraft.State {
-    /// Filters redact some of what the request has, and only they know what.
-    fileprivate mutating func hideAll() {
-        redacts = true
-        record.body = record.body.map(\.withoutText)
-        record.inflated = record.inflated.map(\.withoutText)
-        record.query = record.query.map { Mask.query(Array($0.utf8), hidesAll: true) }
-    }
-}
-
 extension CaptureRecord {
     fileprivate static let redactedReason = "a filter redacts logs of this tag; see the logs"
-}
-
-extension CaptureRecord.Body {
-    fileprivate var withoutText: Self {
-        let reason = CaptureRecord.redactedReason
-        return Self(bytes: bytes, sha256: sha256, text: nil, isCut: false, reason: reason)
-    }
 }
 
 extension TagPlans {

@@ -54,7 +54,7 @@ package struct CaptureRecord: Sendable {
     package let time: WallTime
     package let method: String
     package let path: String
-    package var query: String?
+    package let query: String?
     package let minorVersion: Int
     package let address: String
     package let fields: Fields
