@@ -142,6 +142,7 @@ def capture(browser: Browser, gateway: Gateway) -> None:
     browser.show(f"capture/{name}/1", f"Capture {name}, request 1")
     browser.sees("captured")
     browser.sees("[redacted")
+    browser.sees("✓ stored")
     assert "canary" not in browser.text(), "a secret is shown"
     browser.check_access("capture record")
     browser.press("As curl")

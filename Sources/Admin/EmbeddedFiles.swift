@@ -4861,11 +4861,12 @@ enum EmbeddedFiles {
                 "code": { "type": ["string", "null"] },
                 "logs": { "type": "integer", "minimum": 0 },
                 "bytes": { "type": ["integer", "null"], "minimum": 0 },
-                "milliseconds": { "type": ["number", "null"] }
+                "milliseconds": { "type": ["number", "null"] },
+                "delivery": { "type": "string", "enum": ["none", "waiting", "delivered"] }
               },
               "required": [
                 "n", "time", "method", "path", "address", "key", "tag", "status", "code", "logs",
-                "bytes", "milliseconds"
+                "bytes", "milliseconds", "delivery"
               ],
               "additionalProperties": false
             },
@@ -4993,11 +4994,45 @@ enum EmbeddedFiles {
               },
               { "type": "null" }
             ]
+          },
+          "delivery": { "type": "string", "enum": ["none", "waiting", "delivered"] },
+          "upstream": {
+            "description": "Attempts to deliver packets with logs of the request; they come later than the answer",
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "attempt": { "type": "integer", "minimum": 0 },
+                "time": { "type": "string", "format": "date-time" },
+                "destination": { "type": "string" },
+                "logstore": { "type": "string" },
+                "packet": { "type": "string" },
+                "logs": { "type": "integer", "minimum": 0 },
+                "endpoint": { "type": "string" },
+                "address": { "type": "string" },
+                "resolver": { "type": ["string", "null"] },
+                "connect_milliseconds": { "type": ["number", "null"] },
+                "milliseconds": { "type": "number" },
+                "status": { "type": ["integer", "null"], "minimum": 0 },
+                "code": { "type": ["string", "null"] },
+                "message": { "type": "string" },
+                "request_id": { "type": ["string", "null"] },
+                "result": { "type": "string" }
+              },
+              "required": [
+                "attempt", "time", "destination", "logstore", "packet", "logs", "endpoint",
+                "address", "resolver", "connect_milliseconds", "milliseconds", "status", "code",
+                "message", "request_id", "result"
+              ],
+              "additionalProperties": false
+            },
+            "maxItems": 50
           }
         },
         "required": [
           "n", "time", "method", "path", "query", "version", "address", "key", "tag", "head",
-          "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer"
+          "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer",
+          "delivery", "upstream"
         ],
         "additionalProperties": false
       },

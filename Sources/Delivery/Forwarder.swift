@@ -67,6 +67,11 @@ package final class Forwarder: Sendable {
 
     deinit { stop(within: .zero) }
 
+    /// Tells of each attempt to deliver a packet.
+    package func tellAttempts(to watcher: any AttemptWatcher) {
+        dependencies.watcher.withLock { $0 = watcher }
+    }
+
     /// Starts delivering. Call it once.
     package func start() throws(SystemError) {
         let (loop, mailbox, dependencies) = (loop, mailbox, dependencies)

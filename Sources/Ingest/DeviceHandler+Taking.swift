@@ -250,6 +250,7 @@ extension DeviceHandler {
         }
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
+        visit.draft?.track(&batches)
         // The inflated batches wait for the commit, and count like the body.
         guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
             throw .tooMuchInFlight

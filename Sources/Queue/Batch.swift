@@ -46,6 +46,8 @@ package struct Batch: Sendable {
     package let dropped: Int
     /// False if the request may be stored without this batch when its destination has no room.
     package let isRequired: Bool
+    /// Learns where the logs are stored; nil for almost all batches.
+    package var track: BatchTrack?
 
     package init(
         stream: StreamKey,

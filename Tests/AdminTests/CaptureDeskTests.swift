@@ -96,6 +96,72 @@ import Testing
         #expect((record["body"] as? [String: Any])?["text"] is NSNull)
     }
 
+    private func upstream(_ trial: SandboxedGateway, _ path: String) throws -> [[String: Any]] {
+        try #require(try object(trial, path)["upstream"] as? [[String: Any]])
+    }
+
+    @Test("A record shows each attempt to deliver its logs, and no other")
+    func attempts() throws {
+        let trial = try SandboxedGateway()
+        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
+        let path = "/admin/destinations/default"
+        _ = try trial.admin.post("\(path)/pause", [UInt8](), token)
+        let id = try start(trial, #"{"filter":{"path":"/logs/app"}}"#)
+        _ = try trial.devices.post("/logs/other", #"{"n":"0"}"#.utf8)
+        for number in 1...2 { _ = try trial.devices.post("/logs/app\(number)", #"{"n":"1"}"#.utf8) }
+        let records = "/admin/captures/\(id)/records"
+        #expect(try object(trial, "\(records)/1")["delivery"] as? String == "waiting")
+        #expect(try upstream(trial, "\(records)/1").isEmpty)
+        let sandbox = TestClient(address: trial.sandbox.address)
+        let fault = #"{"status":503,"code":"ServerBusy","count":1}"#
+        #expect(try sandbox.post("/faults", fault.utf8, json).status < 300)
+        _ = try trial.admin.post("\(path)/resume", [UInt8](), token)
+        #expect(
+            eventually {
+                (1...2).allSatisfy {
+                    (try? object(trial, "\(records)/\($0)")["delivery"] as? String) == "delivered"
+                }
+            }
+        )
+        for number in 1...2 {
+            let all = try upstream(trial, "\(records)/\(number)")
+            let last = try #require(all.last)
+            #expect(last["result"] as? String == "stored")
+            #expect(last["status"] as? Int == 200)
+            #expect(last["logstore"] as? String == "app\(number)")
+            #expect(last["address"] as? String == "127.0.0.1")
+            #expect((last["request_id"] as? String)?.isEmpty == false)
+            #expect(all.dropLast().allSatisfy { $0["status"] as? Int == 503 })
+        }
+        #expect(!trial.gateway.devices.captures.wantsAttempts)
+    }
+
+    @Test("A refused log leads from its record to the dead letter's reason")
+    func refusedUpstream() throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        let sandbox = TestClient(address: trial.sandbox.address)
+        let poison = #"{"key":"bad","code":"PostBodyInvalid"}"#
+        #expect(try sandbox.post("/poisons", poison.utf8, json).status < 300)
+        _ = try trial.devices.post("/logs/app", #"[{"bad":"1"},{"good":"1"}]"#.utf8)
+        let path = "/admin/captures/\(id)/records/1"
+        #expect(
+            eventually {
+                (try? upstream(trial, path))?.contains { $0["result"] as? String == "stored" }
+                    == true
+            }
+        )
+        let all = try upstream(trial, path)
+        #expect(
+            all.contains {
+                $0["result"] as? String == "split" && $0["code"] as? String == "PostBodyInvalid"
+            }
+        )
+        #expect(
+            eventually { (try? object(trial, path)["delivery"] as? String) == "delivered" }
+        )
+    }
+
     @Test("A body that came in chunks is whole")
     func chunked() throws {
         let trial = try SandboxedGateway()

@@ -1,5 +1,7 @@
 import Ingest
 import JSON
+import Logs
+import Queue
 import System
 
 /// A captured request as JSON.
@@ -56,6 +58,32 @@ extension JSONWriter {
             json.member("body", answer.body)
             json.member("milliseconds", decimal: answer.time.inSeconds * 1000)
         }
+        member("delivery", record.delivery)
+        array("upstream") { json in
+            for (number, each) in record.attempts.enumerated() {
+                json.object { $0.attempt(each, number + 1) }
+            }
+        }
+    }
+
+    private mutating func attempt(_ each: CaptureRecord.Attempt, _ number: Int) {
+        let attempt = each.attempt
+        member("attempt", number)
+        member("time", attempt.started.rfc3339)
+        member("destination", attempt.packet.stream.destination)
+        member("logstore", attempt.packet.stream.logstore)
+        member("packet", attempt.packet.packID)
+        member("logs", each.logs)
+        member("endpoint", attempt.endpoint)
+        member("address", attempt.address)
+        member("resolver", attempt.resolver)
+        member("connect_milliseconds", decimal: attempt.connectTime.map { $0.inSeconds * 1000 })
+        member("milliseconds", decimal: attempt.time.inSeconds * 1000)
+        member("status", attempt.status)
+        member("code", attempt.code)
+        member("message", attempt.message)
+        member("request_id", attempt.requestID)
+        member("result", attempt.result)
     }
 
     private mutating func body(_ body: CaptureRecord.Body) {
@@ -88,4 +116,9 @@ extension JSONWriter {
             }
         }
     }
+}
+
+extension CaptureRecord {
+    /// "none" for a request without stored logs, "waiting", or "delivered".
+    var delivery: String { isOnItsWay ? "waiting" : attempts.isEmpty ? "none" : "delivered" }
 }

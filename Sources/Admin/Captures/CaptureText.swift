@@ -1,4 +1,5 @@
 import Ingest
+import Queue
 import System
 
 /// Captures as text, for `sluice capture`. Texts of devices are made safe for a terminal.
@@ -53,6 +54,19 @@ enum CaptureText {
             lines += answer.fields.map { "  \($0.name): \($0.value)" }
             if !answer.body.isEmpty { lines.append("  \(answer.body)") }
         }
+        for (number, each) in record.attempts.enumerated() {
+            let attempt = each.attempt
+            let status = attempt.status.map { "HTTP \($0)" } ?? "no answer"
+            let said = [attempt.code, attempt.message].compactMap(\.self).joined(separator: ": ")
+            lines.append(
+                "attempt \(number + 1) at \(attempt.started.rfc3339): \(each.logs) logs to "
+                    + "\(attempt.packet.stream.destination) at \(attempt.address), \(status) after "
+                    + "\(decimalMilliseconds(attempt.time)) ms, \(attempt.result)"
+                    + (said.isEmpty ? "" : ": \(said)")
+                    + (attempt.requestID.map { " (request id \($0))" } ?? "")
+            )
+        }
+        if record.isOnItsWay { lines.append("its logs wait for delivery") }
         return lines.map {
             $0.split(separator: "\n", omittingEmptySubsequences: false)
                 .map { printable(String($0)) }.joined(separator: "\n")

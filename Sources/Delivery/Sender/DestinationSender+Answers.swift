@@ -26,7 +26,9 @@ extension DestinationSender {
                 judgement = judgement.withoutResigning
             }
         }
-        apply(judgement, to: load, work.bytes, now)
+        let final = apply(judgement, to: load, work.bytes, now)
+        guard let watcher = watcher.withLock({ $0 }), watcher.wantsAttempts else { return }
+        watcher.note(PacketAttempt(final, load, work.outcome.route, took: now - load.started))
     }
 
     private func learn(
@@ -43,12 +45,13 @@ extension DestinationSender {
         reporter.clockChanged(at: endpoint, change)
     }
 
+    /// Returns the judgement as it was applied.
     private func apply(
         _ original: Judgement,
         to load: Load,
         _ bodyBytes: Int,
         _ now: Moment
-    ) {
+    ) -> Judgement {
         let outlet = load.outlet
         let isCurrentGeneration = load.generation == generation
         var judgement = original
@@ -91,6 +94,7 @@ extension DestinationSender {
             if isCurrentGeneration { outlet.evidence.stored(now) }
         }
         outlets.wake(outlet)
+        return judgement
     }
 
     private func failure(_ judgement: Judgement, of outlet: DeliveryOutlet) -> DeliveryFailure? {
@@ -178,6 +182,41 @@ extension DestinationSender {
             leases.isolate(lease, of: outlet, reason)
         } else {
             leases.setAside(lease, of: outlet)
+        }
+    }
+}
+
+extension PacketAttempt {
+    init(_ judgement: Judgement, _ load: Load, _ route: TransferRoute?, took time: Duration) {
+        self.init(
+            packet: load.lease.packet,
+            endpoint: load.endpoint.description,
+            address: route?.address ?? "",
+            resolver: route?.target?.source,
+            started: load.signed,
+            time: time,
+            connectTime: route?.connectTime,
+            status: judgement.status,
+            code: judgement.code,
+            message: judgement.message,
+            requestID: judgement.requestID,
+            result: judgement.action.inWords
+        )
+    }
+}
+
+extension Judgement.Action {
+    fileprivate var inWords: String {
+        switch self {
+        case .acknowledge: "stored"
+        case .again: "tried again"
+        case .slowDown: "tried again, slower"
+        case .pause: "tried again when the gate opens"
+        case .resign: "signed again"
+        case .split: "split"
+        case .suspect: "suspected"
+        case .readdress: "sent to another address"
+        case .relane: "sent in another lane"
         }
     }
 }

@@ -14,6 +14,8 @@ final class DestinationSender {
         let journal: Journal
         let now: @Sendable () -> WallTime
         let clockOffsets = ClockOffsets()
+        /// nil: nobody wants to know of attempts.
+        let watcher = Locked<(any AttemptWatcher)?>(nil)
         /// nil: curl resolves all names.
         var names: NameService?
     }
@@ -27,6 +29,7 @@ final class DestinationSender {
     let leases: LeaseKeeper
     let reporter: DeliveryReporter
     let status: StatusPublisher
+    let watcher: Locked<(any AttemptWatcher)?>
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
@@ -49,6 +52,7 @@ final class DestinationSender {
         carrier = settings.carrier(dependencies.journal, dependencies.names)
         let status = StatusPublisher(status)
         self.status = status
+        watcher = dependencies.watcher
         agendaEntry = shared.agenda.join()
         outlets = OutletRegistry(agendaEntry)
         reporter = DeliveryReporter(settings.name, dependencies.journal, status)

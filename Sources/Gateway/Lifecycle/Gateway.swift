@@ -99,6 +99,7 @@ package final class Gateway: Sendable {
         self.tail = tail
         let devices = Self.devices(configuration, store, forwarder, tail)
         self.devices = devices
+        forwarder.tellAttempts(to: devices.captures)
         let webhook = Webhook(journal, addresses: names.lookup)
         self.webhook = webhook
         let reporter = Reporter(

@@ -4,6 +4,7 @@ import Glibc
 import HTTP
 import Logs
 import Net
+import Queue
 import Routing
 import System
 
@@ -33,6 +34,8 @@ final class CaptureDraft: Sendable {
         var logCount = 0
         var batches: [CaptureRecord.Batch] = []
         var receipt: String?
+        /// By destination.
+        var tracks: [(destination: String, track: BatchTrack)] = []
     }
 
     private let captures: Captures
@@ -205,6 +208,18 @@ final class CaptureDraft: Sendable {
         }
     }
 
+    /// Follows the batches on their way to their destinations, if a capture wants the request.
+    func track(_ batches: inout [Batch]) {
+        guard isWanted else { return }
+        var tracks: [(destination: String, track: BatchTrack)] = []
+        for index in batches.indices where batches[index].logs.count > 0 {
+            let track = BatchTrack()
+            batches[index].track = track
+            tracks.append((batches[index].stream.destination, track))
+        }
+        state.withLock { $0.tracks = tracks }
+    }
+
     /// The queue's outcome, before the answer.
     func stored(_ receipt: [UInt8], isRepeated: Bool) {
         guard isWanted else { return }
@@ -227,10 +242,17 @@ final class CaptureDraft: Sendable {
         }
         guard !sessions.isEmpty else { return }
         if let refusal { decide("answer", refusal.code, refusal.reason) }
-        let record = record(of: response)
-        state.withLock { $0.sessions = [] }
+        var record = record(of: response)
+        let places = state.withLock { state in
+            state.sessions = []
+            return state.tracks.flatMap { destination, track in
+                track.places.map { FollowedRequest.Place(destination: destination, place: $0) }
+            }
+        }
+        record.isOnItsWay = !places.isEmpty
         for session in sessions {
-            session.keep(record)
+            guard let number = session.keep(record) else { continue }
+            captures.follow(number, of: session, places)
             captures.countCaptured()
         }
     }

@@ -1,3 +1,4 @@
+package import Queue
 package import System
 
 /// A captured request: what came, what was decided, and what was answered. Secrets are masked before they get here.
@@ -49,6 +50,15 @@ package struct CaptureRecord: Sendable {
         package let time: Duration
     }
 
+    /// An attempt to deliver a packet with logs of the request.
+    package struct Attempt: Sendable {
+        package let attempt: PacketAttempt
+        /// Logs in the packet, those of other requests too.
+        package var logs: Int { attempt.packet.logCount }
+    }
+
+    package static let attemptsMax = 50
+
     /// From 1 in each capture.
     package var number = 0
     package let time: WallTime
@@ -70,6 +80,10 @@ package struct CaptureRecord: Sendable {
     package var batches: [Batch] = []
     package var receipt: String?
     package var answer: Answer?
+    /// The first attempts; they come later than the answer.
+    package var attempts: [Attempt] = []
+    /// True while packets with its logs are on their way.
+    package var isOnItsWay = false
 
     /// About the memory that it takes.
     package var weight: Int {

@@ -1,3 +1,4 @@
+import Queue
 package import System
 
 /// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
@@ -86,22 +87,35 @@ package final class CaptureSession: Sendable {
         content.withLock { if $0.state == .running { $0.state = .stopped } }
     }
 
-    /// Keeps the record while there is room.
-    func keep(_ record: CaptureRecord) {
-        guard isRunning else { return }
+    /// Adds an attempt to a record. `isLast`: nothing of the request is on its way any more.
+    func add(_ attempt: PacketAttempt, to number: Int, isLast: Bool) {
         content.withLock { content in
-            guard content.state == .running else { return }
+            let index = number - 1
+            guard content.records.indices.contains(index) else { return }
+            if content.records[index].attempts.count < CaptureRecord.attemptsMax {
+                content.records[index].attempts.append(.init(attempt: attempt))
+            }
+            if isLast { content.records[index].isOnItsWay = false }
+        }
+    }
+
+    /// Keeps the record while there is room. Returns its number.
+    func keep(_ record: CaptureRecord) -> Int? {
+        guard isRunning else { return nil }
+        return content.withLock { content in
+            guard content.state == .running else { return nil }
             content.matched += 1
             let weight = record.weight
             guard content.bytes + weight <= limits.bytes else {
                 content.state = .full
-                return
+                return nil
             }
             var record = record
             record.number = content.records.count + 1
             content.records.append(record)
             content.bytes += weight
             if content.records.count >= limits.records { content.state = .full }
+            return record.number
         }
     }
 }

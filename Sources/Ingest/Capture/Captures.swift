@@ -1,5 +1,6 @@
 import HTTP
 import Net
+package import Queue
 import Synchronization
 import System
 
@@ -16,6 +17,8 @@ package final class Captures: Sendable {
     private let isRunning = Atomic<Bool>(false)
     private let sessions = Locked<[CaptureSession]>([])
     private let captured = Atomic<Int>(0)
+    private let isFollowing = Atomic<Bool>(false)
+    private let followed = Locked<[FollowedRequest]>([])
 
     package init() {}
 
@@ -70,5 +73,78 @@ package final class Captures: Sendable {
         if running.isEmpty { isRunning.store(false, ordering: .relaxed) }
         let path = head.pathText
         return running.filter { $0.filter.admits(path: path, address: address) }
+    }
+
+    /// Notes attempts to deliver these batches in the record.
+    func follow(_ record: Int, of session: CaptureSession, _ places: [FollowedRequest.Place]) {
+        guard !places.isEmpty else { return }
+        followed.withLock { followed in
+            // The oldest wait for a destination that takes nothing, and are given up first.
+            if followed.count >= FollowedRequest.countMax { followed.removeFirst() }
+            followed.append(FollowedRequest(session: session, record: record, places: places))
+        }
+        isFollowing.store(true, ordering: .releasing)
+    }
+}
+
+/// A captured request whose batches are on their way.
+struct FollowedRequest {
+    static let countMax = 2000
+
+    struct Place {
+        let destination: String
+        let place: BatchTrack.Place
+
+        /// What is left when these logs have arrived.
+        func without(_ numbers: ClosedRange<Int64>) -> [Place] {
+            let own = place.numbers
+            var left: [ClosedRange<Int64>] = []
+            if own.lowerBound < numbers.lowerBound {
+                left.append(own.lowerBound...numbers.lowerBound - 1)
+            }
+            if numbers.upperBound < own.upperBound {
+                left.append(numbers.upperBound + 1...own.upperBound)
+            }
+            return left.map {
+                Place(destination: destination, place: .init(row: place.row, numbers: $0))
+            }
+        }
+    }
+
+    weak let session: CaptureSession?
+    let record: Int
+    var places: [Place]
+}
+
+extension Captures: AttemptWatcher {
+    package var wantsAttempts: Bool { isFollowing.load(ordering: .relaxed) }
+
+    package func note(_ attempt: PacketAttempt) {
+        let packet = attempt.packet
+        // A single log that is refused becomes a dead letter.
+        let isFinal =
+            attempt.result == "stored" || attempt.result == "split" && packet.logCount == 1
+        let notes = followed.withLock { followed in
+            var notes: [(CaptureSession, Int, Bool)] = []
+            for index in followed.indices {
+                let request = followed[index]
+                guard let session = request.session else { continue }
+                let carried = request.places.map { each in
+                    each.destination == packet.stream.destination
+                        ? packet.numbers(of: each.place) : nil
+                }
+                guard carried.contains(where: { $0 != nil }) else { continue }
+                if isFinal {
+                    followed[index].places = zip(request.places, carried).flatMap { each, numbers in
+                        numbers.map { each.without($0) } ?? [each]
+                    }
+                }
+                notes.append((session, request.record, followed[index].places.isEmpty))
+            }
+            followed.removeAll { $0.places.isEmpty || $0.session == nil }
+            isFollowing.store(!followed.isEmpty, ordering: .relaxed)
+            return notes
+        }
+        for (session, record, isLast) in notes { session.add(attempt, to: record, isLast: isLast) }
     }
 }

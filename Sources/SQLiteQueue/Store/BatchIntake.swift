@@ -53,7 +53,7 @@ final class BatchIntake: StorePart {
             let stream = try streams.obtain(batch.stream, by: maker, time)
             streams.wake(stream, by: maker)
             if stream.staged.isEmpty { touched.append(stream) }
-            stream.staged.add(batch.logs, isReplayed: areReplayed)
+            stream.staged.add(batch.logs, isReplayed: areReplayed, batch.track)
         }
         for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 {
             try letters.countUnqueued(batch)
@@ -184,9 +184,19 @@ final class BatchIntake: StorePart {
                 rawBytesMax: min(configuration.tuning.rowBytes, limits.rawBytes),
                 logsMax: limits.logs
             )
-            let (batches, areReplayed) = stream.staged.takeAll()
-            try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
-                try waiting.add(raw, logs: logs, to: stream, areReplayed: areReplayed, time)
+            let staged = stream.staged.takeAll()
+            let areReplayed = staged.areReplayed
+            var written = 0
+            try packer.pack(staged.batches, scratch: &joined) { raw, logs throws(SQLiteError) in
+                let row = try waiting.add(
+                    raw,
+                    logs: logs,
+                    to: stream,
+                    areReplayed: areReplayed,
+                    time
+                )
+                if !staged.tracked.isEmpty { staged.tell(row: row, logs: logs, at: written) }
+                written += logs
             }
             stream.outlet.schedule(stream, time)
             stream.destination.oldestFirst?.insert(stream)

@@ -150,21 +150,45 @@ struct WaitingSums {
 
 /// A stream's batches of the current transaction.
 struct StagedBatches {
-    private var batches: [EncodedLogs] = []
+    /// A batch that a capture follows.
+    struct Tracked {
+        let track: BatchTrack
+        /// The place of its first log among all logs that are staged.
+        let offset: Int
+        let logs: Int
+    }
+
+    private(set) var batches: [EncodedLogs] = []
+    private(set) var tracked: [Tracked] = []
     private var replays = 0
+    private var logs = 0
 
     var isEmpty: Bool { batches.isEmpty }
+    /// All are replayed dead letters. Batches share rows, so new logs hide replayed ones.
+    var areReplayed: Bool { replays == batches.count }
 
-    mutating func add(_ batch: EncodedLogs, isReplayed: Bool) {
+    mutating func add(_ batch: EncodedLogs, isReplayed: Bool, _ track: BatchTrack?) {
+        if let track { tracked.append(Tracked(track: track, offset: logs, logs: batch.count)) }
         batches.append(batch)
+        logs += batch.count
         if isReplayed { replays += 1 }
     }
 
-    /// Returns the batches, and true if all are replayed dead letters. Batches share rows, so new logs hide replayed
-    /// ones.
-    mutating func takeAll() -> (batches: [EncodedLogs], areReplayed: Bool) {
+    mutating func takeAll() -> StagedBatches {
         defer { self = StagedBatches() }
-        return (batches, replays == batches.count)
+        return self
+    }
+
+    /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the row's first log among
+    /// all that were staged.
+    func tell(row: Int64, logs count: Int, at offset: Int) {
+        for batch in tracked {
+            let first = max(batch.offset, offset)
+            let last = min(batch.offset + batch.logs, offset + count) - 1
+            guard first <= last else { continue }
+            let numbers = row + Int64(first - offset)...row + Int64(last - offset)
+            batch.track.add(BatchTrack.Place(row: row, numbers: numbers))
+        }
     }
 }
 

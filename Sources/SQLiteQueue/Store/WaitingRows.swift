@@ -19,13 +19,14 @@ final class WaitingRows: StorePart {
         self.recent = recent
     }
 
+    /// Returns the row's number.
     func add(
         _ raw: UnsafeRawBufferPointer,
         logs: Int,
         to stream: QueuedStream,
         areReplayed: Bool,
         _ time: WallTime
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> Int64 {
         let payload = LZ4.compress(raw)
         let row = RowRecord(
             // A row takes a number for each log, so that a part of the row can become a row at its place: see `halve`.
@@ -50,6 +51,7 @@ final class WaitingRows: StorePart {
             ledger.queued += Int64(logs)
         }
         stream.destination.volumes.accepted += raw.count
+        return row.id
     }
 
     /// Removes waiting rows from the stream's front while `isDue` returns true, at most `left`, and counts them as

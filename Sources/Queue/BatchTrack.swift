@@ -1,0 +1,96 @@
+package import System
+
+/// Learns where the queue stores a batch, for a capture that follows its logs.
+package final class BatchTrack: Sendable {
+    /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each of its logs, so that a
+    /// part of it can become a row of its own.
+    package struct Place: Sendable, Equatable {
+        package let row: Int64
+        package let numbers: ClosedRange<Int64>
+
+        package init(row: Int64, numbers: ClosedRange<Int64>) {
+            self.row = row
+            self.numbers = numbers
+        }
+    }
+
+    private let stored = Locked<[Place]>([])
+
+    package init() {}
+
+    package func add(_ place: Place) { stored.withLock { $0.append(place) } }
+
+    package var places: [Place] { stored.withLock { $0 } }
+}
+
+extension SealedPacket {
+    /// The logs of a batch that the packet carries; nil: none. Of a packet with several rows, which a refused packet was
+    /// split into, some may be taken for carried that only follow it.
+    package func numbers(of place: BatchTrack.Place) -> ClosedRange<Int64>? {
+        let own: ClosedRange<Int64>
+        if rows.lowerBound == rows.upperBound {
+            own = rows.lowerBound...rows.lowerBound + Int64(logCount) - 1
+        } else if rows.contains(place.row) {
+            return place.numbers
+        } else {
+            own = rows
+        }
+        return own.overlaps(place.numbers) ? own.clamped(to: place.numbers) : nil
+    }
+}
+
+/// An attempt to deliver a packet, as delivery saw it end.
+package struct PacketAttempt: Sendable {
+    package let packet: SealedPacket
+    package let endpoint: String
+    /// Empty if there was no connection.
+    package let address: String
+    /// Who answered this address; nil: the system.
+    package let resolver: String?
+    package let started: WallTime
+    package let time: Duration
+    /// nil: the connection was there already.
+    package let connectTime: Duration?
+    /// nil: there was no answer.
+    package let status: Int?
+    package let code: String?
+    package let message: String
+    package let requestID: String?
+    /// What becomes of the packet: "stored", "tried again", "split".
+    package let result: String
+
+    package init(
+        packet: SealedPacket,
+        endpoint: String,
+        address: String,
+        resolver: String?,
+        started: WallTime,
+        time: Duration,
+        connectTime: Duration?,
+        status: Int?,
+        code: String?,
+        message: String,
+        requestID: String?,
+        result: String
+    ) {
+        self.packet = packet
+        self.endpoint = endpoint
+        self.address = address
+        self.resolver = resolver
+        self.started = started
+        self.time = time
+        self.connectTime = connectTime
+        self.status = status
+        self.code = code
+        self.message = message
+        self.requestID = requestID
+        self.result = result
+    }
+}
+
+/// Whoever wants to know of attempts. Asked for each of them, on the delivery thread, so both must be quick.
+package protocol AttemptWatcher: Sendable {
+    var wantsAttempts: Bool { get }
+
+    func note(_ attempt: PacketAttempt)
+}
