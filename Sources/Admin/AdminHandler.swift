@@ -71,7 +71,8 @@ package final class AdminHandler: RequestHandler {
     private let clients: ClientsDocument
     private let door: AdminDoor
     private let sessions: SessionDesk
-    private let console = ConsoleDesk()
+    /// Made when the first browser comes: it compresses the files.
+    private lazy var console = ConsoleDesk()
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {

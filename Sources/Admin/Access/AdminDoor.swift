@@ -42,7 +42,8 @@ final class AdminDoor {
 
     /// The holder that a refused request names, without any throttling.
     func namedHolder(_ head: RequestHead) -> AdminHolder? {
-        head.fieldRange("authorization").flatMap { access.holder(of: head.bytes[$0]) }
+        guard let range = head.fieldRange("authorization") else { return session(head)?.holder }
+        return access.holder(of: head.bytes[range])
     }
 
     /// The token's holder. nil while the address has to wait, unless this token came from there before.

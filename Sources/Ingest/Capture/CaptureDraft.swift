@@ -245,9 +245,12 @@ final class CaptureDraft: Sendable {
         var record = record(of: response)
         let places = state.withLock { state in
             state.sessions = []
-            return state.tracks.flatMap { destination, track in
-                track.places.map { FollowedRequest.Place(destination: destination, place: $0) }
-            }
+            // A commit that failed may have given rows as well.
+            return state.receipt == nil
+                ? []
+                : state.tracks.flatMap { destination, track in
+                    track.places.map { FollowedRequest.Place(destination: destination, place: $0) }
+                }
         }
         record.isOnItsWay = !places.isEmpty
         for session in sessions {

@@ -38,10 +38,11 @@ package final class Captures: Sendable {
                 sessions.remove(at: oldest)
             }
             sessions.append(session)
+            // Under the lock, so that a request that finds none meanwhile does not undo it.
+            isRunning.store(true, ordering: .relaxed)
             return true
         }
         guard isTaken else { throw .tooManyRunning }
-        isRunning.store(true, ordering: .releasing)
         return session
     }
 
@@ -69,8 +70,11 @@ package final class Captures: Sendable {
 
     /// The running captures that a request's head suits.
     func wanting(_ head: RequestHead, from address: IPAddress?) -> [CaptureSession] {
-        let running = sessions.withLock { $0.filter(\.isRunning) }
-        if running.isEmpty { isRunning.store(false, ordering: .relaxed) }
+        let running = sessions.withLock { sessions in
+            let running = sessions.filter(\.isRunning)
+            if running.isEmpty { isRunning.store(false, ordering: .relaxed) }
+            return running
+        }
         let path = head.pathText
         return running.filter { $0.filter.admits(path: path, address: address) }
     }
@@ -82,8 +86,8 @@ package final class Captures: Sendable {
             // The oldest wait for a destination that takes nothing, and are given up first.
             if followed.count >= FollowedRequest.countMax { followed.removeFirst() }
             followed.append(FollowedRequest(session: session, record: record, places: places))
+            isFollowing.store(true, ordering: .relaxed)
         }
-        isFollowing.store(true, ordering: .releasing)
     }
 }
 
