@@ -79,6 +79,7 @@ package final class SandboxPartner: Sendable {
         let trust = configuration.admin.tls?.certificates.first?.chainFile
         let status =
             trust.map { "--cacert \($0) https://\(admin)" } ?? "http://\(admin)"
+        let scheme = trust == nil ? "http" : "https"
         return """
 
             Sluice \(Version.current) with a sandbox in place of SLS: nothing leaves this machine.
@@ -87,6 +88,7 @@ package final class SandboxPartner: Sendable {
               See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
               or in a browser   http://\(address)/
               How it is doing   curl -H "Authorization: Bearer \(token)" \(status)/admin/status
+              The console       \(scheme)://\(admin)/console/   (its token: \(token))
 
               Other ways in     POST http://\(devices)/logs/{tag}                     JSON: one log, an array, or a log a line
                                 POST http://\(devices)/logstores/{logstore}/track     SLS web tracking
