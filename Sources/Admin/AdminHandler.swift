@@ -61,7 +61,7 @@ package final class AdminHandler: RequestHandler {
         var report: GatewayReport { reporter.report }
     }
 
-    private let shared: Shared
+    let shared: Shared
     private let deadLetters: DeadLetterDesk
     private let destinations: DestinationDesk
     private let credentials: CredentialDesk
@@ -69,7 +69,7 @@ package final class AdminHandler: RequestHandler {
     private let resolvers: ResolverDesk
     private let captures: CaptureDesk
     private let clients: ClientsDocument
-    private let door: AdminDoor
+    let door: AdminDoor
     private let sessions: SessionDesk
     /// Made when the first browser comes: it compresses the files.
     private lazy var console = ConsoleDesk()
@@ -116,85 +116,6 @@ package final class AdminHandler: RequestHandler {
         guard case .refuse(let response) = admission else { return admission }
         if Self.changes(head) { tellRefused(head, response.status) }
         return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
-    }
-
-    private func judge(_ head: RequestHead) -> Admission {
-        let route = route(of: head)
-        let visitor: AdminDoor.Visitor?
-        switch enter(head, route) {
-        case .visitor(let found): visitor = found
-        case .refused(let response): return .refuse(response)
-        }
-        guard let route else { return .refuse(AdminRoute.unknownPath.response) }
-        guard route.methods.contains(head.method) else {
-            let names = route.methodNames
-            var response = refused(405, "InvalidMethod", "this path allows only \(names)")
-            response.fields.append(("allow", names))
-            return .refuse(response)
-        }
-        guard route.isReading(head.method) || visitor?.holder.role == .full else {
-            return .refuse(forbidden)
-        }
-        guard !head.announcesBody || head.announcesJSON || route == .consoleLogin else {
-            return .refuse(
-                refused(
-                    415,
-                    "ContentTypeInvalid",
-                    "send the body with Content-Type: application/json"
-                )
-            )
-        }
-        if let problem = route.problem(withQueryOf: head) {
-            return .refuse(problem.response)
-        }
-        let bodyBytesMax = route.bodyBytesMax(head.method)
-        guard bodyBytesMax > 0 || !head.announcesBody else {
-            return .refuse(Refusal.unwantedBody.problem.response)
-        }
-        return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
-    }
-
-    /// nil also for the console's paths while it is turned off.
-    private func route(of head: RequestHead) -> AdminRoute? {
-        guard let route = AdminRoute(path: head.pathText) else { return nil }
-        return route.isOfConsole && !shared.reporter.configuration.admin.hasConsole ? nil : route
-    }
-
-    private enum Entry {
-        /// nil: the path is open to strangers.
-        case visitor(AdminDoor.Visitor?)
-        case refused(Response)
-    }
-
-    /// The first check of all, so that an answer reveals no paths to strangers.
-    private func enter(_ head: RequestHead, _ route: AdminRoute?) -> Entry {
-        let isOpen = route?.isOpen(head.method) ?? false
-        // Browsers reach these paths, whoever sent them there.
-        if route?.isForBrowsers ?? false, head.fieldRange("authorization") == nil {
-            let settings = shared.reporter.configuration.admin
-            if let problem = BrowserRules.hostProblem(head, settings)
-                ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
-            {
-                return .refused(problem.response)
-            }
-        }
-        // A login's token is judged with its body, once.
-        if isOpen, route != .consoleStatus { return .visitor(nil) }
-        guard let visitor = door.visitor(head) else {
-            if isOpen { return .visitor(nil) }
-            return .refused(
-                door.strangerAnswer(head, head.fieldRange("authorization").map { head.bytes[$0] })
-            )
-        }
-        guard visitor.session != nil else { return .visitor(visitor) }
-        let settings = shared.reporter.configuration.admin
-        guard settings.hasConsole else { return .refused(door.strangerAnswer(head, nil)) }
-        let problem = BrowserRules.problem(
-            with: head,
-            changes: !head.method.isReading,
-            settings
-        )
-        return problem.map { .refused($0.response) } ?? .visitor(visitor)
     }
 
     package func handle(
@@ -367,38 +288,12 @@ package final class AdminHandler: RequestHandler {
         RefusalNotice(head, door.namedHolder(head), shared.journal).tell(status)
     }
 
-    private var forbidden: Response {
+    var forbidden: Response {
         refused(403, "Forbidden", "this token may only read; changes need a token with role full")
     }
 
-    private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
+    func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
         HTTPProblem(status, code, reason).response
-    }
-}
-
-/// Reports a refused change in the journal: the attempt and its actor, not the reason, which may repeat parts of the
-/// request.
-private struct RefusalNotice: Sendable {
-    private let head: RequestHead
-    private let holder: AdminHolder?
-    private let journal: Journal
-
-    init(_ head: RequestHead, _ holder: AdminHolder?, _ journal: Journal) {
-        self.head = head
-        self.holder = holder
-        self.journal = journal
-    }
-
-    func tell(_ status: Int) {
-        guard let holder else { return }
-        journal.warning(
-            "a change by an operator was refused",
-            [
-                "actor": holder.name(at: head.peer), "address": head.peer.host,
-                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
-                "status": "\(status)",
-            ]
-        )
     }
 }
 

@@ -10,14 +10,11 @@ import System
 
 /// The record of a request that is under way. Dropped without a trace when no capture wants it after all.
 final class CaptureDraft: Sendable {
-    /// What is kept of a body and of an answer.
-    static let bodyBytesMax = 64 << 10
+    /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
     private static let logsMax = 20
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
-    /// What a field of a log may have.
-    private static let valueBytesMax = 8 << 10
 
     fileprivate struct State {
         var sessions: [CaptureSession]
@@ -116,8 +113,11 @@ final class CaptureDraft: Sendable {
         isCompressed: Bool
     ) {
         guard isWanted, state.withLock({ $0.body == nil }) else { return }
-        let raw = self.body(body, hides: isCompressed ? "compressed; see the inflated body" : nil)
-        let inflated = isCompressed ? content.map { self.body($0, hides: nil) } : nil
+        let redacts = state.withLock(\.redacts)
+        let hidden = redacts ? "a filter redacts logs of this tag; see the logs" : nil
+        let compressed = isCompressed ? "compressed; see the inflated body" : nil
+        let raw = CaptureRecord.Body(body, hides: hidden ?? compressed)
+        let inflated = isCompressed ? content.map { CaptureRecord.Body($0, hides: hidden) } : nil
         state.withLock { ($0.body, $0.inflated) = (raw, inflated) }
     }
 
@@ -141,7 +141,7 @@ final class CaptureDraft: Sendable {
                 let log =
                     hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
                 logs.append(
-                    Self.log(entry, log, tag: log?.tag ?? group.tag, redacts, group, plans)
+                    CaptureRecord.Log(entry, log, tag: log?.tag ?? group.tag, redacts, group, plans)
                 )
             }
         }
@@ -164,48 +164,6 @@ final class CaptureDraft: Sendable {
             "\(dispatched.parts.reduce(0) { $0 + $1.logs.count }) copies",
             "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
         )
-    }
-
-    private static func log(
-        _ entry: CaptureRecord.Fields,
-        _ trace: FilterTrace.Log?,
-        tag: String,
-        _ redacts: Bool,
-        _ group: LogGroup,
-        _ plans: TagPlans?
-    ) -> CaptureRecord.Log {
-        let destinations =
-            group.target.isRouted
-            ? plans?.plan(for: tag).destinations ?? [] : [group.target.destination]
-        var reason: String?
-        var after: CaptureRecord.Fields? = entry
-        if let trace {
-            after = trace.fields.map { [entry[0]] + $0 }
-            switch trace.end {
-            case .kept: break
-            case .droppedBy(let filter):
-                after = nil
-                reason = "dropped by filters[\(filter)]"
-            case .deadLetter(let fault): reason = "dead letter: \(fault.code): \(fault.message)"
-            }
-        }
-        return CaptureRecord.Log(
-            before: redacts ? nil : masked(entry),
-            after: after.map(masked),
-            tag: tag,
-            destinations: after == nil ? [] : destinations,
-            reason: reason
-        )
-    }
-
-    private static func masked(_ fields: CaptureRecord.Fields) -> CaptureRecord.Fields {
-        fields.map { name, value in
-            if SecretNames.contains(name) { return (name, Mask.text(Array(value.utf8))) }
-            let bytes = Array(value.utf8.prefix(valueBytesMax))
-            let text = String(decoding: Mask.text(in: bytes), as: UTF8.self)
-            let cut = value.utf8.count - bytes.count
-            return (name, cut > 0 ? text + "… (\(cut) more bytes)" : text)
-        }
     }
 
     /// Follows the batches on their way to their destinations, if a capture wants the request.
@@ -289,41 +247,6 @@ final class CaptureDraft: Sendable {
             )
         )
     }
-
-    /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
-    /// masked too.
-    private func body(
-        _ bytes: UnsafeRawBufferPointer,
-        hides reason: String?
-    ) -> CaptureRecord.Body {
-        let hash = hex(Digest.sha256(bytes))
-        func hidden(_ reason: String) -> CaptureRecord.Body {
-            .init(bytes: bytes.count, sha256: hash, text: nil, isCut: false, reason: reason)
-        }
-        if let reason { return hidden(reason) }
-        if state.withLock(\.redacts) { return hidden(CaptureRecord.redactedReason) }
-        var beginning = Array(bytes.prefix(Self.bodyBytesMax))
-        let isCut = beginning.count < bytes.count
-        // A character may be cut in two.
-        while isCut, let last = beginning.last, last & 0xc0 == 0x80 || last >= 0xc0 {
-            beginning.removeLast()
-        }
-        guard String(validating: beginning, as: UTF8.self) != nil else {
-            return hidden("not text, so secrets in it cannot be found; see the logs")
-        }
-        let masked = Mask.text(in: beginning)
-        return CaptureRecord.Body(
-            bytes: bytes.count,
-            sha256: hash,
-            text: String(decoding: masked, as: UTF8.self),
-            isCut: isCut,
-            reason: masked == beginning ? nil : "secrets are masked"
-        )
-    }
-}
-
-extension CaptureRecord {
-    fileprivate static let redactedReason = "a filter redacts logs of this tag; see the logs"
 }
 
 extension TagPlans {
@@ -346,23 +269,6 @@ extension Filter {
 
     fileprivate var retags: Bool {
         steps.contains { if case .tag = $0.action { true } else { false } }
-    }
-}
-
-extension EncodedLogs {
-    /// The time and the fields of each log.
-    fileprivate var entryFields: [CaptureRecord.Fields] {
-        bytes.withUnsafeBytes { bytes in
-            var entries = LogEntries(bytes)
-            var all: [CaptureRecord.Fields] = []
-            while let range = try? entries.next() {
-                let log = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard let entry = try? LogEntry(log) else { continue }
-                let time = [(name: "__time__", value: "\(entry.time.seconds)")]
-                all.append(time + entry.fields.map { (name: $0.key, value: $0.value) })
-            }
-            return all
-        }
     }
 }
 
