@@ -19,7 +19,7 @@ extension AdminHandler {
             response.fields.append(("allow", names))
             return .refuse(response)
         }
-        guard route.isReading(head.method) || visitor?.holder.role == .full else {
+        guard route.isReading(head) || visitor?.holder.role == .full else {
             return .refuse(forbidden)
         }
         guard !head.announcesBody || head.announcesJSON || route == .consoleLogin else {

@@ -97,7 +97,7 @@ package final class AdminHandler: RequestHandler {
         )
         resolvers = ResolverDesk(names: shared.names, reporter: shared.reporter, audit: audit)
         captures = CaptureDesk(
-            captures: shared.devices.captures,
+            devices: shared.devices,
             reporter: shared.reporter,
             audit: audit,
             views: workers.views
@@ -136,7 +136,7 @@ package final class AdminHandler: RequestHandler {
         case .refused(let response): return responder.send(response)
         }
         let holder = visitor?.holder
-        guard route.isReading(head.method) || holder?.role == .full else {
+        guard route.isReading(head) || holder?.role == .full else {
             return responder.send(forbidden)
         }
         switch route {
@@ -281,7 +281,7 @@ package final class AdminHandler: RequestHandler {
     /// True for a request that would change something, if it is not refused.
     private static func changes(_ head: RequestHead) -> Bool {
         let route = AdminRoute(path: head.pathText)
-        return !(route?.isReading(head.method) ?? head.method.isReading)
+        return !(route?.isReading(head) ?? head.method.isReading)
     }
 
     private func tellRefused(_ head: RequestHead, _ status: Int) {

@@ -2533,10 +2533,17 @@ enum EmbeddedFiles {
     "/admin/captures/{id}/records/{n}/replay": {
       "post": {
         "operationId": "replayCapture",
-        "summary": "What the present, or edited, filters and routes would do with the request; nothing is stored",
+        "summary": "What the present, or edited, filters and routes would do with the request; with dry=false its logs are stored and delivered again, which needs a token with role full",
         "parameters": [
           { "$ref": "#/components/parameters/CaptureId" },
-          { "$ref": "#/components/parameters/RecordNumber" }
+          { "$ref": "#/components/parameters/RecordNumber" },
+          {
+            "name": "dry",
+            "in": "query",
+            "required": false,
+            "description": "false: store the logs again, with a new receipt and the tag sluice_replay; the body must be empty",
+            "schema": { "type": "boolean", "default": true }
+          }
         ],
         "requestBody": {
           "required": false,
@@ -2552,18 +2559,26 @@ enum EmbeddedFiles {
         },
         "responses": {
           "200": {
-            "description": "What would happen",
+            "description": "What would happen, or with dry=false what was stored",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Replay" } },
+              "application/json": {
+                "schema": {
+                  "anyOf": [
+                    { "$ref": "#/components/schemas/Replay" },
+                    { "$ref": "#/components/schemas/ReplayedRequest" }
+                  ]
+                }
+              },
               "text/plain": { "schema": { "type": "string" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
           "401": { "$ref": "#/components/responses/Unauthorized" },
+          "403": { "$ref": "#/components/responses/ReadOnly" },
           "404": { "$ref": "#/components/responses/NoSuchCapture" },
           "408": { "$ref": "#/components/responses/Timeout" },
           "409": {
-            "description": "Its logs are not kept as they came",
+            "description": "Its logs are not kept as they came, or its key is gone",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
             }
@@ -5034,6 +5049,29 @@ enum EmbeddedFiles {
           "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer",
           "delivery", "upstream"
         ],
+        "additionalProperties": false
+      },
+      "ReplayedRequest": {
+        "description": "The logs of a captured request that were stored again",
+        "type": "object",
+        "properties": {
+          "dry": { "type": "boolean", "const": false },
+          "receipt": { "type": "string", "pattern": "^[0-9A-F]{24}$" },
+          "logs": { "type": "integer", "minimum": 0 },
+          "left_out": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Unreadable logs; their dead letters have replays of their own"
+          },
+          "filtered": { "type": "integer", "minimum": 0 },
+          "dropped": { "type": "integer", "minimum": 0 },
+          "copies": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Logs that were queued; a log for two destinations counts twice"
+          }
+        },
+        "required": ["dry", "receipt", "logs", "left_out", "filtered", "dropped", "copies"],
         "additionalProperties": false
       },
       "Replay": {

@@ -23,6 +23,15 @@ struct SenderFacts {
         self.receipt = receipt
     }
 
+    /// The facts that a captured request's record has. Certificates and tokens are not in it.
+    init(of record: CaptureRecord, receipt: [UInt8]) {
+        clientIP = IPAddress(record.address)
+        key = record.key
+        subject = nil
+        certificate = nil
+        self.receipt = receipt
+    }
+
     /// nil when the request has no such fact.
     private func value(of fact: SenderStamps.Fact) -> String? {
         switch fact {

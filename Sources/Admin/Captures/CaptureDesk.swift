@@ -10,11 +10,13 @@ import System
 
 /// Answers requests about captures: start, look, export, replay, stop.
 struct CaptureDesk {
-    let captures: Captures
+    let devices: DeviceHandler.Shared
     let reporter: Reporter
     let audit: AuditTrail
     /// The thread for long reads: a replay runs filters.
     let views: SerialWorker
+
+    private var captures: Captures { devices.captures }
 
     func handle(
         _ route: AdminRoute,
@@ -65,7 +67,11 @@ struct CaptureDesk {
                 responder.send(Response(text: try CurlLine(record).text))
             case (.captureReplay(let id, let number), _):
                 let record = try record(id, number)
-                try replay(record, Array(body), holder, head.wantsText, responder)
+                if head.isDryReplay {
+                    try replay(record, Array(body), holder, head.wantsText, responder)
+                } else {
+                    try resend(record, of: id, head, body, holder, responder)
+                }
             default: responder.send(AdminRoute.unknownPath.response)
             }
         } catch {
@@ -161,6 +167,43 @@ struct CaptureDesk {
         }
     }
 
+    /// Stores the logs of the record again.
+    private func resend(
+        _ record: CaptureRecord,
+        of id: String,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ holder: AdminHolder,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        guard body.isEmpty else {
+            throw HTTPProblem(
+                400,
+                "PostBodyInvalid",
+                "edited filters and routes are for dry replays; reload the configuration to send with them"
+            )
+        }
+        let resender = CaptureResender(devices, reporter.configuration.devices)
+        let entry = audit.entry(holder, head, "replay capture", "\(id)/\(record.number)")
+        let wantsText = head.wantsText
+        try onViews { [audit] in
+            do throws(HTTPProblem) {
+                try resender.send(record, of: id) { result in
+                    switch result {
+                    case .success(let outcome):
+                        var entry = entry
+                        entry.after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
+                        audit.record(entry)
+                        responder.send(outcome.response(wantsText))
+                    case .failure(let problem): responder.send(problem.response)
+                    }
+                }
+            } catch {
+                responder.send(error.response)
+            }
+        }
+    }
+
     private static func list(_ sessions: [CaptureSession]) -> String {
         var json = JSONWriter()
         json.object { json in
@@ -223,6 +266,29 @@ extension JSONWriter {
         member("bytes", record.body?.bytes)
         member("milliseconds", decimal: record.answer.map { $0.time.inSeconds * 1000 })
         member("delivery", record.delivery)
+    }
+}
+
+extension CaptureResender.Outcome {
+    fileprivate func response(_ wantsText: Bool) -> Response {
+        guard !wantsText else {
+            let more = leftOut > 0 ? "; \(leftOut) unreadable ones are left out" : ""
+            return Response(
+                text: "sent \(counted(logs, "log")) again, receipt \(receipt): \(copies) queued, "
+                    + "\(filtered) filtered, \(dropped) dropped by routes\(more)\n"
+            )
+        }
+        var json = JSONWriter()
+        json.object { json in
+            json.member("dry", false)
+            json.member("receipt", receipt)
+            json.member("logs", logs)
+            json.member("left_out", leftOut)
+            json.member("filtered", filtered)
+            json.member("dropped", dropped)
+            json.member("copies", copies)
+        }
+        return Response(json: json.text + "\n")
     }
 }
 

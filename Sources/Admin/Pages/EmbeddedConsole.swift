@@ -358,6 +358,14 @@ async function replay(id, n, record) {
     field("Edited rules", rules), shown), (close) => [button("Close", () => close(null)), button("Run", run, { class: "primary" })]);
 }
 
+// Stores the logs again. The gateway refuses it when they are not kept as they came.
+const send = (page, id, n, one) => change(page, "POST", `admin/captures/${part(id)}/records/${n}/replay`, {
+  query: { dry: "false" },
+  title: `Send request ${n} again`,
+  text: `${count(one.log_count)} logs go through the present filters and routes and are stored again, with a new receipt and the tag sluice_replay. Their destinations get them twice if they have them already.`,
+  done: (answer) => `${count(answer.copies)} logs are queued, receipt ${answer.receipt}`,
+});
+
 async function record(page, id, n) {
   const one = await get(`admin/captures/${part(id)}/records/${part(n)}`);
   page.title(`Capture ${id}, request ${n}`);
@@ -371,7 +379,8 @@ async function record(page, id, n) {
     h("p", {}, h("a", { href: `#/capture/${id}` }, `Capture ${id}`), " · ", Number(n) > 1 ? h("a", { href: `#/capture/${id}/${n - 1}` }, "previous") : "first", " · ",
       h("a", { href: `#/capture/${id}/${Number(n) + 1}` }, "next")),
     h("div", { class: "row" }, h("code", {}, `${one.method} ${one.path}${one.query ? `?${one.query}` : ""}`), one.answer ? badge(one.answer.status < 400 ? "good" : "bad", one.answer.status) : null),
-    h("div", { class: "actions" }, button("As curl", curl), button("Replay, dry", () => replay(id, n, one))),
+    h("div", { class: "actions" }, button("As curl", curl), button("Replay, dry", () => replay(id, n, one)),
+      page.mayChange && one.logs.length ? button("Send again", () => send(page, id, n, one)) : null),
     pairs(["From", `${one.address}${one.key ? `, key ${one.key}` : ""}`], ["At", one.time], ["Tag", one.tag], ["Receipt", one.receipt], ["Time to answer", one.answer ? span(one.answer.milliseconds / 1000) : null]),
     h("h2", {}, "Decisions"),
     h("ol", { class: "trail" }, one.decisions.map((step) => h("li", {}, h("b", {}, step.step), `: ${step.outcome}`, step.detail ? h("div", { class: "reason" }, step.detail) : null))),

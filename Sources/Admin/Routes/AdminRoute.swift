@@ -179,11 +179,12 @@ package enum AdminRoute: Equatable {
         }
     }
 
-    /// True if a request with this method changes nothing, so that a token for reading is enough.
-    func isReading(_ method: RequestHead.Method) -> Bool {
+    /// True if the request changes nothing, so that a token for reading is enough.
+    func isReading(_ head: RequestHead) -> Bool {
         switch self {
-        case .routeTest, .captureReplay, .session, .sessionCode, .consoleLogin: true
-        default: method.isReading
+        case .routeTest, .session, .sessionCode, .consoleLogin: true
+        case .captureReplay: head.isDryReplay
+        default: head.method.isReading
         }
     }
 
@@ -197,6 +198,7 @@ package enum AdminRoute: Equatable {
         case .queue: ["destination", "streams", "order"]
         case .queuePeek: ["destination", "logstore", "limit"]
         case .history: ["window"]
+        case .captureReplay: ["dry"]
         case .tail: ["destination", "logstore", "topic", "tag", "field"]
         case .resolverRefresh: ["host"]
         case .resolverLookup: ["host", "with", "port"]

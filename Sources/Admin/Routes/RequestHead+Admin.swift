@@ -8,6 +8,11 @@ extension RequestHead {
         field("accept")?.lowercased().hasPrefix("text/plain") ?? false
     }
 
+    /// True unless the query has `dry=false`. The check of the query refuses other values.
+    var isDryReplay: Bool {
+        queryPairs?.first { $0.name == "dry" }?.value != "false"
+    }
+
     /// True if the request declares a JSON body.
     var announcesJSON: Bool {
         let type = field("content-type")?.lowercased().prefix { $0 != ";" && $0 != " " }
@@ -31,7 +36,7 @@ extension AdminRoute {
         guard let pairs = head.queryPairs else { return problem("the query cannot be read") }
         let known = queryNames(head.method)
         var seen: Set<String> = []
-        for (name, _) in pairs {
+        for (name, value) in pairs {
             guard known.contains(name) else {
                 let rest =
                     known.isEmpty
@@ -42,6 +47,9 @@ extension AdminRoute {
             let mayRepeat = self == .tail && (name == "field" || name == "tag")
             guard seen.insert(name).inserted || mayRepeat else {
                 return problem("\(name) is given twice")
+            }
+            if name == "dry", value != "true", value != "false" {
+                return problem("dry is true or false, got \(clipped(value))")
             }
         }
         return nil

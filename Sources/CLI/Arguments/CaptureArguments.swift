@@ -21,6 +21,7 @@ enum CaptureArguments {
             ("--path", "PREFIX"), ("--tag", "PATTERN"), ("--key", "NAME"),
             ("--address", "ADDRESS"), ("--status", "STATUS"), ("--text", "TEXT"),
             ("--records", "N"), ("--bytes", "N"), ("--seconds", "N"), ("--file", "FILE"),
+            ("--send", nil),
         ]
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
@@ -52,9 +53,17 @@ enum CaptureArguments {
             let rules = try arguments.values["--file"].map { file throws(UsageError) in
                 try FileContents.read(file, bytesMax: rulesBytesMax, hint: hint)
             }
+            let isSent = arguments.flags.contains("--send")
+            guard !isSent || rules == nil else {
+                throw UsageError(
+                    "--send uses the present filters and routes, so it takes no --file",
+                    hint: hint
+                )
+            }
             return AdminRequest(
                 .post,
                 "\(record(rest))/replay",
+                query: isSent ? [("dry", "false")] : [],
                 accept: arguments.accept,
                 body: rules
             )

@@ -139,6 +139,7 @@ extension Help {
                sluice capture export ID              as lines of JSON
                sluice capture curl ID N              one request as a line for sh
                sluice capture replay ID N            what filters and routes would do with it now
+               sluice capture replay ID N --send     store and deliver its logs again
                sluice capture stop ID                stop it and forget its requests
 
         A capture masks secrets before it keeps anything, and ends by itself.
@@ -153,6 +154,7 @@ extension Help {
           --bytes N               end after so many bytes; default 8388608
           --seconds N             end after so many seconds; default 600, at most 3600
           --file FILE             for replay: JSON with edited `filters`, `routes` or `unrouted`
+          --send                  for replay: send the logs again, marked with the tag sluice_replay
         \(reach)
 
         \(token)

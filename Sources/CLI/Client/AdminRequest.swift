@@ -24,7 +24,7 @@ package struct AdminRequest: Sendable, Equatable {
     var isReading: Bool {
         method == .get || path == Self.routeTestPath
             || path.hasSuffix("/replay")
-                && path.hasPrefix("/admin/captures/")
+                && path.hasPrefix("/admin/captures/") && query.isEmpty
     }
 
     package init(

@@ -12,7 +12,7 @@ import System
 final class CaptureDraft: Sendable {
     /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
-    private static let logsMax = 20
+    private static let logsMax = 100
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
@@ -28,6 +28,7 @@ final class CaptureDraft: Sendable {
         var inflated: CaptureRecord.Body?
         var decisions: [CaptureRecord.Decision] = []
         var logs: [CaptureRecord.Log] = []
+        var groups: [CaptureRecord.Group?] = []
         var logCount = 0
         var batches: [CaptureRecord.Batch] = []
         var receipt: String?
@@ -131,22 +132,36 @@ final class CaptureDraft: Sendable {
         let redacts = state.withLock(\.redacts)
         var logs: [CaptureRecord.Log] = []
         var traced = 0
-        for group in groups {
+        for (number, group) in groups.enumerated() where logs.count < Self.logsMax {
             let plan = plans?.plan(for: group.tag)
             let hasFilters = plan.map { !$0.filters.isEmpty } ?? false
-            let all = [group.logs.sound] + group.logs.faulty.map(\.logs)
-            for entry in all.flatMap(\.entryFields) {
+            let sound = group.logs.sound.entries.map { ($0, false) }
+            let faulty = group.logs.faulty.flatMap { faulty in
+                faulty.logs.entries.map { ($0, faulty.fault.isUnreadable) }
+            }
+            for (entry, isUnreadable) in sound + faulty {
                 defer { if hasFilters { traced += 1 } }
-                guard logs.count < Self.logsMax else { continue }
+                guard logs.count < Self.logsMax else { break }
                 let log =
                     hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
                 logs.append(
-                    CaptureRecord.Log(entry, log, tag: log?.tag ?? group.tag, redacts, group, plans)
+                    CaptureRecord.Log(
+                        entry,
+                        isUnreadable: isUnreadable,
+                        log,
+                        tag: log?.tag ?? group.tag,
+                        redacts,
+                        group,
+                        number,
+                        plans
+                    )
                 )
             }
         }
+        let named = groups.prefix(logs.last.map { $0.group + 1 } ?? 0)
+        let kept = named.map { redacts ? nil : CaptureRecord.Group($0) }
         state.withLock { state in
-            state.logs = logs
+            (state.logs, state.groups) = (logs, kept)
             state.logCount = groups.reduce(0) { $0 + $1.logs.count }
             state.batches = dispatched.parts.map { part in
                 CaptureRecord.Batch(
@@ -235,6 +250,7 @@ final class CaptureDraft: Sendable {
             decisions: state.decisions,
             logs: state.logs,
             logCount: state.logCount,
+            groups: state.groups,
             batches: state.batches,
             receipt: state.receipt,
             answer: CaptureRecord.Answer(
@@ -270,6 +286,10 @@ extension Filter {
     fileprivate var retags: Bool {
         steps.contains { if case .tag = $0.action { true } else { false } }
     }
+}
+
+extension LogFault {
+    fileprivate var isUnreadable: Bool { if case .unreadable = self { true } else { false } }
 }
 
 extension UnsafeRawBufferPointer {

@@ -40,16 +40,20 @@ extension CaptureRecord.Log {
     /// What a field of a log may have.
     private static let valueBytesMax = 8 << 10
 
-    /// `fields` are those of the log as it came, the time first; `trace` is its way through the filters, if there are
-    /// any. With `redacts` nothing is kept as it came.
+    /// `trace` is the log's way through the filters, if there are any. With `redacts` nothing is kept as it came.
     init(
-        _ fields: CaptureRecord.Fields,
+        _ entry: LogEntry,
+        isUnreadable: Bool,
         _ trace: FilterTrace.Log?,
         tag: String,
         _ redacts: Bool,
         _ group: LogGroup,
+        _ number: Int,
         _ plans: TagPlans?
     ) {
+        let fields =
+            [(name: "__time__", value: "\(entry.time.seconds)")]
+            + entry.fields.map { (name: $0.key, value: $0.value) }
         let destinations =
             group.target.isRouted
             ? plans?.plan(for: tag).destinations ?? [] : [group.target.destination]
@@ -65,37 +69,73 @@ extension CaptureRecord.Log {
             case .deadLetter(let fault): reason = "dead letter: \(fault.code): \(fault.message)"
             }
         }
+        let (before, extent) = Self.masked(fields)
         self.init(
-            before: redacts ? nil : Self.masked(fields),
-            after: after.map(Self.masked),
+            group: number,
+            time: entry.time,
+            extent: isUnreadable ? .unreadable : extent,
+            before: redacts ? nil : before,
+            after: after.map { Self.masked($0).fields },
             tag: tag,
             destinations: after == nil ? [] : destinations,
             reason: reason
         )
     }
 
-    private static func masked(_ fields: CaptureRecord.Fields) -> CaptureRecord.Fields {
-        fields.map { name, value in
-            if SecretNames.contains(name) { return (name, Mask.text(Array(value.utf8))) }
+    /// The fields without secrets and without the ends of long values, and how much of them that is.
+    private static func masked(
+        _ fields: CaptureRecord.Fields
+    ) -> (fields: CaptureRecord.Fields, extent: Extent) {
+        var extent = Extent.whole
+        let masked = fields.map { name, value in
+            if SecretNames.contains(name) {
+                extent = .masked
+                return (name: name, value: Mask.text(Array(value.utf8)))
+            }
             let bytes = Array(value.utf8.prefix(valueBytesMax))
-            let text = String(decoding: Mask.text(in: bytes), as: UTF8.self)
+            let text = Mask.text(in: bytes)
             let cut = value.utf8.count - bytes.count
-            return (name, cut > 0 ? text + "… (\(cut) more bytes)" : text)
+            if text != bytes { extent = .masked }
+            if cut > 0, extent == .whole { extent = .cut }
+            let end = cut > 0 ? "… (\(cut) more bytes)" : ""
+            return (name: name, value: String(decoding: text, as: UTF8.self) + end)
         }
+        return (masked, extent)
+    }
+}
+
+extension CaptureRecord.Group {
+    /// nil: one of the labels has a secret.
+    init?(_ group: LogGroup) {
+        let tracked = group.tracked
+        let labels = [group.tag, group.fallbackTopic, tracked.topic ?? "", tracked.source ?? ""]
+        let isSecret = { (text: String) in
+            let bytes = Array(text.utf8)
+            return Mask.text(in: bytes) != bytes
+        }
+        guard !labels.contains(where: isSecret),
+            !tracked.tags.contains(where: { SecretNames.contains($0.key) || isSecret($0.value) })
+        else { return nil }
+        self.init(
+            address: group.target.tag.map(LogAddress.tag) ?? .logstore(group.target.logstore),
+            tag: group.tag,
+            topic: tracked.topic,
+            fallbackTopic: group.fallbackTopic,
+            source: tracked.source,
+            tags: tracked.tags
+        )
     }
 }
 
 extension EncodedLogs {
-    /// The time and the fields of each log.
-    var entryFields: [CaptureRecord.Fields] {
+    /// The logs, read back; one whose encoding is wrong is left out.
+    var entries: [LogEntry] {
         bytes.withUnsafeBytes { bytes in
             var entries = LogEntries(bytes)
-            var all: [CaptureRecord.Fields] = []
+            var all: [LogEntry] = []
             while let range = try? entries.next() {
                 let log = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard let entry = try? LogEntry(log) else { continue }
-                let time = [(name: "__time__", value: "\(entry.time.seconds)")]
-                all.append(time + entry.fields.map { (name: $0.key, value: $0.value) })
+                if let entry = try? LogEntry(log) { all.append(entry) }
             }
             return all
         }

@@ -1,3 +1,4 @@
+import Logs
 package import Queue
 package import System
 
@@ -24,7 +25,32 @@ package struct CaptureRecord: Sendable {
         package let detail: String
     }
 
+    /// How the request addressed and labelled logs, before filters.
+    package struct Group: Sendable {
+        let address: LogAddress
+        let tag: String
+        let topic: String?
+        let fallbackTopic: String
+        let source: String?
+        let tags: [(key: String, value: String)]
+    }
+
     package struct Log: Sendable {
+        /// How much of the log as it came is kept. Only a whole log can be sent again.
+        package enum Extent: Sendable {
+            case whole
+            /// Secrets are masked.
+            case masked
+            /// A long value is cut.
+            case cut
+            /// It could not be read, and became a dead letter as the text that came.
+            case unreadable
+        }
+
+        /// Its group in the record.
+        let group: Int
+        let time: LogTime
+        package let extent: Extent
         /// As it came; nil where a filter redacts, because this is what it redacts.
         package let before: Fields?
         /// Behind the filters; nil for a log that they dropped.
@@ -77,6 +103,8 @@ package struct CaptureRecord: Sendable {
     /// The first logs of the request; `logCount` is the number of all.
     package var logs: [Log] = []
     package var logCount = 0
+    /// The groups of the logs; nil for one whose labels have a secret, or may have one that a filter redacts.
+    var groups: [Group?] = []
     package var batches: [Batch] = []
     package var receipt: String?
     package var answer: Answer?
@@ -92,6 +120,10 @@ package struct CaptureRecord: Sendable {
         sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
         for log in logs {
             sum += 128 + Self.weight(log.before ?? []) + Self.weight(log.after ?? [])
+        }
+        for group in groups.compactMap(\.self) {
+            sum += 256 + (group.topic?.utf8.count ?? 0) + (group.source?.utf8.count ?? 0)
+            sum += Self.weight(group.tags.map { (name: $0.key, value: $0.value) })
         }
         sum += batches.reduce(0) { $0 + 128 + $1.topic.utf8.count }
         if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }

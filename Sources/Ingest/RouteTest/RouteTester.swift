@@ -268,7 +268,7 @@ extension RoutingRules {
 }
 
 extension Refusal {
-    fileprivate static func noRight(to name: String) -> Refusal {
+    static func noRight(to name: String) -> Refusal {
         Refusal(
             403,
             "Unauthorized",

@@ -1,0 +1,242 @@
+package import Configuration
+package import HTTP
+import Logs
+import Net
+import Queue
+import Routing
+import System
+
+/// Sends the logs of a captured request again, as a request of its own: through the present filters and routes into
+/// the queue, with a new receipt. A tag marks them, so that nobody takes them for what the device sent.
+///
+/// The gateway sends the logs, not the request: keys, signatures and budgets of the device are not used again.
+package struct CaptureResender: Sendable {
+    /// The tag's value is the capture and the record: `c1f2e3d4/1`.
+    package static let mark = "sluice_replay"
+
+    package struct Outcome: Sendable {
+        package let receipt: String
+        package let logs: Int
+        /// Logs that had been unreadable; their dead letters have replays of their own.
+        package let leftOut: Int
+        package let filtered: Int
+        /// Dropped by routes.
+        package let dropped: Int
+        /// Logs in the queue: one for two destinations counts twice.
+        package let copies: Int
+    }
+
+    /// A record has less.
+    private let stampedBytesMax = 64 << 20
+    private let shared: DeviceHandler.Shared
+    private let senders: [(name: String, rules: SenderRules)]
+
+    package init(_ shared: DeviceHandler.Shared, _ devices: DeviceSettings) {
+        self.shared = shared
+        senders = devices.senders
+    }
+
+    /// Calls back on the queue's thread when the logs are durable or refused.
+    package func send(
+        _ record: CaptureRecord,
+        of capture: String,
+        whenDurable answer: @escaping @Sendable (Result<Outcome, HTTPProblem>) -> Void
+    ) throws(HTTPProblem) {
+        if let reason = record.reasonNotToResend {
+            throw HTTPProblem(409, "ReplayImpossible", reason)
+        }
+        let sender = try record.key.map { name throws(HTTPProblem) in try rules(of: name) }
+        let receipt = shared.mint.next()
+        let logs = record.logs.count { $0.extent != .unreadable }
+        var dispatched: DispatchedLogs
+        var batches: [Batch] = []
+        do throws(Refusal) {
+            dispatched = try dispatch(record, sender, receipt)
+            for part in dispatched.parts { try sender?.check(part.target.destination) }
+            let facts = SenderFacts(of: record, receipt: receipt)
+            _ = facts.stamp(&dispatched.parts, atMost: stampedBytesMax)
+            mark(&dispatched.parts, "\(capture)/\(record.number)")
+            for part in dispatched.parts { batches.append(try part.batch()) }
+        } catch {
+            throw error.problem
+        }
+        batches.removeAll { $0.allLogs == 0 }
+        let outcome = Outcome(
+            receipt: String(decoding: receipt, as: UTF8.self),
+            logs: logs,
+            leftOut: record.logs.count - logs,
+            filtered: dispatched.counts.filtered,
+            dropped: dispatched.counts.dropped,
+            copies: batches.reduce(0) { $0 + $1.allLogs }
+        )
+        let (intake, counters, counts) = (shared.intake, shared.counters, dispatched.counts)
+        let tally = dispatched.tally(of: logs, batches)
+        guard intake.enter() else { throw Refusal.draining.problem }
+        guard !batches.isEmpty else {
+            shared.queue.count(tally)
+            counters.countRouted(counts)
+            intake.leave()
+            return answer(.success(outcome))
+        }
+        // Without an identity: a repetition is what is asked for.
+        shared.queue.append(batches, identity: nil, sender: record.key, tally: tally) { stored in
+            defer { intake.leave() }
+            if case .refused(let admission) = stored {
+                return answer(.failure(Refusal(admission).problem))
+            }
+            counters.countRouted(counts)
+            answer(.success(outcome))
+        }
+    }
+
+    private func rules(of name: String) throws(HTTPProblem) -> SenderRules {
+        if let known = senders.first(where: { $0.name == name }) { return known.rules }
+        throw HTTPProblem(
+            409,
+            "ReplayImpossible",
+            "the key \(clipped(name)) is no longer in the configuration, so its rights are not known"
+        )
+    }
+
+    // MARK: - The logs' way
+
+    private func dispatch(
+        _ record: CaptureRecord,
+        _ sender: SenderRules?,
+        _ receipt: [UInt8]
+    ) throws(Refusal) -> DispatchedLogs {
+        let table = shared.routes.value
+        let decoder = BodyDecoder(shared.limits)
+        let groups = try groups(of: record, table, decoder)
+        let dispatch = LogDispatch(shared.limits.json, shared.filters)
+        let bytes = groups.reduce(0) { $0 + $1.logs.bytes }
+        let repeatedBytesMax = decoder.limit.repeating(for: bytes)
+        guard table.router != nil else {
+            return dispatch.parts(of: groups, repeatedBytesMax: repeatedBytesMax)
+        }
+        return try dispatch.dispatch(
+            groups,
+            DispatchRequest(
+                table: table,
+                allows: { sender?.allows($0) ?? true },
+                checkRight: { name throws(Refusal) in try sender?.check(name) },
+                sender: SenderText(
+                    clientIP: record.address,
+                    key: record.key ?? "",
+                    receipt: String(decoding: receipt, as: UTF8.self)
+                ),
+                repeatedBytesMax: repeatedBytesMax,
+                retarget: { tag throws(Refusal) in try table.target(of: record, .tag(tag)) },
+                applyRules: { [shared] logs, target throws(Refusal) in
+                    try decoder.apply(target.intake.rules, to: logs, shared.timing(target))
+                }
+            )
+        )
+    }
+
+    /// The logs in the groups in which they came.
+    private func groups(
+        of record: CaptureRecord,
+        _ table: RoutingTable,
+        _ decoder: BodyDecoder
+    ) throws(Refusal) -> [LogGroup] {
+        var groups: [LogGroup] = []
+        for (number, group) in record.groups.enumerated() {
+            guard let group else { continue }
+            var logs = EncodedLogs()
+            for log in record.logs where log.group == number && log.extent == .whole {
+                // The first member is the time.
+                let fields = (log.before ?? []).dropFirst().map { (key: $0.name, value: $0.value) }
+                logs.append(time: log.time, named: fields)
+            }
+            guard logs.count > 0 else { continue }
+            let target = try table.target(of: record, group.address)
+            let tracked = TrackedLogs(
+                logs: try decoder.apply(table.rules(for: target), to: logs, shared.timing(target)),
+                topic: group.topic,
+                source: group.source,
+                tags: group.tags
+            )
+            groups.append(
+                LogGroup(tracked, target, tag: group.tag, fallbackTopic: group.fallbackTopic)
+            )
+        }
+        return groups
+    }
+
+    private func mark(_ parts: inout [TakenPart], _ value: String) {
+        for index in parts.indices {
+            let trailer = parts[index].trailer
+            parts[index].trailer =
+                trailer.replacingTags(named: [Array(Self.mark.utf8)], with: [(Self.mark, value)])
+                .trailer
+        }
+    }
+}
+
+extension CaptureRecord {
+    /// Why the logs cannot be sent as they came; nil: they can.
+    fileprivate var reasonNotToResend: String? {
+        guard !logs.isEmpty else {
+            return "record \(number) has no logs; it was refused before they were read"
+        }
+        guard logs.count == logCount else {
+            return "only the first \(logs.count) of its \(logCount) logs are kept"
+        }
+        for (index, log) in logs.enumerated() {
+            let which = "log \(index + 1)"
+            guard log.before != nil else {
+                return "a filter redacts logs of this tag, so they are not kept as they came"
+            }
+            switch log.extent {
+            case .masked: return "\(which) has masked secrets, which would be stored as masks"
+            case .cut: return "\(which) has a long value, of which only the beginning is kept"
+            case .whole where groups[log.group] == nil:
+                return "\(which) has a secret in its topic, source or tags, which is not kept"
+            case .whole, .unreadable: continue
+            }
+        }
+        return logs.contains { $0.extent == .whole }
+            ? nil : "none of its logs could be read; replay their dead letters"
+    }
+}
+
+extension RoutingTable {
+    /// As the request of the record would be addressed now.
+    fileprivate func target(
+        of record: CaptureRecord,
+        _ address: LogAddress
+    ) throws(Refusal) -> Target {
+        let field = { (name: String) in record.fields.first { $0.name.lowercased() == name }?.value
+        }
+        return try target(host: field("host"), project: field("x-log-project"), address)
+    }
+}
+
+extension DeviceHandler.Shared {
+    fileprivate func timing(_ target: RoutingTable.Target) -> BatchTiming {
+        BatchTiming(arrival: .now, offset: clockOffset(target.destination))
+    }
+}
+
+extension BodyDecoder {
+    fileprivate func apply(
+        _ rules: LogRules,
+        to logs: EncodedLogs,
+        _ timing: BatchTiming
+    ) throws(Refusal) -> DecodedLogs {
+        do throws(LogDecodingError) {
+            return try putLogs.decode(logs, timing, rules)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+}
+
+extension SenderRules {
+    fileprivate func allows(_ name: String) -> Bool { destinations?.contains(name) ?? true }
+
+    fileprivate func check(_ name: String) throws(Refusal) {
+        guard allows(name) else { throw .noRight(to: name) }
+    }
+}

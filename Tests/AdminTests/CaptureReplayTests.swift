@@ -1,0 +1,151 @@
+import Configuration
+import Crypto
+import Foundation
+import Ingest
+import Queue
+import System
+import TestConfiguration
+import TestGateway
+import TestSupport
+import Testing
+
+@testable import Admin
+@testable import Gateway
+@testable import Operations
+
+/// Captured requests that are sent again.
+@Suite(.timeLimit(.minutes(1))) struct CaptureReplayTests {
+    private let json: KeyValuePairs = [
+        "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
+    ]
+
+    private func start(_ trial: SandboxedGateway) throws -> String {
+        let answer = try trial.admin.post("/admin/captures", "{}".utf8, json)
+        return try #require(answer["location"]).split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    private func send(
+        _ trial: SandboxedGateway,
+        _ id: String,
+        _ record: Int = 1
+    ) throws -> TestAnswer {
+        let path = "/admin/captures/\(id)/records/\(record)/replay?dry=false"
+        return try trial.admin.post(path, [UInt8](), json)
+    }
+
+    /// The lines of the sandbox's logs.
+    private func arrived(_ trial: SandboxedGateway, _ logstore: String) throws -> [Substring] {
+        try TestClient(address: trial.sandbox.address).get("/logs?logstore=\(logstore)").text
+            .split(separator: "\n")
+    }
+
+    @Test("Logs that are sent again arrive as they came, with a mark and a receipt of their own")
+    func sends() throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        let body = #"[{"__time__":1763700000.25,"m":"1"},{"m":"2"}]"#
+        let first = try trial.devices.post("/logs/app?topic=t&source=s", body.utf8)
+        #expect(first.status == 200)
+        #expect(trial.delivered(2))
+        let answer = try send(trial, id)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(
+            answer.text.hasSuffix(
+                #""logs":2,"left_out":0,"filtered":0,"dropped":0,"copies":2}"# + "\n"
+            ),
+            "\(answer.text)"
+        )
+        let receipt = try #require(answer.text.firstMatch(of: /"receipt":"([0-9A-F]{24})"/)?.1)
+        #expect(!first.text.contains(receipt))
+        #expect(trial.delivered(4))
+        let logs = try arrived(trial, "app")
+        let mark = #""__tag__:sluice_replay":"\#(id)/1""#
+        #expect(logs.count { $0.contains(mark) } == 2, "\(logs)")
+        #expect(logs.count { $0.contains(#""__source__":"s""#) } == 4, "\(logs)")
+        #expect(logs.count { $0.contains("1763700000") } == 2, "\(logs)")
+        let ledger = trial.gateway.report.queue.ledger
+        #expect(ledger.accepted == 4 && ledger.isClosed)
+        let audit = try trial.admin("/admin/audit").text
+        #expect(audit.contains("replay capture") && audit.contains("receipt \(receipt)"))
+    }
+
+    @Test("Logs that are sent again take the filters and routes of now")
+    func routesOfNow() throws {
+        let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        let dropping = try read(
+            minimal + "filters: [{ match: \"app.**\", steps: [{ drop: true }] }]\n",
+            keys
+        ).routing
+        let adding = try read(
+            minimal + "filters: [{ match: \"app.**\", steps: [{ add: { env: prod } }] }]\n",
+            keys
+        ).routing
+        let trial = try SandboxedGateway { $0.routing = dropping }
+        let id = try start(trial)
+        #expect(try trial.devices.post("/logs/app.x", #"{"m":"lost"}"#.utf8).status == 200)
+        #expect(trial.gateway.report.queue.ledger.accepted == 0)
+        // Still dropped, and told so.
+        #expect(try send(trial, id).text.contains(#""filtered":1,"dropped":0,"copies":0"#))
+        let new = try SandboxedGateway.configuration(trial.sandbox, trial.directory) {
+            $0.routing = adding
+        }
+        trial.gateway.reload(new)
+        #expect(eventually { (try? send(trial, id).text.contains(#""copies":1"#)) == true })
+        #expect(trial.delivered(1))
+        #expect(try arrived(trial, "app").contains { $0.contains(#""env":"prod""#) })
+    }
+
+    @Test(
+        "What is not kept whole is not sent again, and the answer says why",
+        arguments: [
+            (#"{"token":"canary"}"#, "log 1 has masked secrets"),
+            (#"{"m":"\#(String(repeating: "x", count: 9000))"}"#, "log 1 has a long value"),
+            (
+                "[\(Array(repeating: #"{"m":"1"}"#, count: 101).joined(separator: ","))]",
+                "only the first 100 of its 101 logs"
+            ),
+            ("{bad", "no logs"),
+        ]
+    )
+    func refuses(body: String, reason: String) throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        _ = try trial.devices.post("/logs/app", body.utf8)
+        let accepted = trial.gateway.report.queue.ledger.accepted
+        let answer = try send(trial, id)
+        #expect(answer.status == 409)
+        #expect(answer.text.contains(reason), "\(answer.text)")
+        #expect(trial.gateway.report.queue.ledger.accepted == accepted)
+    }
+
+    @Test("Sending again needs a full token, the word false, and no edited rules")
+    func rights() throws {
+        let reader = "reader-0123456789abcdef0123456789"
+        let trial = try SandboxedGateway {
+            $0.admin.tokens.append(
+                NamedToken(name: "grafana", secret: Secret(reader), role: .read)
+            )
+        }
+        let id = try start(trial)
+        _ = try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8)
+        let path = "/admin/captures/\(id)/records/1/replay"
+        let token: KeyValuePairs = ["authorization": "Bearer \(reader)"]
+        #expect(try trial.admin.post(path, [UInt8](), token).status == 200)
+        #expect(try trial.admin.post("\(path)?dry=true", [UInt8](), token).status == 200)
+        #expect(try trial.admin.post("\(path)?dry=false", [UInt8](), token).status == 403)
+        #expect(try trial.admin.post("\(path)?dry=no", [UInt8](), json).status == 400)
+        #expect(
+            try trial.admin.post("\(path)?dry=false", #"{"filters":[]}"#.utf8, json).status == 400
+        )
+        #expect(trial.gateway.report.queue.ledger.accepted == 1)
+    }
+
+    @Test("A draining gateway sends nothing again")
+    func draining() throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        _ = try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8)
+        #expect(try trial.admin.post("/admin/drain", [UInt8](), json).status < 300)
+        #expect(eventually { (try? send(trial, id).status) == 503 })
+    }
+}
