@@ -86,8 +86,7 @@ test-image: build
 bench: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
-	@Benchmarks/run
-	@Benchmarks/cases
+	@Benchmarks/compare --set loads,filters .build/release/sluice
 
 # Kills and restarts a gateway with a backlog of 2 GiB, and measures start time, memory and delivery rate.
 bench-outage: setup

@@ -1,7 +1,5 @@
 # Shared by the benchmarks: a scratch directory, a sink, a gateway, and functions that read its figures.
 connections=${BENCH_CONNECTIONS:-32}
-exactly_once=${BENCH_EXACTLY_ONCE:-false}
-tls=${BENCH_TLS:-false}
 bench=.build/release/sluice-bench
 sluice=${BENCH_SLUICE:-.build/release/sluice}
 results=bench-results/$(date -u +%Y%m%dT%H%M%SZ)
@@ -43,7 +41,7 @@ start_sink() {
 
 # destination NAME: its settings.
 destination() {
-    echo "  $1: { endpoint: \"http://localhost:$sink_port\", project: $1, logstore: \"*\", region: bench, exactly_once: $exactly_once }"
+    echo "  $1: { endpoint: \"http://localhost:$sink_port\", project: $1, logstore: \"*\", region: bench }"
 }
 
 # The settings of a gateway with an empty queue. The destinations come last: more may follow.
@@ -56,12 +54,6 @@ data_dir: $scratch/data
 credentials:
   default: { from: static, access_key_id: bench-id, access_key_secret: bench-secret }
 EOF
-    if [ "$tls" = true ]; then
-        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench \
-            -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" 2>"$scratch/openssl.log"
-        echo "tls: { listen: \"127.0.0.1:0\", certificate: $scratch/certificate.pem, key: $scratch/key.pem }" \
-            >>"$scratch/sluice.yaml"
-    fi
     { echo "destinations:"; destination app; } >>"$scratch/sluice.yaml"
 }
 
@@ -90,9 +82,6 @@ serve() {
     fi
     # The address for posts.
     url=http://127.0.0.1:$port
-    if [ "$tls" = true ]; then
-        url=https://$(sed -n 's/.*"TLS listener is ready".*"devices-tls":"\([^"]*\)".*/\1/p' "$scratch/gateway.log")
-    fi
 }
 
 drained() {

@@ -31,7 +31,7 @@ struct Bench {
             )
         default:
             print(
-                "usage: sluice-bench bodies DIR 4|10|mail | sink PORT | decode BODIES SECONDS "
+                "usage: sluice-bench bodies DIR 4|10|mail|single | sink PORT | decode BODIES SECONDS "
                     + "| filter SECONDS | lookup SECONDS "
                     + "| floor BODIES SCRATCH SECONDS "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"

@@ -34,28 +34,30 @@ private let models = ["iPhone15,3", "iPhone16,1", "Pixel 8", "SM-S918B", "iPad13
 private let networks = ["wifi", "5g", "4g", "offline-cache"]
 
 /// The logs of the bodies: of 4 fields and about 160 bytes, of 10 fields and about 590, or of 4 fields with an email
-/// address in every second text.
+/// address in every second text. A body has 100 of them; that of `single` has one of 4 fields.
 enum BodyKind: String {
     case small = "4"
     case large = "10"
-    case mail
+    case mail, single
+
+    var logsPerBody: Int { self == .single ? 1 : 100 }
 
     func log(_ number: Int, _ random: inout SplitMix) -> String {
         switch self {
-        case .small: smallLog(&random)
+        case .small, .single: smallLog(&random)
         case .large: largeLog(&random)
         case .mail: mailLog(&random, hasAddress: number % 2 == 0)
         }
     }
 }
 
-/// Writes 64 files of 100 logs, as JSON arrays. The values vary so that lz4 about halves them, as it does real logs.
+/// Writes 64 files of logs, as JSON arrays. The values vary so that lz4 about halves them, as it does real logs.
 func writeBodies(_ kind: BodyKind, to directory: String) {
     mkdir(directory, 0o755)
     var random = SplitMix(state: kind == .large ? 10 : 4)
     var bytes = 0
     for number in 0..<64 {
-        let logs = (0..<100).map { kind.log($0, &random) }
+        let logs = (0..<kind.logsPerBody).map { kind.log($0, &random) }
         let body = "[" + logs.joined(separator: ",\n") + "]"
         bytes += body.utf8.count
         guard let file = fopen("\(directory)/\(number).json", "w") else {
@@ -64,7 +66,8 @@ func writeBodies(_ kind: BodyKind, to directory: String) {
         fwrite(body, 1, body.utf8.count, file)
         fclose(file)
     }
-    print("64 bodies of 100 logs, \(bytes / 6400) bytes a log, in \(directory)")
+    let logs = 64 * kind.logsPerBody
+    print("64 bodies of \(kind.logsPerBody) logs, \(bytes / logs) bytes a log, in \(directory)")
 }
 
 private func message(_ random: inout SplitMix) -> String {

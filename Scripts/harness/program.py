@@ -47,9 +47,11 @@ class Programs:
 
 
 class LaunchOptions(TypedDict, total=False):
-    """How a program starts: more of its environment, a command in front of it such as strace, what runs between fork
-    and exec, and the programs that it joins before it has printed a word, for the owner who ends them all."""
+    """How a program starts: which binary in place of $SLUICE, more of its environment, a command in front of it such as
+    strace, what runs between fork and exec, and the programs that it joins before it has printed a word, for the owner
+    who ends them all."""
 
+    binary: str
     environment: dict[str, str]
     before: Sequence[str]
     preexec: Callable[[], object] | None
@@ -61,7 +63,7 @@ class Program:
 
     def __init__(self, work: pathlib.Path, name: str, words: Sequence[str], **options: Unpack[LaunchOptions]) -> None:
         self.journal = work / f"{name}-{next(numbers)}.journal"
-        command = [*options.get("before", ()), os.environ["SLUICE"], *words]
+        command = [*options.get("before", ()), options.get("binary") or os.environ["SLUICE"], *words]
         inherited = {key: value for key, value in os.environ.items() if key in INHERITED}
         # No signal may end the trial after the process has started and before it is added.
         with signals_deferred(), open(self.journal, "wb") as journal:

@@ -1,0 +1,1 @@
+"""Measures one or two releases of Sluice, side by side."""

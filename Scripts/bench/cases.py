@@ -1,0 +1,66 @@
+"""What is measured: the bodies, the connections and the settings of each case."""
+
+import dataclasses
+
+STEPS = """filters:
+  - steps:
+      - add: { app: shop }
+      - rename: { device: device_id }
+      - remove: [session]
+      - { drop: true, when: { field: level, is: trace } }
+      - sample: { keep: 90%, by: device_id }
+"""
+REDACT = "filters: [{ steps: [{ redact: { fields: [msg], pattern: email, with: mask } }] }]\n"
+CAPTURE = '{"filter":{"tag":"*.**","text":"no body has this"},"seconds":3600}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """`bodies` is a kind of `sluice-bench bodies`."""
+
+    name: str
+    bodies: str = "4"
+    connections: int = 32
+    settings: str = ""
+    tls: bool = False
+    exactly_once: bool = False
+    # Names of the destinations; each gets the settings of `app`.
+    destinations: tuple[str, ...] = ("app",)
+    # A capture that looks at each request and takes none.
+    capture: bool = False
+    # Also measures answers at half the load.
+    half: bool = False
+    # The case whose rate is this one's 100 %.
+    base: str | None = None
+
+    @property
+    def logs_per_request(self) -> int:
+        return 1 if self.bodies == "single" else 100
+
+
+LOADS = [
+    Case("4 fields, 32", half=True),
+    Case("4 fields, 128", connections=128),
+    Case("10 fields, 32", bodies="10", half=True),
+    Case("10 fields, 128", bodies="10", connections=128),
+    Case("one log, 256", bodies="single", connections=256),
+    Case("TLS, 32", tls=True, base="4 fields, 32"),
+    Case("filters, 32", settings=STEPS, base="4 fields, 32"),
+]
+FILTERS = [
+    Case("plain"),
+    Case("route", settings='routes: [{ match: "**", to: [app] }]\n', base="plain"),
+    Case("steps", settings=STEPS, base="plain"),
+    Case("mail", bodies="mail"),
+    Case("redact", bodies="mail", settings=REDACT, base="mail"),
+    Case(
+        "twice",
+        settings='routes: [{ match: "**", to: [app, second] }]\n',
+        destinations=("app", "second"),
+        base="plain",
+    ),
+    Case("capture", capture=True, base="plain"),
+    Case("exactly once", exactly_once=True, base="plain"),
+]
+CONNECTIONS = [Case(f"{count} connections", connections=count) for count in (1, 8, 32, 128, 512)]
+SETS = {"loads": LOADS, "filters": FILTERS, "connections": CONNECTIONS}

@@ -1,0 +1,154 @@
+"""One case on one release: a fresh gateway, a load of wrk, and the figures of both."""
+
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+from bench.cases import CAPTURE, Case
+from harness.gateway import Gateway
+from harness.http import ask, port_of
+from harness.program import Programs
+
+LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclasses.dataclass
+class Result:
+    """Rates are logs a second over the steady part of the load; CPU is seconds per million delivered logs, delivery
+    included; times are milliseconds."""
+
+    accepted: float
+    delivered: float
+    backlog: int
+    cpu: float
+    p50: float
+    p99: float
+    half_p99: float | None
+    memory: int
+    errors: int
+
+
+class Bench:
+    """The programs and files that all cases share: a sink in place of SLS, bodies, a certificate."""
+
+    def __init__(self, work: pathlib.Path, program: str, seconds: float) -> None:
+        self.work, self.program, self.seconds = work, program, seconds
+        self.programs = Programs()
+        self.sink = subprocess.Popen([program, "sink", "0"], stdout=subprocess.PIPE, text=True)
+        self.programs.add(self.sink)
+        assert self.sink.stdout is not None
+        self.sink_port = int(self.sink.stdout.readline())
+
+    def bodies(self, kind: str) -> pathlib.Path:
+        directory = self.work / f"bodies-{kind}"
+        if not directory.exists():
+            subprocess.run([self.program, "bodies", directory, kind], check=True, stdout=subprocess.DEVNULL)
+        return directory
+
+    def floor(self, kind: str, processes: int) -> tuple[float, float]:
+        """Logs a second, and CPU seconds per million logs, of so many floors beside each other."""
+        directory = self.bodies(kind)
+        floors = []
+        for number in range(processes):
+            scratch = self.work / f"floor-{number}"
+            scratch.mkdir(exist_ok=True)
+            for file in scratch.iterdir():
+                file.unlink()
+            words = [self.program, "floor", str(directory), str(scratch), str(self.seconds)]
+            floors.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+            self.programs.add(floors[-1])
+        texts = [floor.communicate(timeout=self.seconds * 5 + 30)[0] for floor in floors]
+        rate = sum(float(re.findall(r"floor_logs_per_second=(\S+)", text)[0]) for text in texts)
+        cpu = [float(re.findall(r"floor_cpu_seconds_per_million=(\S+)", text)[0]) for text in texts]
+        return rate, sum(cpu) / len(cpu)
+
+    def certificate(self) -> tuple[pathlib.Path, pathlib.Path]:
+        key, certificate = self.work / "key.pem", self.work / "certificate.pem"
+        if not key.exists():
+            words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench"
+            command = [*words.split(), "-keyout", str(key), "-out", str(certificate)]
+            subprocess.run(command, check=True, capture_output=True)
+        return key, certificate
+
+    def measure(self, case: Case, sluice: str) -> Result:
+        destinations = "\n".join(
+            f'  {name}: {{ endpoint: "http://localhost:{self.sink_port}", project: {name}, logstore: "*", '
+            f"region: bench, exactly_once: {str(case.exactly_once).lower()} }}"
+            for name in case.destinations
+        )
+        settings = case.settings
+        if case.tls:
+            key, certificate = self.certificate()
+            settings += f'tls: {{ listen: "127.0.0.1:0", certificate: {certificate}, key: {key} }}\n'
+        data = self.work / "data"
+        subprocess.run(["rm", "-rf", data], check=True)
+        gateway = Gateway(self.work, data, destinations, settings, programs=self.programs, binary=sluice)
+        try:
+            return self.measure_running(case, gateway)
+        finally:
+            gateway.stop()
+
+    def measure_running(self, case: Case, gateway: Gateway) -> Result:
+        url = f"http://127.0.0.1:{gateway.devices}"
+        if case.tls:
+            ready = gateway.wait_for("TLS listener is ready")
+            url = f"https://127.0.0.1:{port_of(ready['devices-tls'])}"
+        if case.capture:
+            ask(gateway.admin, "/admin/captures", method="POST", body=CAPTURE.encode(), token=gateway.token)
+        self.post(case, url, 1)
+        gateway.require_drained()
+        before, cpu = gateway.ledger()["ledger"], processor(gateway)
+        load = self.start(case, url, self.seconds)
+        # The first quarter warms up; rates are those of the part between the two looks.
+        time.sleep(self.seconds / 4)
+        first, began = gateway.ledger()["ledger"], time.monotonic()
+        time.sleep(self.seconds * 0.65)
+        last, took = gateway.ledger()["ledger"], time.monotonic() - began
+        wrk = finish(load)
+        after = gateway.require_drained(120)["ledger"]
+        spent = processor(gateway) - cpu
+        rate = (last["accepted"] - first["accepted"]) / took
+        half = None
+        if case.half:
+            # The pause of a connection between an answer and its next request.
+            pause = case.connections * 1000 / (rate / case.logs_per_request / 2) - wrk["p50_ms"] * 0.7
+            half = finish(self.start(case, url, self.seconds / 2, pause))["p99_ms"]
+        peak = re.findall(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{gateway.process.pid}/status").read_text())
+        return Result(
+            accepted=rate,
+            delivered=(last["delivered"] - first["delivered"]) / took,
+            backlog=last["queued"] - first["queued"],
+            cpu=spent / max(after["delivered"] - before["delivered"], 1) * 1e6,
+            p50=wrk["p50_ms"],
+            p99=wrk["p99_ms"],
+            half_p99=half,
+            memory=int(peak[0]) // 1024,
+            errors=int(wrk["errors"] + wrk["not_2xx"]),
+        )
+
+    def start(self, case: Case, url: str, seconds: float, pause: float = 0) -> "subprocess.Popen[str]":
+        words = ["wrk", "-t1", f"-c{case.connections}", f"-d{max(seconds, 1):.0f}s", "--latency"]
+        words += ["-s", str(LOADER), url, "--", str(self.bodies(case.bodies)), f"{max(pause, 0):.0f}"]
+        load = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.programs.add(load)
+        return load
+
+    def post(self, case: Case, url: str, seconds: float) -> dict[str, float]:
+        return finish(self.start(case, url, seconds))
+
+
+def finish(load: "subprocess.Popen[str]") -> dict[str, float]:
+    """The figures that wrk printed."""
+    text = load.communicate(timeout=600)[0]
+    line = next(line for line in text.splitlines() if line.startswith("wrk "))
+    return {name: float(value) for name, value in (pair.split("=") for pair in line.split()[1:])}
+
+
+def processor(gateway: Gateway) -> float:
+    """The CPU seconds that it has used."""
+    fields = pathlib.Path(f"/proc/{gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
