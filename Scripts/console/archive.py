@@ -66,7 +66,7 @@ SCHEMA = {
                                 ],
                                 "properties": {
                                     **MESSAGE,
-                                    "url": {"type": "string", "pattern": "^http://[^#]*$"},
+                                    "url": {"type": "string", "pattern": "^https?://[^#]*$"},
                                     "queryString": PAIRS,
                                     "postData": {"type": "object", "required": ["mimeType", "text"]},
                                 },
@@ -125,15 +125,18 @@ def check_archives(check: Check, gateway: Gateway, work: pathlib.Path) -> None:
     bodies = [json.dumps([{"message": f"line {number} é 世界", "number": number}]).encode() for number in range(3)]
     for body in [*bodies, b"{broken"]:
         post(gateway, "/logs/app.home?x=%20a&y", body)
+    gateway.require_drained()
     archive = gateway.ask(f"/admin/captures/{capture}/har")
     document = json.loads(archive)
     jsonschema.validate(document, SCHEMA)
-    entries = HarParser(document).har_data["entries"]
-    check.expect(len(entries) == 4, f"haralyzer reads {len(entries)} of 4 entries")
+    roles = [entry["_sluice"]["role"] for entry in HarParser(document).har_data["entries"]]
+    check.expect(roles.count("ingest") == 4, f"haralyzer reads {roles.count('ingest')} of 4 requests")
+    check.expect(roles.count("upstream") >= 1, "haralyzer reads no attempt to deliver the logs")
     file = work / "capture.har"
     file.write_bytes(archive)
     with file.open("rb") as stream:
         flows = [flow for flow in FlowReader(stream).stream() if isinstance(flow, HTTPFlow)]
+    flows = [flow for flow in flows if flow.request.port == gateway.devices]
     check.expect(
         [flow.request.get_content() for flow in flows[:3]] == bodies, "mitmproxy reads other bodies than were sent"
     )

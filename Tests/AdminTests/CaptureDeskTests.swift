@@ -136,6 +136,30 @@ import Testing
         #expect(!trial.gateway.devices.captures.wantsAttempts)
     }
 
+    @Test("An archive has the attempts to deliver, and the logs of a body that is not kept")
+    func archive() throws {
+        let trial = try SandboxedGateway()
+        let id = try start(trial)
+        let body = Array(#"{"m":""#.utf8) + [0xff] + Array(#""}"#.utf8)
+        #expect(try trial.devices.post("/logs/app", body).status == 200)
+        let path = "/admin/captures/\(id)/records/1"
+        #expect(eventually { (try? upstream(trial, path).count) == 1 })
+        let log = try #require(
+            try object(trial, "/admin/captures/\(id)/har")["log"] as? [String: Any]
+        )
+        let entries = try #require(log["entries"] as? [[String: Any]])
+        try #require(entries.count == 2)
+        let request = try #require(entries[0]["request"] as? [String: Any])
+        let content = try #require(request["postData"] as? [String: String])
+        #expect(content["mimeType"] == "application/json")
+        #expect(content["text"]?.contains(#""m":"\#u{fffd}""#) == true, "\(content)")
+        let sent = try #require(entries[1]["request"] as? [String: Any])
+        #expect((sent["url"] as? String)?.hasPrefix("http://") == true, "\(sent)")
+        #expect((entries[1]["response"] as? [String: Any])?["status"] as? Int == 200)
+        let own = try #require(entries[1]["_sluice"] as? [String: Any])
+        #expect(own["role"] as? String == "upstream" && own["decision"] as? String == "stored")
+    }
+
     @Test("A refused log leads from its record to the dead letter's reason")
     func refusedUpstream() throws {
         let trial = try SandboxedGateway()

@@ -1,9 +1,10 @@
 import Ingest
 import JSON
+import Queue
 import System
 
-/// Captured requests as an HTTP archive (HAR 1.2), for browsers and mitmproxy. Members of our own begin with an
-/// underscore, as the format wants.
+/// Captured requests as an HTTP archive (HAR 1.2), for browsers and mitmproxy: an entry for each request, and one for
+/// each attempt to deliver its logs. Members of our own begin with an underscore, as the format wants.
 struct HARDocument {
     private let records: [CaptureRecord]
 
@@ -22,7 +23,12 @@ struct HARDocument {
                 }
                 json.array("pages") { _ in }
                 json.array("entries") { json in
-                    for record in records { json.object { $0.entry(record) } }
+                    for record in records {
+                        json.object { $0.entry(record) }
+                        for (index, each) in record.attempts.enumerated() {
+                            json.object { $0.entry(each.attempt, index + 1, of: record) }
+                        }
+                    }
                 }
             }
         }
@@ -44,6 +50,7 @@ extension JSONWriter {
             json.member("receive", 0)
         }
         object("_sluice") { json in
+            json.member("role", "ingest")
             json.member("record", record.number)
             json.member("client", record.address)
             json.member("receipt", record.receipt)
@@ -73,6 +80,12 @@ extension JSONWriter {
                 json.member("text", text)
                 if body.isCut { json.member("comment", "only the beginning is kept") }
             }
+        } else if let logs = record.logsAsJSON {
+            object("postData") { json in
+                json.member("mimeType", "application/json")
+                json.member("text", logs)
+                json.member("comment", "the logs; the body itself is not kept")
+            }
         }
         member("headersSize", -1)
         member("bodySize", record.body?.bytes ?? -1)
@@ -96,6 +109,62 @@ extension JSONWriter {
         member("bodySize", answer?.body.utf8.count ?? -1)
     }
 
+    // MARK: - An attempt to deliver
+
+    fileprivate mutating func entry(
+        _ attempt: PacketAttempt,
+        _ number: Int,
+        of record: CaptureRecord
+    ) {
+        let connect = attempt.connectTime.map { $0.inSeconds * 1000 }
+        member("startedDateTime", attempt.started.rfc3339)
+        member("time", decimal: attempt.time.inSeconds * 1000)
+        object("request") { json in
+            json.member("method", "POST")
+            json.member("url", attempt.endpoint)
+            json.member("httpVersion", "HTTP/1.1")
+            json.array("cookies") { _ in }
+            json.headers([])
+            json.array("queryString") { _ in }
+            json.member("headersSize", -1)
+            json.member("bodySize", -1)
+        }
+        object("response") { json in
+            json.member("status", attempt.status ?? 0)
+            json.member("statusText", attempt.code ?? "")
+            json.member("httpVersion", "HTTP/1.1")
+            json.array("cookies") { _ in }
+            json.headers(attempt.requestID.map { [("x-log-requestid", $0)] } ?? [])
+            json.object("content") { json in
+                json.member("size", -1)
+                json.member("mimeType", "text/plain")
+                json.member("text", attempt.message)
+            }
+            json.member("redirectURL", "")
+            json.member("headersSize", -1)
+            json.member("bodySize", -1)
+        }
+        object("cache") { _ in }
+        object("timings") { json in
+            json.member("connect", decimal: connect ?? -1)
+            json.member("send", 0)
+            json.member("wait", decimal: max(0, attempt.time.inSeconds * 1000 - (connect ?? 0)))
+            json.member("receive", 0)
+        }
+        if !attempt.address.isEmpty { member("serverIPAddress", attempt.address) }
+        object("_sluice") { json in
+            json.member("role", "upstream")
+            json.member("record", record.number)
+            json.member("attempt", number)
+            json.member("destination", attempt.packet.stream.destination)
+            json.member("logstore", attempt.packet.stream.logstore)
+            json.member("packet", attempt.packet.packID)
+            json.member("logs", attempt.packet.logCount)
+            json.member("resolver", attempt.resolver)
+            json.member("decision", attempt.result)
+        }
+    }
+
     private mutating func headers(_ fields: CaptureRecord.Fields) {
         array("headers") { json in
             for field in fields {
@@ -111,6 +180,22 @@ extension JSONWriter {
 extension CaptureRecord {
     /// The body as text: inflated, where it came compressed.
     var shownBody: Body? { inflated ?? body }
+
+    /// The kept logs as a JSON array: before the filters, or behind them where a filter redacts.
+    fileprivate var logsAsJSON: String? {
+        guard !logs.isEmpty else { return nil }
+        var json = JSONWriter()
+        json.array { json in
+            for log in logs {
+                json.object { json in
+                    for field in log.before ?? log.after ?? [] {
+                        json.member(field.name, field.value)
+                    }
+                }
+            }
+        }
+        return json.text
+    }
 
     func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name }?.value
