@@ -35,7 +35,7 @@ extension RoutingTable {
         target.isRouted && routedIntake == nil ? LogRules(oversize: .setAside) : target.intake.rules
     }
 
-    func isRequired(_ name: String) -> Bool { names[name]?.isRequired ?? true }
+    func isRequired(_ name: String) -> Bool { names[name]?.destination.isRequired ?? true }
 
     var routedRulesDiffer: Bool { hasRoutes && routedIntake == nil }
 
@@ -54,8 +54,8 @@ extension RoutingTable {
         _ address: Target,
         tag: String
     ) throws(Refusal) -> Target? {
-        guard let destination = names[name] else { return nil }
-        return try target(at: destination, address, tag: tag)
+        guard let site = names[name] else { return nil }
+        return try target(at: site, address, tag: tag)
     }
 
     func unroutedTarget(_ address: Target, tag: String) throws(Refusal) -> Target {
@@ -63,23 +63,23 @@ extension RoutingTable {
     }
 
     private func target(
-        at destination: Destination,
+        at site: Site,
         _ address: Target,
         tag: String
     ) throws(Refusal) -> Target {
-        if let only = destination.onlyLogstore { return target(destination, only, address.tag) }
-        guard case .any = destination.logstore else {
-            return target(destination, destination.logstore.name, address.tag)
+        if let only = site.destination.onlyLogstore { return target(site, only, address.tag) }
+        guard case .any = site.destination.logstore else {
+            return target(site, site.destination.logstore.name, address.tag)
         }
         let term = Self.firstTerm(tag)
         if address.tag != nil, NamePattern.logstore.problem(with: term) == nil {
-            return target(destination, term, address.tag)
+            return target(site, term, address.tag)
         }
         // A tag of the body, or a filter's, may be no logstore's name.
         if let problem = NamePattern.logstore.problem(with: address.logstore) {
             throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
         }
-        return target(destination, address.logstore, address.tag)
+        return target(site, address.logstore, address.tag)
     }
 
     /// No logstore's name has a dot.

@@ -9,40 +9,59 @@ import System
 ///
 /// The project is the first label of `Host` if a destination has it, otherwise the default destination's. Within the
 /// project the logstore decides; a destination that names the logstore takes precedence over "*".
-package struct RoutingTable: Sendable {
-    /// Where the logs of a request go, with the settings that apply there.
-    struct Target: Equatable {
-        let destination: String
-        let logstore: String
+///
+/// The table and its destinations are objects, because each request refers to them several times and copies of their
+/// settings would cost dozens of reference counts.
+package final class RoutingTable: Sendable {
+    /// A destination with the settings that its logs need.
+    final class Site: Sendable {
+        let destination: Destination
         let labels: Destination.Labels
         let intake: Destination.Intake
-        /// False: a request is taken also when the destination has no room for its logs.
-        let isRequired: Bool
+
+        init(_ destination: Destination) {
+            self.destination = destination
+            labels = destination.labels
+            intake = destination.intake
+        }
+
+        var name: String { destination.name }
+    }
+
+    /// Where the logs of a request go, with the settings that apply there.
+    struct Target {
+        let site: Site
+        let logstore: String
         /// The tag, for a request that has one instead of a logstore.
         var tag: String?
         /// True: routes decide about the destination. The target tells how the request addressed its logs; its
         /// destination is the default one.
         var isRouted = false
 
+        var destination: String { site.destination.name }
+        var labels: Destination.Labels { site.labels }
+        var intake: Destination.Intake { site.intake }
+        /// False: a request is taken also when the destination has no room for its logs.
+        var isRequired: Bool { site.destination.isRequired }
         var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
     }
 
-    private let projects: [String: [Destination]]
-    let fallback: Destination
-    let names: [String: Destination]
+    private let projects: [String: [Site]]
+    let fallback: Site
+    let names: [String: Site]
     /// nil: there are neither filters nor routes.
     package let router: Router?
     /// The common rules of the destinations that routes can reach; nil: they differ.
     let routedIntake: Destination.Intake?
 
     package init(_ configuration: GatewayConfiguration) {
-        let present = configuration.destinations.filter { !$0.isRemoved }
+        let present = configuration.destinations.filter { !$0.isRemoved }.map { Site($0) }
         // One without a project is reached as the default destination alone, and by routes.
         projects = Dictionary(
-            grouping: present.filter { $0.kind == .sls },
-            by: \.project
+            grouping: present.filter { $0.destination.kind == .sls },
+            by: \.destination.project
         )
-        fallback = configuration.defaultDestination
+        fallback = Site(configuration.defaultDestination)
         names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
         routedIntake = Self.commonIntake(configuration)
@@ -68,15 +87,15 @@ package struct RoutingTable: Sendable {
         logstore: String
     ) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
-        if let only = candidates[0].onlyLogstore { return target(candidates[0], only) }
-        if let exact = candidates.first(where: { $0.logstore == .named(logstore) }) {
+        if let only = candidates[0].destination.onlyLogstore { return target(candidates[0], only) }
+        if let exact = candidates.first(where: { $0.destination.logstore == .named(logstore) }) {
             return target(exact, logstore)
         }
-        guard let any = candidates.first(where: { $0.logstore == .any }) else {
+        guard let any = candidates.first(where: { $0.destination.logstore == .any }) else {
             throw Refusal(
                 404,
                 "LogStoreNotExist",
-                "logstore \(clipped(logstore)) does not exist in project \(candidates[0].project)"
+                "logstore \(clipped(logstore)) does not exist in project \(candidates[0].destination.project)"
             )
         }
         if let problem = NamePattern.logstore.problem(with: logstore) {
@@ -89,23 +108,22 @@ package struct RoutingTable: Sendable {
     /// first term names it: `pv.home` is for `pv`. No logstore's name has a dot.
     func target(host: String?, project: String?, tag: String) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
-        let destination =
-            candidates.first { $0.name == fallback.name } ?? candidates[0]
-        switch destination.logstore {
-        case .named(let logstore): return target(destination, logstore, tag)
+        let site = candidates.first { $0.name == fallback.name } ?? candidates[0]
+        switch site.destination.logstore {
+        case .named(let logstore): return target(site, logstore, tag)
         case .any:
             let term = Self.firstTerm(tag)
             if let problem = NamePattern.logstore.problem(with: term) {
                 throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
             }
-            return target(destination, term, tag)
+            return target(site, term, tag)
         }
     }
 
     private func destinations(
         host: String?,
         project: String?
-    ) throws(Refusal) -> [Destination] {
+    ) throws(Refusal) -> [Site] {
         if let project {
             guard let found = projects[project] else {
                 throw Refusal(
@@ -117,7 +135,7 @@ package struct RoutingTable: Sendable {
             return found
         }
         return host.flatMap { projects[Self.project(ofHost: $0)] }
-            ?? (fallback.kind == .sls ? projects[fallback.project] : nil)
+            ?? (fallback.destination.kind == .sls ? projects[fallback.destination.project] : nil)
             ?? [fallback]
     }
 
@@ -132,19 +150,11 @@ package struct RoutingTable: Sendable {
     }
 
     func target(
-        _ destination: Destination,
+        _ site: Site,
         _ logstore: String,
         _ tag: String? = nil,
         isRouted: Bool = false
     ) -> Target {
-        Target(
-            destination: destination.name,
-            logstore: logstore,
-            labels: destination.labels,
-            intake: destination.intake,
-            isRequired: destination.isRequired,
-            tag: tag,
-            isRouted: isRouted
-        )
+        Target(site: site, logstore: logstore, tag: tag, isRouted: isRouted)
     }
 }

@@ -219,7 +219,7 @@ package struct RouteTester {
         }
         return RouteFindings.Place(
             destination: name,
-            logstore: table.names[name]?.kind == .sls ? part.target.logstore : nil,
+            logstore: table.names[name]?.destination.kind == .sls ? part.target.logstore : nil,
             topic: part.trailer.topic.isEmpty ? nil : part.trailer.topic,
             outcome: outcome,
             why: why
