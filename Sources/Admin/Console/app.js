@@ -181,6 +181,4 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && page && !screens[page.name].isStill) refresh(page);
   else clearTimeout(page?.timer);
 });
-const chosen = localStorage.getItem("theme");
-if (chosen) document.documentElement.dataset.theme = chosen;
 begin();

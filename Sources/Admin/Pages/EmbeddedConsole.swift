@@ -246,8 +246,6 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && page && !screens[page.name].isStill) refresh(page);
   else clearTimeout(page?.timer);
 });
-const chosen = localStorage.getItem("theme");
-if (chosen) document.documentElement.dataset.theme = chosen;
 begin();
 
 """#),
@@ -1061,6 +1059,7 @@ export const resolvers = {
 <title>Sluice</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<script src="theme.js"></script>
 <link rel="icon" href="logo.svg" type="image/svg+xml">
 <link rel="stylesheet" href="style.css">
 <script type="module" src="app.js"></script>
@@ -1910,6 +1909,19 @@ export const tail = {
     return null;
   },
 };
+
+"""#),
+        ("theme.js", #"""
+// Sets a remembered theme before the first paint. A module would run after it, and the other theme would flash.
+
+"use strict";
+
+try {
+  const chosen = localStorage.getItem("theme");
+  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+} catch {
+  // A browser that keeps nothing: it decides by itself.
+}
 
 """#),
     ]
