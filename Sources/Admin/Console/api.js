@@ -7,6 +7,9 @@ export class Problem extends Error {
   }
 }
 
+// Milliseconds. A gateway that hangs must not look alive; a proof may wait half a minute for SLS, behind another one.
+const patience = { read: 20_000, change: 90_000 };
+
 /** Called when the session is over. */
 export const events = new EventTarget();
 
@@ -16,21 +19,30 @@ export async function call(method, path, { query, body, headers, quiet } = {}) {
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
   }
-  const options = { method, headers: { accept: "application/json", ...headers }, credentials: "same-origin" };
+  const options = { method, headers: { accept: "application/json", ...headers }, credentials: "same-origin",
+    signal: AbortSignal.timeout(method === "GET" ? patience.read : patience.change) };
   if (method !== "GET") options.headers["x-sluice-csrf"] = "1";
   if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   let answer;
+  let text;
   try {
     answer = await fetch(url, options);
+    // The connection can break in the middle of the answer.
+    text = await answer.text();
   } catch {
     throw new Problem(0, "Unreachable", "the gateway does not answer");
   }
-  const text = await answer.text();
   let data = text;
-  if (answer.headers.get("content-type")?.startsWith("application/json") && text) data = JSON.parse(text);
+  if (answer.headers.get("content-type")?.startsWith("application/json") && text) {
+    try {
+      data = JSON.parse(text);
+    } catch {
+      throw new Problem(answer.status, "Unreadable", "something other than the gateway answered: this is not JSON");
+    }
+  }
   if (!answer.ok) {
     if (answer.status === 401 && !quiet) events.dispatchEvent(new Event("loggedout"));
     const said = data?.error;

@@ -20,6 +20,18 @@ const screens = {
 const refreshEvery = 5000;
 const staleAfter = 3;
 
+// A browser may keep nothing for this page; all works without.
+function recall(name) {
+  try { return localStorage.getItem(name); } catch { return null; }
+}
+
+function remember(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
+  } catch { /* as above */ }
+}
+
 const app = document.getElementById("app");
 let session = null;
 // The screen that is shown, as its functions see it.
@@ -31,7 +43,7 @@ async function begin() {
   // The code must not stay in the history, even if the login fails.
   if (code) history.replaceState(null, "", "./#/status");
   // A browser that never logged in has no session to ask for.
-  if (!code && !localStorage.getItem("visited")) { login(""); return; }
+  if (!code && !recall("visited")) { login(""); return; }
   try {
     session = code
       ? await call("POST", "admin/session", { body: { code }, quiet: true })
@@ -70,13 +82,14 @@ function login(said) {
 }
 
 function frame() {
-  localStorage.setItem("visited", "yes");
+  remember("visited", "yes");
   const links = Object.entries(screens).map(([name, screen]) =>
     h("a", { href: `#/${name}`, id: `nav-${name}` }, screen.title));
   const menu = h("nav", { id: "menu", "aria-label": "Screens" }, links);
   replace(app,
     h("header", {},
-      button("☰", () => menu.classList.toggle("open"), { class: "menu", "aria-label": "Menu", "aria-controls": "menu" }),
+      button("☰", () => openMenu(!menu.classList.contains("open")),
+        { id: "open-menu", class: "menu", "aria-label": "Menu", "aria-controls": "menu", "aria-expanded": "false" }),
       h("a", { class: "brand", href: "#/status" }, h("img", { src: "logo.svg", alt: "", width: "26", height: "26" }), "Sluice"),
       h("span", { id: "live", role: "status" }),
       h("span", { class: "who" }, `${session.name} · ${session.role === "full" ? "may change" : "may read"}`),
@@ -87,9 +100,14 @@ function frame() {
   else show();
 }
 
+function openMenu(isOpen) {
+  document.getElementById("menu").classList.toggle("open", isOpen);
+  document.getElementById("open-menu").setAttribute("aria-expanded", String(isOpen));
+}
+
 async function logout() {
   await call("DELETE", "admin/session", { quiet: true }).catch(() => {});
-  localStorage.removeItem("visited");
+  remember("visited", null);
   login("");
 }
 
@@ -98,20 +116,29 @@ function theme() {
   const dark = root.dataset.theme
     ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
+  remember("theme", root.dataset.theme);
 }
 
 /** "#/queue/app?sort=-bytes" names the screen queue, the word app, and parameters. */
 function place() {
   const [path, query] = location.hash.slice(2).split("?");
-  const [name, ...words] = path.split("/").map(decodeURIComponent);
-  return { name: screens[name] ? name : "status", words, params: new URLSearchParams(query) };
+  let words;
+  try {
+    words = path.split("/").map(decodeURIComponent);
+  } catch {
+    // An address that somebody cut in the middle of a "%2F".
+    words = [];
+  }
+  const [name, ...rest] = words;
+  return { name: Object.hasOwn(screens, name ?? "") ? name : "status", words: rest, params: new URLSearchParams(query) };
 }
 
 function leave() {
   page?.ended.abort();
   clearTimeout(page?.timer);
   page = null;
+  // A question of the old screen must not stand before the next one, or before the login.
+  for (const open of document.querySelectorAll("dialog")) open.dispatchEvent(new Event("cancel", { cancelable: true }));
 }
 
 async function show() {
@@ -119,7 +146,7 @@ async function show() {
   leave();
   const where = place();
   const screen = screens[where.name];
-  document.getElementById("menu").classList.remove("open");
+  openMenu(false);
   for (const link of document.querySelectorAll("nav a")) link.removeAttribute("aria-current");
   document.getElementById(`nav-${where.name}`).setAttribute("aria-current", "page");
   const heading = h("h1", { tabindex: "-1" }, screen.title);
@@ -142,13 +169,19 @@ async function show() {
   heading.focus();
 }
 
+/** Reads the screen again. Returns true when it shows the present state. */
 async function refresh(here) {
-  if (page !== here) return;
+  if (page !== here) return false;
   clearTimeout(here.timer);
   const screen = screens[here.name];
+  // A slow answer must not replace a newer one.
+  const turn = (here.turn ?? 0) + 1;
+  here.turn = turn;
+  const isOver = () => page !== here || here.turn !== turn;
+  let isRead = false;
   try {
     const fresh = await screen.view(here);
-    if (page !== here) return;
+    if (isOver()) return false;
     failures = 0;
     document.body.classList.remove("stale");
     // A screen that updates itself returns nothing.
@@ -159,26 +192,31 @@ async function refresh(here) {
     }
     replace(document.getElementById("live"), badge("good", "live"));
     here.read = new Date().toISOString();
+    isRead = true;
   } catch (problem) {
-    if (page !== here) return;
-    if (!(problem instanceof Problem)) throw problem;
-    if (problem.status === 401) return;
+    if (isOver()) return false;
+    if (problem.status === 401) return false;
+    const isKnown = problem instanceof Problem;
+    if (!isKnown) console.error(problem);
     failures += 1;
     document.body.classList.toggle("stale", failures >= staleAfter);
     replace(document.getElementById("live"), badge("bad", "not live"), here.read ? [" since ", time(here.read)] : null);
     if (!here.read) {
-      replace(here.content, note("bad", problem.message));
+      replace(here.content, note("bad", isKnown ? problem.message : `The console cannot show this: ${problem.message}`));
       here.content.removeAttribute("aria-busy");
     }
   }
-  if (screen.isStill && here.read) return;
-  here.timer = setTimeout(() => refresh(here), refreshEvery);
+  if (isWaiting(here)) here.timer = setTimeout(() => refresh(here), refreshEvery);
+  return isRead;
 }
+
+/** True when the screen is to be read again: it is seen, and does not update itself. */
+const isWaiting = (here) => document.visibilityState === "visible" && !(screens[here.name].isStill && here.read);
 
 events.addEventListener("loggedout", () => { if (session) login("The session is over. Log in again."); });
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && page && !screens[page.name].isStill) refresh(page);
+  if (page && isWaiting(page)) refresh(page);
   else clearTimeout(page?.timer);
 });
 begin();

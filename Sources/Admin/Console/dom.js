@@ -7,16 +7,16 @@ const svgTags = new Set(["svg", "path", "line", "rect", "circle", "g", "title"])
 const marks = {
   "\u061c": "ALM", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u200e": "LRM",
   "\u200f": "RLM", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO",
-  "\u202e": "RLO", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI",
+  "\u202e": "RLO", "\u00ad": "SHY", "\u2060": "WJ", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI",
   "\0": "NUL", "\u0007": "BEL", "\b": "BS", "\t": "TAB", "\r": "CR", "\u001b": "ESC", "\u007f": "DEL", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS",
 };
 
 /** The text with control, direction and invisible characters as symbols. Line ends stay. */
 export function visible(text) {
   return String(text).replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu,
     (character) => {
-      const code = character.charCodeAt(0).toString(16).padStart(4, "0").toUpperCase();
+      const code = character.codePointAt(0).toString(16).padStart(4, "0").toUpperCase();
       return `⟦${marks[character] ?? `U+${code}`}⟧`;
     },
   );

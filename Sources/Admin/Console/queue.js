@@ -1,12 +1,19 @@
 // What waits, by destination and stream, and a look at the logs.
 
 import { badge, button, bytes, count, h, log, note, replace, span, time } from "./dom.js";
-import { get, part } from "./api.js";
+import { Problem, get, part } from "./api.js";
 import { dialog } from "./dialog.js";
 import { table } from "./table.js";
 
-async function peek(destination, logstore) {
-  const { logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 });
+async function peek(page, destination, logstore) {
+  let logs;
+  try {
+    ({ logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 }));
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    page.say("bad", problem.message);
+    return null;
+  }
   const content = logs.length ? h("ol", { class: "peek" }, logs.map((one) => h("li", {}, time(one.accepted), " ",
     h("span", { class: "quiet" }, `${one.logstore}${one.topic ? ` · ${one.topic}` : ""} `), log(one.log))))
     : h("p", { class: "empty" }, "Nothing waits there now.");
@@ -20,7 +27,7 @@ function streams(page, name, one, order) {
     h("div", { class: "row" }, h("h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
       one.admission === "open" ? null : badge("bad", `takes no logs: ${one.admission}`),
       h("span", {}, `${count(one.queued_logs)} logs, ${bytes(one.bytes)}, oldest ${span(one.oldest_seconds)}`),
-      button("Look at the oldest", () => peek(name))),
+      button("Look at the oldest", () => peek(page, name))),
     table({ caption: `Streams of ${name}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
       key: (row) => `${row.logstore}/${row.topic}/${row.source}/${JSON.stringify(row.tags)}`, empty: "Nothing waits here.",
       columns: [
@@ -31,7 +38,7 @@ function streams(page, name, one, order) {
         { name: "logs", label: "Logs", kind: "number", cell: (row) => count(row.queued_logs) },
         { name: "bytes", label: [h("a", { href: place("largest") }, "Bytes", order === "largest" ? " ↓" : "")], kind: "number", cell: (row) => bytes(row.raw_bytes) },
         { name: "oldest", label: [h("a", { href: place("oldest") }, "Oldest", order === "oldest" ? " ↓" : "")], kind: "number", cell: (row) => span(row.oldest_seconds) },
-        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
+        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
       ] }),
     one.streams_more ? h("p", { class: "quiet" }, `${count(one.streams_more)} more streams. `,
       h("a", { href: `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), streams: "1000" })}` }, "Show up to 1,000")) : null);

@@ -55,7 +55,10 @@ export const routes = {
     text.value = page.params.get("logs") ?? '{"level":"error","message":"hello"}';
     const answer = h("div", { id: "answer", "aria-live": "polite" });
     let timer;
+    let asked = 0;
     const ask = async () => {
+      asked += 1;
+      const turn = asked;
       let logs;
       try {
         const read = JSON.parse(text.value || "{}");
@@ -64,8 +67,11 @@ export const routes = {
       // The address holds the question, so that it can be shared. Nothing is stored.
       history.replaceState(null, "", `#/routes?${new URLSearchParams({ tag: tag.value, logs: text.value })}`);
       try {
-        replace(answer, findings(await post("admin/routes/test", { body: { tag: tag.value, logs } }), logs));
+        const found = await post("admin/routes/test", { body: { tag: tag.value, logs } });
+        // An answer to an earlier question may come later.
+        if (turn === asked) replace(answer, findings(found, logs));
       } catch (problem) {
+        if (turn !== asked) return;
         if (!(problem instanceof Problem)) throw problem;
         replace(answer, note("bad", problem.message));
       }
@@ -73,6 +79,8 @@ export const routes = {
     const soon = () => { clearTimeout(timer); timer = setTimeout(ask, wait); };
     tag.addEventListener("input", soon);
     text.addEventListener("input", soon);
+    // The address is another screen's then.
+    page.ended.signal.addEventListener("abort", () => clearTimeout(timer));
     replace(page.content, rules(present), h("h2", {}, "Try it"),
       h("div", { class: "split" }, h("div", {}, field("Tag", tag), field("Log, or a list of logs", text, "Nothing is stored, sent or counted.")), answer));
     page.content.removeAttribute("aria-busy");

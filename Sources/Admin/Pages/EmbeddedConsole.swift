@@ -15,6 +15,9 @@ export class Problem extends Error {
   }
 }
 
+// Milliseconds. A gateway that hangs must not look alive; a proof may wait half a minute for SLS, behind another one.
+const patience = { read: 20_000, change: 90_000 };
+
 /** Called when the session is over. */
 export const events = new EventTarget();
 
@@ -24,21 +27,30 @@ export async function call(method, path, { query, body, headers, quiet } = {}) {
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
   }
-  const options = { method, headers: { accept: "application/json", ...headers }, credentials: "same-origin" };
+  const options = { method, headers: { accept: "application/json", ...headers }, credentials: "same-origin",
+    signal: AbortSignal.timeout(method === "GET" ? patience.read : patience.change) };
   if (method !== "GET") options.headers["x-sluice-csrf"] = "1";
   if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   let answer;
+  let text;
   try {
     answer = await fetch(url, options);
+    // The connection can break in the middle of the answer.
+    text = await answer.text();
   } catch {
     throw new Problem(0, "Unreachable", "the gateway does not answer");
   }
-  const text = await answer.text();
   let data = text;
-  if (answer.headers.get("content-type")?.startsWith("application/json") && text) data = JSON.parse(text);
+  if (answer.headers.get("content-type")?.startsWith("application/json") && text) {
+    try {
+      data = JSON.parse(text);
+    } catch {
+      throw new Problem(answer.status, "Unreadable", "something other than the gateway answered: this is not JSON");
+    }
+  }
   if (!answer.ok) {
     if (answer.status === 401 && !quiet) events.dispatchEvent(new Event("loggedout"));
     const said = data?.error;
@@ -85,6 +97,18 @@ const screens = {
 const refreshEvery = 5000;
 const staleAfter = 3;
 
+// A browser may keep nothing for this page; all works without.
+function recall(name) {
+  try { return localStorage.getItem(name); } catch { return null; }
+}
+
+function remember(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
+  } catch { /* as above */ }
+}
+
 const app = document.getElementById("app");
 let session = null;
 // The screen that is shown, as its functions see it.
@@ -96,7 +120,7 @@ async function begin() {
   // The code must not stay in the history, even if the login fails.
   if (code) history.replaceState(null, "", "./#/status");
   // A browser that never logged in has no session to ask for.
-  if (!code && !localStorage.getItem("visited")) { login(""); return; }
+  if (!code && !recall("visited")) { login(""); return; }
   try {
     session = code
       ? await call("POST", "admin/session", { body: { code }, quiet: true })
@@ -135,13 +159,14 @@ function login(said) {
 }
 
 function frame() {
-  localStorage.setItem("visited", "yes");
+  remember("visited", "yes");
   const links = Object.entries(screens).map(([name, screen]) =>
     h("a", { href: `#/${name}`, id: `nav-${name}` }, screen.title));
   const menu = h("nav", { id: "menu", "aria-label": "Screens" }, links);
   replace(app,
     h("header", {},
-      button("☰", () => menu.classList.toggle("open"), { class: "menu", "aria-label": "Menu", "aria-controls": "menu" }),
+      button("☰", () => openMenu(!menu.classList.contains("open")),
+        { id: "open-menu", class: "menu", "aria-label": "Menu", "aria-controls": "menu", "aria-expanded": "false" }),
       h("a", { class: "brand", href: "#/status" }, h("img", { src: "logo.svg", alt: "", width: "26", height: "26" }), "Sluice"),
       h("span", { id: "live", role: "status" }),
       h("span", { class: "who" }, `${session.name} · ${session.role === "full" ? "may change" : "may read"}`),
@@ -152,9 +177,14 @@ function frame() {
   else show();
 }
 
+function openMenu(isOpen) {
+  document.getElementById("menu").classList.toggle("open", isOpen);
+  document.getElementById("open-menu").setAttribute("aria-expanded", String(isOpen));
+}
+
 async function logout() {
   await call("DELETE", "admin/session", { quiet: true }).catch(() => {});
-  localStorage.removeItem("visited");
+  remember("visited", null);
   login("");
 }
 
@@ -163,20 +193,29 @@ function theme() {
   const dark = root.dataset.theme
     ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
+  remember("theme", root.dataset.theme);
 }
 
 /** "#/queue/app?sort=-bytes" names the screen queue, the word app, and parameters. */
 function place() {
   const [path, query] = location.hash.slice(2).split("?");
-  const [name, ...words] = path.split("/").map(decodeURIComponent);
-  return { name: screens[name] ? name : "status", words, params: new URLSearchParams(query) };
+  let words;
+  try {
+    words = path.split("/").map(decodeURIComponent);
+  } catch {
+    // An address that somebody cut in the middle of a "%2F".
+    words = [];
+  }
+  const [name, ...rest] = words;
+  return { name: Object.hasOwn(screens, name ?? "") ? name : "status", words: rest, params: new URLSearchParams(query) };
 }
 
 function leave() {
   page?.ended.abort();
   clearTimeout(page?.timer);
   page = null;
+  // A question of the old screen must not stand before the next one, or before the login.
+  for (const open of document.querySelectorAll("dialog")) open.dispatchEvent(new Event("cancel", { cancelable: true }));
 }
 
 async function show() {
@@ -184,7 +223,7 @@ async function show() {
   leave();
   const where = place();
   const screen = screens[where.name];
-  document.getElementById("menu").classList.remove("open");
+  openMenu(false);
   for (const link of document.querySelectorAll("nav a")) link.removeAttribute("aria-current");
   document.getElementById(`nav-${where.name}`).setAttribute("aria-current", "page");
   const heading = h("h1", { tabindex: "-1" }, screen.title);
@@ -207,13 +246,19 @@ async function show() {
   heading.focus();
 }
 
+/** Reads the screen again. Returns true when it shows the present state. */
 async function refresh(here) {
-  if (page !== here) return;
+  if (page !== here) return false;
   clearTimeout(here.timer);
   const screen = screens[here.name];
+  // A slow answer must not replace a newer one.
+  const turn = (here.turn ?? 0) + 1;
+  here.turn = turn;
+  const isOver = () => page !== here || here.turn !== turn;
+  let isRead = false;
   try {
     const fresh = await screen.view(here);
-    if (page !== here) return;
+    if (isOver()) return false;
     failures = 0;
     document.body.classList.remove("stale");
     // A screen that updates itself returns nothing.
@@ -224,26 +269,31 @@ async function refresh(here) {
     }
     replace(document.getElementById("live"), badge("good", "live"));
     here.read = new Date().toISOString();
+    isRead = true;
   } catch (problem) {
-    if (page !== here) return;
-    if (!(problem instanceof Problem)) throw problem;
-    if (problem.status === 401) return;
+    if (isOver()) return false;
+    if (problem.status === 401) return false;
+    const isKnown = problem instanceof Problem;
+    if (!isKnown) console.error(problem);
     failures += 1;
     document.body.classList.toggle("stale", failures >= staleAfter);
     replace(document.getElementById("live"), badge("bad", "not live"), here.read ? [" since ", time(here.read)] : null);
     if (!here.read) {
-      replace(here.content, note("bad", problem.message));
+      replace(here.content, note("bad", isKnown ? problem.message : `The console cannot show this: ${problem.message}`));
       here.content.removeAttribute("aria-busy");
     }
   }
-  if (screen.isStill && here.read) return;
-  here.timer = setTimeout(() => refresh(here), refreshEvery);
+  if (isWaiting(here)) here.timer = setTimeout(() => refresh(here), refreshEvery);
+  return isRead;
 }
+
+/** True when the screen is to be read again: it is seen, and does not update itself. */
+const isWaiting = (here) => document.visibilityState === "visible" && !(screens[here.name].isStill && here.read);
 
 events.addEventListener("loggedout", () => { if (session) login("The session is over. Log in again."); });
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && page && !screens[page.name].isStill) refresh(page);
+  if (page && isWaiting(page)) refresh(page);
   else clearTimeout(page?.timer);
 });
 begin();
@@ -783,16 +833,16 @@ const svgTags = new Set(["svg", "path", "line", "rect", "circle", "g", "title"])
 const marks = {
   "\u061c": "ALM", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u200e": "LRM",
   "\u200f": "RLM", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO",
-  "\u202e": "RLO", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI",
+  "\u202e": "RLO", "\u00ad": "SHY", "\u2060": "WJ", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI",
   "\0": "NUL", "\u0007": "BEL", "\b": "BS", "\t": "TAB", "\r": "CR", "\u001b": "ESC", "\u007f": "DEL", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS",
 };
 
 /** The text with control, direction and invisible characters as symbols. Line ends stay. */
 export function visible(text) {
   return String(text).replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu,
     (character) => {
-      const code = character.charCodeAt(0).toString(16).padStart(4, "0").toUpperCase();
+      const code = character.codePointAt(0).toString(16).padStart(4, "0").toUpperCase();
       return `⟦${marks[character] ?? `U+${code}`}⟧`;
     },
   );
@@ -1326,12 +1376,19 @@ export const audit = {
 // What waits, by destination and stream, and a look at the logs.
 
 import { badge, button, bytes, count, h, log, note, replace, span, time } from "./dom.js";
-import { get, part } from "./api.js";
+import { Problem, get, part } from "./api.js";
 import { dialog } from "./dialog.js";
 import { table } from "./table.js";
 
-async function peek(destination, logstore) {
-  const { logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 });
+async function peek(page, destination, logstore) {
+  let logs;
+  try {
+    ({ logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 }));
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    page.say("bad", problem.message);
+    return null;
+  }
   const content = logs.length ? h("ol", { class: "peek" }, logs.map((one) => h("li", {}, time(one.accepted), " ",
     h("span", { class: "quiet" }, `${one.logstore}${one.topic ? ` · ${one.topic}` : ""} `), log(one.log))))
     : h("p", { class: "empty" }, "Nothing waits there now.");
@@ -1345,7 +1402,7 @@ function streams(page, name, one, order) {
     h("div", { class: "row" }, h("h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
       one.admission === "open" ? null : badge("bad", `takes no logs: ${one.admission}`),
       h("span", {}, `${count(one.queued_logs)} logs, ${bytes(one.bytes)}, oldest ${span(one.oldest_seconds)}`),
-      button("Look at the oldest", () => peek(name))),
+      button("Look at the oldest", () => peek(page, name))),
     table({ caption: `Streams of ${name}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
       key: (row) => `${row.logstore}/${row.topic}/${row.source}/${JSON.stringify(row.tags)}`, empty: "Nothing waits here.",
       columns: [
@@ -1356,7 +1413,7 @@ function streams(page, name, one, order) {
         { name: "logs", label: "Logs", kind: "number", cell: (row) => count(row.queued_logs) },
         { name: "bytes", label: [h("a", { href: place("largest") }, "Bytes", order === "largest" ? " ↓" : "")], kind: "number", cell: (row) => bytes(row.raw_bytes) },
         { name: "oldest", label: [h("a", { href: place("oldest") }, "Oldest", order === "oldest" ? " ↓" : "")], kind: "number", cell: (row) => span(row.oldest_seconds) },
-        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
+        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
       ] }),
     one.streams_more ? h("p", { class: "quiet" }, `${count(one.streams_more)} more streams. `,
       h("a", { href: `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), streams: "1000" })}` }, "Show up to 1,000")) : null);
@@ -1436,7 +1493,10 @@ export const routes = {
     text.value = page.params.get("logs") ?? '{"level":"error","message":"hello"}';
     const answer = h("div", { id: "answer", "aria-live": "polite" });
     let timer;
+    let asked = 0;
     const ask = async () => {
+      asked += 1;
+      const turn = asked;
       let logs;
       try {
         const read = JSON.parse(text.value || "{}");
@@ -1445,8 +1505,11 @@ export const routes = {
       // The address holds the question, so that it can be shared. Nothing is stored.
       history.replaceState(null, "", `#/routes?${new URLSearchParams({ tag: tag.value, logs: text.value })}`);
       try {
-        replace(answer, findings(await post("admin/routes/test", { body: { tag: tag.value, logs } }), logs));
+        const found = await post("admin/routes/test", { body: { tag: tag.value, logs } });
+        // An answer to an earlier question may come later.
+        if (turn === asked) replace(answer, findings(found, logs));
       } catch (problem) {
+        if (turn !== asked) return;
         if (!(problem instanceof Problem)) throw problem;
         replace(answer, note("bad", problem.message));
       }
@@ -1454,6 +1517,8 @@ export const routes = {
     const soon = () => { clearTimeout(timer); timer = setTimeout(ask, wait); };
     tag.addEventListener("input", soon);
     text.addEventListener("input", soon);
+    // The address is another screen's then.
+    page.ended.signal.addEventListener("abort", () => clearTimeout(timer));
     replace(page.content, rules(present), h("h2", {}, "Try it"),
       h("div", { class: "split" }, h("div", {}, field("Tag", tag), field("Log, or a list of logs", text, "Nothing is stored, sent or counted.")), answer));
     page.content.removeAttribute("aria-busy");
@@ -1740,6 +1805,7 @@ tbody tr:hover { background: var(--idle-soft); }
 .clip { max-height: 6rem; overflow: hidden; }
 .log { overflow-wrap: anywhere; font-size: 0.9rem; }
 .log b { color: var(--link); font-weight: 600; }
+.text, .log b { unicode-bidi: isolate; }
 .text { white-space: pre-wrap; overflow-wrap: anywhere; }
 .pairs { display: grid; grid-template-columns: max-content 1fr; gap: 0.25rem 1rem; margin: 0.6rem 0; }
 .pairs dt { color: var(--quiet); }
