@@ -14,7 +14,17 @@ const patience = { read: 20_000, change: 90_000 };
 export const events = new EventTarget();
 
 /** Sends a request, and returns the answer's JSON or text. Throws a Problem. */
-export async function call(method, path, { query, body, headers, quiet } = {}) {
+export async function call(method, path, options) {
+  return (await answered(method, path, options)).data;
+}
+
+/** Reads a thing that an operator may change: its data, and the version that the change has to name. */
+export const getVersion = (path) => answered("GET", path);
+
+/** The condition of a change: it is for this version only. Without it, the later of two operators would undo the other's change. */
+export const only = (version) => (version ? { "if-match": version } : {});
+
+async function answered(method, path, { query, body, headers, quiet } = {}) {
   const url = new URL(`../${path}`, location.href.split("#")[0]);
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
@@ -49,7 +59,7 @@ export async function call(method, path, { query, body, headers, quiet } = {}) {
     throw new Problem(answer.status, said?.code ?? "", said?.message ?? data?.message ?? `HTTP ${answer.status}`,
       data, Number(answer.headers.get("retry-after")) || null);
   }
-  return data;
+  return { data, version: answer.headers.get("etag") };
 }
 
 export const get = (path, query) => call("GET", path, { query });

@@ -1,7 +1,7 @@
 // All destinations, and one of them with its settings.
 
-import { badge, button, bytes, count, field, h, log, note, pairs, span, time } from "./dom.js";
-import { call, get, part } from "./api.js";
+import { badge, button, bytes, count, field, h, note, pairs, span, time } from "./dom.js";
+import { get, getVersion, only, part } from "./api.js";
 import { change } from "./dialog.js";
 import { sortOf, table } from "./table.js";
 
@@ -50,15 +50,18 @@ async function list(page) {
 const shown = (value) => (value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 async function one(page, name) {
-  const [{ settings, decided, status }, { values }] = await Promise.all([
-    get(`admin/destinations/${part(name)}`), get("admin/configuration")]);
+  const path = `admin/destinations/${part(name)}`;
+  const [{ data: { settings, decided, status }, version }, { values }] = await Promise.all([
+    getVersion(path), get("admin/configuration")]);
   // A group shows where its first setting was given.
   const origin = (key) => values.find((row) => row.key === `destinations.${name}.${key}`
     || row.key.startsWith(`destinations.${name}.${key}.`))?.origin ?? "default";
   page.title(`Destination ${name}`);
   const error = status.last_error;
-  const patch = h("textarea", { id: "patch", rows: "4", spellcheck: "false", placeholder: '{"packet":{"logs":1000}}' });
-  const path = `admin/destinations/${part(name)}`;
+  // A change is for the settings that were shown when its typing began, though the page reads newer ones meanwhile.
+  const patch = h("textarea", { id: "patch", rows: "4", spellcheck: "false", placeholder: '{"packet":{"logs":1000}}',
+    oninput: (event) => { page.typedFor = event.target.value ? page.typedFor ?? version : null; } });
+  const reload = () => { page.typedFor = null; };
   return [
     h("p", {}, h("a", { href: "#/destinations" }, "All destinations")),
     h("div", { class: "row" }, state(status), actions(page, status)),
@@ -83,13 +86,21 @@ async function one(page, name) {
     h("h2", {}, "Settings"),
     page.mayChange ? h("form", { onsubmit: (event) => {
       event.preventDefault();
+      const typed = document.getElementById("patch");
       let body;
-      try { body = JSON.parse(document.getElementById("patch").value); } catch (problem) { page.say("bad", `not JSON: ${problem.message}`); return; }
-      change(page, "PATCH", path, { title: `Change ${name}`, text: "The settings take effect at once and survive a restart.", body, done: () => "the settings are in force" });
+      try { body = JSON.parse(typed.value); } catch (problem) { page.say("bad", `not JSON: ${problem.message}`); return; }
+      change(page, "PATCH", path, { title: `Change ${name}`, text: "The settings take effect at once and survive a restart.", body,
+        headers: only(page.typedFor ?? version), reload,
+        done: () => {
+          typed.value = "";
+          page.typedFor = null;
+          return "the settings are in force";
+        } });
     } }, field("Change settings", patch, "a JSON object; null returns a setting to the configuration file"),
     h("div", { class: "actions" }, h("button", { class: "primary" }, "Change"),
       Object.keys(decided).length ? button("Return all to the file", () => change(page, "DELETE", path,
-        { title: `Reset ${name}`, text: "All settings return to the configuration file.", done: () => "the file decides again" })) : null)) : null,
+        { title: `Reset ${name}`, text: "All settings return to the configuration file.", headers: only(version), reload,
+          done: () => "the file decides again" })) : null)) : null,
     table({ caption: "Settings in force", rows: Object.entries(settings), key: ([key]) => key, empty: "",
       columns: [{ name: "key", label: "Setting", value: ([key]) => key }, { name: "value", label: "Value", cell: ([, value]) => h("code", {}, shown(value)) },
         { name: "origin", label: "Origin", cell: ([key]) => (key in decided ? badge("warn", "decided at run time") : origin(key)) }] }),

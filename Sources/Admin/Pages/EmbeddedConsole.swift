@@ -22,7 +22,17 @@ const patience = { read: 20_000, change: 90_000 };
 export const events = new EventTarget();
 
 /** Sends a request, and returns the answer's JSON or text. Throws a Problem. */
-export async function call(method, path, { query, body, headers, quiet } = {}) {
+export async function call(method, path, options) {
+  return (await answered(method, path, options)).data;
+}
+
+/** Reads a thing that an operator may change: its data, and the version that the change has to name. */
+export const getVersion = (path) => answered("GET", path);
+
+/** The condition of a change: it is for this version only. Without it, the later of two operators would undo the other's change. */
+export const only = (version) => (version ? { "if-match": version } : {});
+
+async function answered(method, path, { query, body, headers, quiet } = {}) {
   const url = new URL(`../${path}`, location.href.split("#")[0]);
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
@@ -57,7 +67,7 @@ export async function call(method, path, { query, body, headers, quiet } = {}) {
     throw new Problem(answer.status, said?.code ?? "", said?.message ?? data?.message ?? `HTTP ${answer.status}`,
       data, Number(answer.headers.get("retry-after")) || null);
   }
-  return data;
+  return { data, version: answer.headers.get("etag") };
 }
 
 export const get = (path, query) => call("GET", path, { query });
@@ -585,8 +595,8 @@ function nice(value) {
 // Credentials: how long they last, and a new one: paste, test, activate.
 
 import { badge, button, field, h, note, pairs, replace, span, time } from "./dom.js";
-import { Problem, call, get, part } from "./api.js";
-import { change, dialog } from "./dialog.js";
+import { Problem, call, get, getVersion, only, part } from "./api.js";
+import { change, dialog, present, refused } from "./dialog.js";
 
 const kinds = { ok: "good", refreshing: "good", expiring: "warn", expired: "bad", missing: "bad", refused: "bad" };
 
@@ -599,20 +609,58 @@ function countdown(one) {
   one.seconds_left > 0 ? ` ${span(one.seconds_left)} left` : ` expired ${span(one.seconds_left)} ago`];
 }
 
-function rotate(page, one) {
+const inUse = (one) => (one.fingerprint ? ["It replaces the one with fingerprint ", h("code", {}, one.fingerprint), "."]
+  : "There is none now.");
+
+/** Reads the credential that a change is for, and its version; shows a problem on the page. */
+async function read(page, path) {
+  try {
+    return await getVersion(path);
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    page.say("bad", problem.message);
+    return null;
+  }
+}
+
+async function forget(page, one, path) {
+  const now = await read(page, path);
+  if (!now) return;
+  await change(page, "DELETE", path, { title: `Forget ${one.name}`, headers: only(now.version),
+    text: `The configured source is used again, in place of the one with fingerprint ${now.data.fingerprint ?? "–"}.`,
+    done: () => "the configured source is in use" });
+}
+
+async function rotate(page, one) {
   const text = h("textarea", { id: "new-credential", rows: "7", autocomplete: "off", spellcheck: "false",
     placeholder: '{"AccessKeyId":"…","AccessKeySecret":"…","SecurityToken":"…","Expiration":"…"}' });
   const told = h("div", { "aria-live": "polite" });
   const path = `admin/credentials/${part(one.name)}`;
-  dialog(`New credential for ${one.name}`, h("div", {},
+  let now = await read(page, path);
+  if (!now) return;
+  const replaced = h("p", {}, inUse(now.data));
+  const reload = async () => {
+    try {
+      now = await getVersion(path);
+      replace(replaced, inUse(now.data));
+      replace(told, note("good", present));
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      replace(told, note("bad", problem.message));
+    }
+  };
+  await dialog(`New credential for ${one.name}`, h("div", {}, replaced,
     field("The answer of STS, or the same members in snake case", text, "It is sent to this gateway only, and never shown again."), told),
   (close) => {
+    let isSending = false;
     const send = async (force) => {
+      if (isSending) return;
       let body;
       try { body = JSON.parse(text.value); } catch (problem) { replace(told, note("bad", `not JSON: ${problem.message}`)); return; }
       replace(told, note("warn", force ? "Putting it in use…" : "Asking SLS whether it accepts it…"));
+      isSending = true;
       try {
-        const answer = await call("PUT", path, { body, query: force ? { force: "true" } : {} });
+        const answer = await call("PUT", path, { body, headers: only(now.version), query: force ? { force: "true" } : {} });
         text.value = "";
         close(true);
         const kept = answer.stored ? "" : `; it is lost at a restart: ${answer.not_stored_because}`;
@@ -620,8 +668,10 @@ function rotate(page, one) {
         page.refresh();
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
-        replace(told, note("bad", problem.message), problem.status === 422 || problem.status === 502
+        replace(told, note("bad", refused(problem, reload)), problem.status === 422 || problem.status === 502
           ? button("Use it all the same", () => send(true), { class: "danger" }) : null);
+      } finally {
+        isSending = false;
       }
     };
     return [button("Cancel", () => { text.value = ""; close(null); }), button("Test and activate", () => send(false), { class: "primary" })];
@@ -641,8 +691,7 @@ function card(page, one) {
     page.mayChange ? h("div", { class: "actions" },
       button("Verify", () => change(page, "POST", `${path}/verify`, { done: (answer) => `${one.name}: ${answer.verdict ?? "no destination uses it"}` })),
       button("Replace…", () => rotate(page, one)),
-      one.pushed ? button("Forget the pushed one", () => change(page, "DELETE", path, { title: `Forget ${one.name}`,
-        text: "The configured source is used again.", done: () => "the configured source is in use" })) : null) : null);
+      one.pushed ? button("Forget the pushed one", () => forget(page, one, path)) : null) : null);
 }
 
 export const credentials = {
@@ -658,8 +707,8 @@ export const credentials = {
         ("destinations.js", #"""
 // All destinations, and one of them with its settings.
 
-import { badge, button, bytes, count, field, h, log, note, pairs, span, time } from "./dom.js";
-import { call, get, part } from "./api.js";
+import { badge, button, bytes, count, field, h, note, pairs, span, time } from "./dom.js";
+import { get, getVersion, only, part } from "./api.js";
 import { change } from "./dialog.js";
 import { sortOf, table } from "./table.js";
 
@@ -708,15 +757,18 @@ async function list(page) {
 const shown = (value) => (value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 async function one(page, name) {
-  const [{ settings, decided, status }, { values }] = await Promise.all([
-    get(`admin/destinations/${part(name)}`), get("admin/configuration")]);
+  const path = `admin/destinations/${part(name)}`;
+  const [{ data: { settings, decided, status }, version }, { values }] = await Promise.all([
+    getVersion(path), get("admin/configuration")]);
   // A group shows where its first setting was given.
   const origin = (key) => values.find((row) => row.key === `destinations.${name}.${key}`
     || row.key.startsWith(`destinations.${name}.${key}.`))?.origin ?? "default";
   page.title(`Destination ${name}`);
   const error = status.last_error;
-  const patch = h("textarea", { id: "patch", rows: "4", spellcheck: "false", placeholder: '{"packet":{"logs":1000}}' });
-  const path = `admin/destinations/${part(name)}`;
+  // A change is for the settings that were shown when its typing began, though the page reads newer ones meanwhile.
+  const patch = h("textarea", { id: "patch", rows: "4", spellcheck: "false", placeholder: '{"packet":{"logs":1000}}',
+    oninput: (event) => { page.typedFor = event.target.value ? page.typedFor ?? version : null; } });
+  const reload = () => { page.typedFor = null; };
   return [
     h("p", {}, h("a", { href: "#/destinations" }, "All destinations")),
     h("div", { class: "row" }, state(status), actions(page, status)),
@@ -741,13 +793,21 @@ async function one(page, name) {
     h("h2", {}, "Settings"),
     page.mayChange ? h("form", { onsubmit: (event) => {
       event.preventDefault();
+      const typed = document.getElementById("patch");
       let body;
-      try { body = JSON.parse(document.getElementById("patch").value); } catch (problem) { page.say("bad", `not JSON: ${problem.message}`); return; }
-      change(page, "PATCH", path, { title: `Change ${name}`, text: "The settings take effect at once and survive a restart.", body, done: () => "the settings are in force" });
+      try { body = JSON.parse(typed.value); } catch (problem) { page.say("bad", `not JSON: ${problem.message}`); return; }
+      change(page, "PATCH", path, { title: `Change ${name}`, text: "The settings take effect at once and survive a restart.", body,
+        headers: only(page.typedFor ?? version), reload,
+        done: () => {
+          typed.value = "";
+          page.typedFor = null;
+          return "the settings are in force";
+        } });
     } }, field("Change settings", patch, "a JSON object; null returns a setting to the configuration file"),
     h("div", { class: "actions" }, h("button", { class: "primary" }, "Change"),
       Object.keys(decided).length ? button("Return all to the file", () => change(page, "DELETE", path,
-        { title: `Reset ${name}`, text: "All settings return to the configuration file.", done: () => "the file decides again" })) : null)) : null,
+        { title: `Reset ${name}`, text: "All settings return to the configuration file.", headers: only(version), reload,
+          done: () => "the file decides again" })) : null)) : null,
     table({ caption: "Settings in force", rows: Object.entries(settings), key: ([key]) => key, empty: "",
       columns: [{ name: "key", label: "Setting", value: ([key]) => key }, { name: "value", label: "Value", cell: ([, value]) => h("code", {}, shown(value)) },
         { name: "origin", label: "Origin", cell: ([key]) => (key in decided ? badge("warn", "decided at run time") : origin(key)) }] }),
@@ -797,28 +857,56 @@ export function confirm(title, text, { action = title, typed, curl } = {}) {
   });
 }
 
-/** Sends a change after a question, shows what was answered, and reads the page again, or goes to the address `next`. */
-export async function change(page, method, path, { title, text, typed, query, body, headers, done, next } = {}) {
+const waitingAfter = 400;
+
+/** Said when the state that an operator should check was read again. */
+export const present = "This is the present state. Check it, then make the change again.";
+
+/** What to say about a refused change. `reload` reads the present state when another operator was faster. */
+export function refused(problem, reload) {
+  if (problem.status !== 412) return [problem.message];
+  return ["It was changed meanwhile, perhaps by another operator, so this change was not made. Reload to see the present "
+    + "state; what you typed stays. ", button("Reload", reload)];
+}
+
+/**
+ * Sends a change after a question, shows what was answered, and reads the page again, or goes to the address `next`.
+ * With `reload`, a change that was meant for an older version offers it.
+ */
+export async function change(page, method, path, { title, text, typed, query, body, headers, done, next, reload } = {}) {
   const line = query ? `${path}?${new URLSearchParams(query)}` : path;
   if (title && !await confirm(title, text, { typed, curl: curlLine(method, line, body) })) return null;
+  const waiting = setTimeout(() => page.say("warn", "Waiting for the gateway's answer…"), waitingAfter);
   try {
     const answer = await call(method, path, { query, body, headers });
+    clearTimeout(waiting);
     page.say("good", done?.(answer) ?? "done");
     if (next) location.hash = next;
     else await page.refresh();
     return answer || true;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    page.say("bad", problem.message);
+    page.say("bad", refused(problem, async () => {
+      reload?.();
+      if (await page.refresh()) page.say("good", present);
+    }));
     return null;
+  } finally {
+    clearTimeout(waiting);
   }
 }
 
 /** A button that copies a text. */
 export function copy(text, label = "Copy") {
   return button(label, async (event) => {
-    await navigator.clipboard?.writeText(text);
-    event.target.textContent = "Copied";
+    const shown = event.target;
+    try {
+      // Browsers offer it over TLS and to this machine only.
+      await navigator.clipboard.writeText(text);
+      shown.textContent = "Copied";
+    } catch {
+      shown.textContent = "Not allowed here: select the text and copy it";
+    }
   });
 }
 
