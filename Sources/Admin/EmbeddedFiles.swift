@@ -1991,11 +1991,12 @@ enum EmbeddedFiles {
     "/admin/destinations/{name}/test": {
       "post": {
         "operationId": "testDestination",
-        "summary": "Send the endpoint a signed request without logs",
+        "summary": "Test the destination without delivering a log",
+        "description": "For kind sls a signed PutLogs without logs. For http a HEAD request with the configured headers: it proves name, connection, certificate and, where the server asks for them at every method, the credentials. For file and stdout the file, its directory and space, or the pipe, without writing.",
         "parameters": [{ "$ref": "#/components/parameters/DestinationName" }],
         "responses": {
           "200": {
-            "description": "SLS accepts it",
+            "description": "Nothing speaks against a delivery",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
               "text/plain": { "schema": { "type": "string" } }
@@ -2007,7 +2008,7 @@ enum EmbeddedFiles {
           "404": { "$ref": "#/components/responses/NoSuchDestination" },
           "408": { "$ref": "#/components/responses/Timeout" },
           "409": {
-            "description": "There is no credential, or the destination takes no request without logs",
+            "description": "There is no credential",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
             }
@@ -2016,7 +2017,7 @@ enum EmbeddedFiles {
           "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
           "417": { "$ref": "#/components/responses/ExpectationFailed" },
           "422": {
-            "description": "SLS refuses it",
+            "description": "It is refused, or the file or the output cannot be written",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
               "text/plain": { "schema": { "type": "string" } }
@@ -2026,7 +2027,7 @@ enum EmbeddedFiles {
           "431": { "$ref": "#/components/responses/HeadTooLarge" },
           "501": { "$ref": "#/components/responses/UnknownTransferCoding" },
           "502": {
-            "description": "SLS gave no answer, or none about the credential",
+            "description": "There was no answer, or one that decides nothing",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
               "text/plain": { "schema": { "type": "string" } }

@@ -170,6 +170,34 @@ import Testing
         #expect(!answer.text.contains("canary"))
     }
 
+    @Test("A test of a destination answers for each kind without delivering a log")
+    func test() throws {
+        let trial = try SandboxedGateway()
+        let answer = try ask(trial, "POST", Self.path + "/test")
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(
+            try document(answer)["message"] as? String
+                == "SLS accepts a signed request. No log was sent"
+        )
+        #expect(try ask(trial, "POST", "/admin/destinations/nobody/test").status == 404)
+        let folder = TemporaryDirectory()
+        let others = try SandboxedGateway { [path = folder.path] in
+            for (name, kind) in [("archive", DestinationKind.file), ("console", .stdout)] {
+                var destination = $0.destinations[0]
+                destination.name = name
+                destination.kind = kind
+                destination.file.path = kind == .file ? "\(path)/a.ndjson" : ""
+                $0.destinations.append(destination)
+            }
+        }
+        let file = try document(ask(others, "POST", "/admin/destinations/archive/test"))
+        #expect(file["verdict"] as? String == "accepted", "\(file)")
+        #expect(file["endpoint"] as? String == "\(folder.path)/a.ndjson")
+        let output = try document(ask(others, "POST", "/admin/destinations/console/test"))
+        #expect(output["endpoint"] as? String == "stdout", "\(output)")
+        #expect(others.gateway.report.queue.ledger.accepted == 0)
+    }
+
     @Test("The second of two changes with the same If-Match version is refused")
     func versions() throws {
         let trial = try SandboxedGateway()

@@ -22,8 +22,7 @@ function actions(page, one) {
         text: `Its logs wait in the queue until it is resumed, also after a restart. ${wait} wait now.`,
         done: () => `${one.name} is paused` })),
     button("Flush", () => change(page, "POST", `${path}/flush`, { done: () => `packets of ${one.name} are sent now` })),
-    one.kind === "sls" ? button("Test", () => change(page, "POST", `${path}/test`,
-      { done: (proof) => `SLS accepts a request for ${proof.destination} (HTTP ${proof.status})` })) : null);
+    button("Test", () => change(page, "POST", `${path}/test`, { done: (test) => `${test.destination}: ${test.message}` })));
 }
 
 async function list(page) {

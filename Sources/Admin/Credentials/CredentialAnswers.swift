@@ -68,16 +68,16 @@ enum CredentialAnswers {
     }
 
     /// The answer of one destination, with the same statuses as those of all.
-    static func answer(_ proof: CredentialProof, _ wantsText: Bool) -> Response {
+    static func answer(_ test: DestinationTest, _ wantsText: Bool) -> Response {
         let status =
-            switch proof.verdict {
+            switch test.verdict {
             case .accepted: 200
             case .refused: 422
             case .undecided: 502
             }
-        guard !wantsText else { return Response(status, text: proof.line(of: "test")) }
+        guard !wantsText else { return Response(status, text: test.line) }
         var json = JSONWriter()
-        json.object { $0.proof(proof) }
+        json.object { $0.proof(test) }
         return Response(status, json: json.text + "\n")
     }
 
@@ -178,6 +178,15 @@ extension CredentialProof {
     }
 }
 
+extension DestinationTest {
+    /// "archive: /var/log/archive.ndjson has 1.2MiB; 40GiB are free. Nothing was written"
+    fileprivate var line: String {
+        guard verdict != .accepted else { return "\(destination): \(printable(message))\n" }
+        let said = [code, message].compactMap(\.self).joined(separator: ": ")
+        return "\(destination): \(verdict.name): \(printable(said)); \(remedy)\n"
+    }
+}
+
 extension RoleProof {
     fileprivate func line(of name: String) -> String {
         let said = problem.map { ": \(printable($0.description))" } ?? ""
@@ -210,7 +219,7 @@ extension JSONWriter {
         member("next_try", status.nextTry?.rfc3339)
     }
 
-    fileprivate mutating func proof(_ proof: CredentialProof) {
+    fileprivate mutating func proof(_ proof: DestinationTest) {
         member("destination", proof.destination)
         member("endpoint", proof.endpoint)
         member("verdict", proof.verdict.name)
@@ -224,7 +233,7 @@ extension JSONWriter {
     fileprivate mutating func proofs(_ proofs: CredentialProofs) {
         array("proofs") { json in
             for proof in proofs.destinations {
-                json.object { $0.proof(proof) }
+                json.object { $0.proof(DestinationTest(proof)) }
             }
         }
         array("role_proofs") { json in

@@ -43,8 +43,8 @@ struct CredentialDesk: Sendable {
                 }
             case (.destinationTest(let name), _):
                 workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
-                    let proof = try rotation.test(destination: name)
-                    responder.send(CredentialAnswers.answer(proof, wantsText))
+                    let test = try rotation.test(destination: name)
+                    responder.send(CredentialAnswers.answer(test, wantsText))
                 }
             default: responder.send(AdminRoute.unknownPath.response)
             }

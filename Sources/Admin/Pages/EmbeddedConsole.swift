@@ -32,6 +32,9 @@ export const getVersion = (path) => answered("GET", path);
 /** The condition of a change: it is for this version only. Without it, the later of two operators would undo the other's change. */
 export const only = (version) => (version ? { "if-match": version } : {});
 
+/** What a failed proof or test says: what happened, and what to do. */
+const told = (data) => (data?.message ? `${data.message}${data.remedy ? `; ${data.remedy}` : ""}` : null);
+
 async function answered(method, path, { query, body, headers, quiet } = {}) {
   const url = new URL(`../${path}`, location.href.split("#")[0]);
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -64,7 +67,7 @@ async function answered(method, path, { query, body, headers, quiet } = {}) {
   if (!answer.ok) {
     if (answer.status === 401 && !quiet) events.dispatchEvent(new Event("loggedout"));
     const said = data?.error;
-    throw new Problem(answer.status, said?.code ?? "", said?.message ?? data?.message ?? `HTTP ${answer.status}`,
+    throw new Problem(answer.status, said?.code ?? data?.code ?? "", said?.message ?? told(data) ?? `HTTP ${answer.status}`,
       data, Number(answer.headers.get("retry-after")) || null);
   }
   return { data, version: answer.headers.get("etag") };
@@ -729,8 +732,7 @@ function actions(page, one) {
         text: `Its logs wait in the queue until it is resumed, also after a restart. ${wait} wait now.`,
         done: () => `${one.name} is paused` })),
     button("Flush", () => change(page, "POST", `${path}/flush`, { done: () => `packets of ${one.name} are sent now` })),
-    one.kind === "sls" ? button("Test", () => change(page, "POST", `${path}/test`,
-      { done: (proof) => `SLS accepts a request for ${proof.destination} (HTTP ${proof.status})` })) : null);
+    button("Test", () => change(page, "POST", `${path}/test`, { done: (test) => `${test.destination}: ${test.message}` })));
 }
 
 async function list(page) {

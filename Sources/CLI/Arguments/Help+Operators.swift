@@ -36,7 +36,8 @@ extension Help {
                sluice destinations set NAME tags.env=prod tags.zone=a    replace all tags
                sluice destinations set NAME KEY=          return this key to the file's value
                sluice destinations reset NAME             return all keys to the file's values
-               sluice destinations test NAME              send SLS a signed request without logs
+               sluice destinations test NAME              reach it without delivering a log: SLS by a signed
+                                                          request, HTTP by HEAD; a file and stdout are looked at
 
         Settings take effect at once, survive restarts, and override the file until they are reset.
 

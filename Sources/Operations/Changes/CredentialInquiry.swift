@@ -28,6 +28,7 @@ package struct CredentialProofs {
 /// Asks SLS and STS whether they accept a credential. Runs on the thread of proofs, since the answers may take long.
 package struct CredentialInquiry: Sendable {
     private static let patience: Duration = .seconds(30)
+    private static let userAgent = "sluice/\(Version.current)"
 
     private let configuration: Locked<GatewayConfiguration>
     private let keeper: CredentialKeeper
@@ -35,6 +36,7 @@ package struct CredentialInquiry: Sendable {
     private let store: DurableQueue
     private let addresses: AddressLookup
     private let worker: SerialWorker
+    private let tester: DestinationTester
 
     /// `worker` is the thread of proofs; its stop ends an inquiry.
     package init(
@@ -51,6 +53,11 @@ package struct CredentialInquiry: Sendable {
         self.store = store
         self.addresses = addresses
         self.worker = worker
+        tester = DestinationTester(
+            userAgent: Self.userAgent,
+            addresses: addresses,
+            isInterrupted: { [worker] in worker.isEnding }
+        )
     }
 
     /// Asks for each destination that uses the credential of this name, and for each role that is based on it. All are
@@ -90,6 +97,15 @@ package struct CredentialInquiry: Sendable {
         }
     }
 
+    /// Tests a destination that needs no credential, without delivering a log.
+    func test(_ destination: Destination) throws(HTTPProblem) -> DestinationTest {
+        do throws(DeliveryError) {
+            return try tester.test(destination.deliverySettings)
+        } catch {
+            throw HTTPProblem(503, "ServerBusy", error.description)
+        }
+    }
+
     /// The configured destination of this name.
     func destination(_ name: String) -> Destination? {
         configuration.withLock { $0.destinations.first { $0.name == name } }
@@ -97,7 +113,7 @@ package struct CredentialInquiry: Sendable {
 
     private var prover: CredentialProver {
         CredentialProver(
-            userAgent: "sluice/\(Version.current)",
+            userAgent: Self.userAgent,
             addresses: addresses,
             patience: Self.patience,
             isInterrupted: { [worker] in worker.isEnding }

@@ -75,8 +75,9 @@ package struct CredentialRotation: Sendable {
         return try inquiry.ask(credential, as: name)
     }
 
-    /// Sends a destination's endpoint a signed request without logs. On the thread of proofs.
-    package func test(destination name: String) throws(HTTPProblem) -> CredentialProof {
+    /// Tests a destination without delivering a log: with a signed request to SLS, or as `DestinationTester` does. On the
+    /// thread of proofs.
+    package func test(destination name: String) throws(HTTPProblem) -> DestinationTest {
         guard let destination = inquiry.destination(name) else {
             throw HTTPProblem(
                 404,
@@ -84,14 +85,7 @@ package struct CredentialRotation: Sendable {
                 "no destination \(clipped(name)) is configured"
             )
         }
-        guard destination.kind == .sls else {
-            throw HTTPProblem(
-                409,
-                "TestNotPossible",
-                "a destination of kind \(destination.kind.rawValue) takes no request without logs; send a log, and "
-                    + "look at the destination's state"
-            )
-        }
+        guard destination.kind == .sls else { return try inquiry.test(destination) }
         let credentialName = destination.credential
         guard let credential = keeper.credential(named: credentialName) else {
             let reason = keeper.absence(of: credentialName) ?? "there is no credential"
@@ -100,7 +94,7 @@ package struct CredentialRotation: Sendable {
         guard let proof = try inquiry.test(destination, credential) else {
             throw HTTPProblem(503, "ServerBusy", "the test was not made; retry")
         }
-        return proof
+        return DestinationTest(proof)
     }
 
     /// Puts a credential in the place of the one in use, at once or at its activation. Requests in flight end with the

@@ -9,23 +9,28 @@ import System
 struct HTTPOutput: Output {
     let settings: DestinationSettings
     private let target: HTTPTarget
-    private let fixedHeaders: [String]
+    /// Of each request.
+    private let commonHeaders: [String]
+    /// Of a request with logs.
+    private let bodyHeaders: [String]
     private let judge: HTTPJudge
 
     init(_ settings: DestinationSettings, _ target: HTTPTarget, userAgent: String) {
         self.settings = settings
         self.target = target
-        var headers = [
+        var headers = target.headers.map { "\($0.name): \($0.value.revealed)" }
+        if !target.headers.contains(where: { $0.name == "user-agent" }) {
+            headers.append("User-Agent: \(userAgent)")
+        }
+        commonHeaders = headers
+        headers = [
             target.body == .array
                 ? "Content-Type: application/json" : "Content-Type: application/x-ndjson"
         ]
         if target.compression != .none {
             headers.append("Content-Encoding: \(target.compression.rawValue)")
         }
-        if !target.headers.contains(where: { $0.name == "user-agent" }) {
-            headers.append("User-Agent: \(userAgent)")
-        }
-        fixedHeaders = headers + target.headers.map { "\($0.name): \($0.value.revealed)" }
+        bodyHeaders = headers
         judge = HTTPJudge(target)
     }
 
@@ -44,10 +49,18 @@ struct HTTPOutput: Output {
         let body = compressed(text)
         var request = TransferRequest(target.url.revealed, keeping: .httpAnswer)
         request.method = "POST"
-        request.headers = fixedHeaders + ["Idempotency-Key: \(packet.packID)"]
+        request.headers = bodyHeaders + commonHeaders + ["Idempotency-Key: \(packet.packID)"]
         request.body = .plain(body)
         request.timeLimit = settings.transport.timeLimit(bodyBytes: body.count)
         return .request(request)
+    }
+
+    /// A request without logs, for `HTTPInspection`.
+    func test() -> TransferRequest {
+        var request = TransferRequest(target.url.revealed, keeping: .httpAnswer)
+        request.method = "HEAD"
+        request.headers = commonHeaders
+        return request
     }
 
     private func compressed(_ text: [UInt8]) -> [UInt8] {

@@ -1,0 +1,81 @@
+import Glibc
+import System
+
+/// Tests whether a `file` destination could write, without writing: the file's kind and permission, the directory's
+/// permission to make files, and the free space. May wait for the disk.
+struct FileInspection {
+    private let target: FileTarget
+
+    init(_ target: FileTarget) {
+        self.target = target
+    }
+
+    func result(of destination: String) -> DestinationTest {
+        do throws(SystemError) {
+            let size = try existingBytes()
+            // A file that stays where it is needs nothing of its directory.
+            if size == nil || rotates { try makeUnnamed() }
+            let free = try freeBytes()
+            guard free > 0 else { throw SystemError(call: "statvfs", code: ENOSPC) }
+            let content = size.map { "has \(roughSize($0))" } ?? "is not there yet and can be made"
+            return DestinationTest(
+                destination,
+                at: target.path,
+                fine: "\(target.path) \(content); \(roughSize(free)) are free. Nothing was written"
+            )
+        } catch {
+            return DestinationTest(destination, at: target.path, WriteProblem(error, target.path))
+        }
+    }
+
+    private var rotates: Bool { target.rotation.bytes != nil || target.rotation.age != nil }
+
+    /// The size of the file; nil when it is not there. Throws when it cannot be written.
+    private func existingBytes() throws(SystemError) -> Int? {
+        // As the writer opens it, but it makes no file.
+        let flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        let file: OwnedDescriptor
+        do throws(SystemError) {
+            file = OwnedDescriptor(taking: try system("open") { open(target.path, flags) })
+        } catch {
+            // The directory's turn comes next, and tells whether it is the one that is missing.
+            guard error.code == ENOENT else { throw error }
+            return nil
+        }
+        var facts = stat()
+        let number = file.number
+        _ = try system("fstat") { fstat(number, &facts) }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            throw SystemError(call: "open", code: EISDIR)
+        }
+        return Int(facts.st_size)
+    }
+
+    /// `__O_TMPFILE` of Linux, which the C library's headers show to GNU programs only.
+    private static let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
+
+    /// Makes a file without a name in the directory, which goes when it is closed: the only test that asks permissions,
+    /// quotas and read-only mounts alike.
+    private func makeUnnamed() throws(SystemError) {
+        do throws(SystemError) {
+            let flags = Self.unnamedFile | O_WRONLY | O_CLOEXEC
+            _ = OwnedDescriptor(
+                taking: try system("open") { open(target.directory, flags, target.mode) }
+            )
+        } catch {
+            // Some file systems know no such files.
+            guard [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) else { throw error }
+            _ = try system("access") { access(target.directory, W_OK | X_OK) }
+        }
+    }
+
+    /// For a process without privileges, as the gateway should be.
+    private func freeBytes() throws(SystemError) -> Int {
+        var facts = statvfs()
+        _ = try system("statvfs") { statvfs(target.directory, &facts) }
+        return Int(
+            clamping: UInt64(facts.f_bavail).multipliedReportingOverflow(by: UInt64(facts.f_frsize))
+                .partialValue
+        )
+    }
+}
