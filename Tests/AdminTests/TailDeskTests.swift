@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import Foundation
 import Glibc
 import SLS
 import System
@@ -73,6 +74,19 @@ import Testing
         #expect(!heard.contains(#""n":"1""#) && !heard.contains(#""n":"2""#))
         #expect(heard.contains(#""os":"17""#), "\(heard)")
         #expect(try trial.admin("/admin/tail?field=:x").status == 400)
+    }
+
+    @Test("A log that is larger than a stream's buffer is shown with its beginning, and not missed")
+    func large() throws {
+        let trial = try SandboxedGateway()
+        let tail = try open(trial)
+        #expect(tail.receives("as they are accepted"))
+        let filling = String(repeating: "x", count: 600_000)
+        try post(trial, "hello", #"{"a":"\#(filling)","n":"1"}"#)
+        #expect(tail.receives(#""n":"1""#))
+        let heard = tail.unreadText
+        #expect(heard.contains("xxx… [cut, 600000 bytes]") && heard.contains(#""cut":{"bytes":"#))
+        #expect(!heard.contains("event: missed"))
     }
 
     @Test("A tail ends when its token is removed")

@@ -27,6 +27,7 @@ struct TailedLog: Equatable {
         var json = JSONReader(json)
         guard json.take("{") else { return nil }
         var source = ""
+        var fieldsCut = 0
         var tags: [Field] = []
         repeat {
             guard let name = json.string(), json.take(":") else { return nil }
@@ -49,6 +50,9 @@ struct TailedLog: Equatable {
             case "log":
                 guard let pairs = Self.pairs(&json) else { return nil }
                 fields = pairs
+            case "cut":
+                guard let left = Self.fieldsCut(&json) else { return nil }
+                fieldsCut = left
             default: guard json.skipValue() else { return nil }
             }
         } while json.take(",")
@@ -57,8 +61,22 @@ struct TailedLog: Equatable {
         if fields.first?.name == "__time__" { time = fields.removeFirst().value }
         if !source.isEmpty { fields.append(Field(name: "__source__", value: source)) }
         fields += tags
-        fieldsLeft = max(0, fields.count - Self.fieldsMax)
-        fields.removeLast(fieldsLeft)
+        let unshown = max(0, fields.count - Self.fieldsMax)
+        fields.removeLast(unshown)
+        fieldsLeft = unshown + fieldsCut
+    }
+
+    /// `{"bytes":1048576,"fields":3}`: the gateway cut a large log. Its fields say so themselves.
+    private static func fieldsCut(_ json: inout JSONReader) -> Int? {
+        guard json.take("{") else { return nil }
+        var left = 0
+        repeat {
+            guard let name = json.string(), json.take(":"), let number = json.wholeNumber() else {
+                return nil
+            }
+            if name == "fields" { left = Int(number) }
+        } while json.take(",")
+        return json.take("}") ? left : nil
     }
 
     /// The members of an object whose values are all texts.

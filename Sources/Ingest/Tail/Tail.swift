@@ -45,7 +45,9 @@ package final class Tail: Sendable {
     /// Shows a stored batch.
     func show(_ batch: Batch) {
         let bytes = Self.weight(batch)
-        guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
+        let waiting = waitingBytes.add(bytes, ordering: .relaxed).newValue
+        // A batch that waits alone may be larger.
+        guard waiting <= Self.waitingBytesMax || waiting == bytes else {
             waitingBytes.subtract(bytes, ordering: .relaxed)
             watchers.withLock { watchers in
                 for watcher in watchers { watcher.passOver(batch) }

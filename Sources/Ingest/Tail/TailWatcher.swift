@@ -49,29 +49,17 @@ final class TailWatcher: Sendable {
             while let range = try? entries.next() {
                 let log = UnsafeRawBufferPointer(rebasing: bytes[range])
                 guard let entry = try? LogEntry(log), filter.admits(entry) else { continue }
-                show(entry, of: batch.stream)
+                write(TailEvent.bytes(entry, size: range.count, of: batch.stream))
             }
         }
     }
 
-    private func show(_ entry: LogEntry, of key: StreamKey) {
+    private func write(_ event: [UInt8]) {
         let late = missed.exchange(0, ordering: .relaxed)
         if late > 0, !stream.write(Array("event: missed\ndata: {\"logs\":\(late)}\n\n".utf8)) {
             return miss(late + 1)
         }
-        var json = JSONWriter()
-        json.object { json in
-            json.member("destination", key.destination)
-            json.member("logstore", key.logstore)
-            json.member("topic", key.trailer.topic)
-            json.member("source", key.trailer.source)
-            json.object("tags") { json in
-                for tag in key.trailer.tags { json.member(tag.key, tag.value) }
-            }
-            json.object("log") { $0.log(entry) }
-        }
-        // Our JSON has no line breaks, so it is one line of an event.
-        if !stream.write(Array("data: \(json.text)\n\n".utf8)) { miss(1) }
+        if !stream.write(event) { miss(1) }
     }
 
     /// Keeps middleboxes from closing a quiet connection, and detects a viewer that is gone.

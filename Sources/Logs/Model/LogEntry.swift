@@ -3,6 +3,11 @@ package struct LogEntry: Sendable {
     package let time: LogTime
     package let fields: [(key: String, value: String)]
 
+    package init(time: LogTime, fields: [(key: String, value: String)]) {
+        self.time = time
+        self.fields = fields
+    }
+
     /// Reads one entry as `LogEntries` found it, tag and length included.
     package init(_ entry: UnsafeRawBufferPointer) throws(ProtobufError) {
         var outer = ProtobufReader(entry)

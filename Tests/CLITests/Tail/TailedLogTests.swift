@@ -31,6 +31,14 @@ import Testing
         )
     }
 
+    @Test("Fields that the gateway left out of a large log are counted")
+    func cut() {
+        let json =
+            #"{"destination":"d","logstore":"l","topic":"","cut":{"bytes":900000,"fields":3},"#
+            + #""log":{"__time__":"0","a":"1"}}"#
+        #expect(read(json) == "1970-01-01T00:00:00.000Z  d/l  a=1 … 3 more fields")
+    }
+
     @Test("A hostile log writes nothing to a terminal but a line of text")
     func hostile() throws {
         let fields =
