@@ -8,7 +8,10 @@ from console.walk import SCREENS, prepare, walk
 from harness.check import Check, run_check
 
 READER = "a-token-for-reading-0123456789abcdef"
-DESTINATIONS = '  default: { project: sandbox, logstore: "*", packet: { age: 50ms } }\n'
+DESTINATIONS = """\
+  default: {{ project: sandbox, logstore: "*", packet: {{ age: 50ms }} }}
+  store: {{ kind: file, path: "{work}/store.ndjson" }}
+"""
 SETTINGS = """
 filters:
   - match: "app.**"
@@ -16,12 +19,15 @@ filters:
 """
 PICTURES = pathlib.Path(".build/console")
 # The refusals that the walk causes on purpose, as the browser's log tells them.
-EXPECTED = ("/admin/credentials/sandbox", "status of 422", "status of 401")
+EXPECTED = ("/admin/credentials/sandbox", "status of 422", "status of 401", "status of 412")
 
 
 def check_console(check: Check) -> None:
     gateway = check.gateway(
-        DESTINATIONS, SETTINGS, sandbox=True, admin=f"tokens: {{ reader: {{ token: {READER}, role: read }} }}"
+        DESTINATIONS.format(work=check.work),
+        SETTINGS,
+        sandbox=True,
+        admin=f"tokens: {{ reader: {{ token: {READER}, role: read }} }}",
     )
     prepare(gateway, gateway.own_sandbox())
     with Browser(gateway.admin) as browser:

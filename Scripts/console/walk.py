@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -84,7 +85,7 @@ def destinations(browser: Browser, gateway: Gateway) -> None:
     browser.press("Flush")
     browser.sees("are sent now")
     browser.press("Test")
-    browser.sees("SLS accepts a request for default")
+    browser.sees("default: SLS accepts a signed request")
     browser.type("#patch", '{"packet":{"logs":77}}')
     browser.press("Change")
     browser.sees("take effect at once")
@@ -94,6 +95,49 @@ def destinations(browser: Browser, gateway: Gateway) -> None:
     browser.press("Return all to the file")
     browser.one("dialog button.primary").click()
     browser.sees("the file decides again")
+    browser.show("destinations/store", "Destination store")
+    browser.press("Test")
+    browser.sees("is not there yet and can be made")
+
+
+def two_operators(browser: Browser, gateway: Gateway) -> None:
+    """Another operator is faster: the change is refused, keeps what was typed, and can be made after a reload."""
+    patch = '{"packet":{"logs":78}}'
+    browser.show("destinations/default", "Destination default")
+    browser.type("#patch", patch)
+    gateway.ask("/admin/destinations/default", "PATCH", b'{"topic":"other"}')
+    # The page reads the other's change, but this one was meant for the settings before.
+    browser.sees("decided at run time")
+    for said in ("It was changed meanwhile", "the settings are in force"):
+        browser.press("Change")
+        browser.one("dialog button.primary").click()
+        browser.sees(said)
+        if browser.named("button", "Reload"):
+            assert browser.one("#patch").get_property("value") == patch, "what was typed is lost"
+            browser.press("Reload")
+            browser.sees("This is the present state")
+    decided = json.loads(gateway.ask("/admin/destinations/default"))["decided"]
+    assert set(decided) == {"topic", "packet"}, f"a change is lost: {decided}"
+    gateway.ask("/admin/destinations/default", "DELETE")
+    credential = '{"AccessKeyId":"other","AccessKeySecret":"other"}'
+    browser.show("credentials", "Credentials")
+    browser.press("Replace…")
+    browser.sees("It replaces the one with fingerprint")
+    browser.type("#new-credential", credential)
+    gateway.ask("/admin/credentials/sandbox?force=true", "PUT", credential.encode())
+    browser.press("Test and activate")
+    browser.sees("It was changed meanwhile")
+    assert browser.one("#new-credential").get_property("value") == credential, "what was typed is lost"
+    browser.press("Reload")
+    browser.sees("This is the present state")
+    # The dialog does not outlive the screen.
+    browser.show("status", "Status")
+    assert not browser.all("dialog"), "a dialog stands before another screen"
+    browser.show("credentials", "Credentials")
+    browser.press("Forget the pushed one")
+    browser.sees("The configured source is used again")
+    browser.one("dialog button.primary").click()
+    browser.sees("the configured source is in use")
 
 
 def credentials(browser: Browser, _: Gateway) -> None:
@@ -183,6 +227,33 @@ def tail(browser: Browser, gateway: Gateway) -> None:
     assert "while paused" not in browser.text()
     browser.press("Go on")
     browser.sees("while paused")
+    assert post(gateway, "/logs/app.home", [{"message": "M" * 600_000, "after": "still shown"}]) == 200
+    browser.sees("still shown")
+    browser.sees("cut: the log has")
+    flood = [{"message": "flood", "number": str(number)} for number in range(2000)]
+    assert post(gateway, "/logs/app.home", flood) == 200
+    browser.wait(lambda: re.search(r"showing \d+ of [\d,]{5} a second", browser.text()), "no word of what is left out")
+    assert "missed" not in browser.text(), "a viewer with a rate misses logs"
+
+
+EARLY = """
+new MutationObserver(() => {
+  if (document.body) window.early ??= document.documentElement.dataset.theme ?? "none";
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def theme(browser: Browser, _: Gateway) -> None:
+    """A remembered theme is there before the page's body, so the other one never flashes."""
+    browser.show("status", "Status")
+    script = browser.command("Page.addScriptToEvaluateOnNewDocument", source=EARLY)["identifier"]
+    for chosen in ("dark", "light"):
+        browser.press("◐")
+        browser.open()
+        browser.one("#menu")
+        early = browser.driver.execute_script("return window.early")
+        assert early == chosen, f"the page begins with the theme {early}, not {chosen}"
+    browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
 
 def lists(browser: Browser, _: Gateway) -> None:
@@ -236,11 +307,13 @@ def walk(check: Check, browser: Browser, gateway: Gateway, pictures: pathlib.Pat
     look(browser, pictures)
     steps: list[Callable[[Browser, Gateway], None]] = [
         destinations,
+        two_operators,
         credentials,
         letters,
         capture,
         routes,
         tail,
+        theme,
         lists,
     ]
     for step in steps:

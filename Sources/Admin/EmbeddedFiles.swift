@@ -693,11 +693,18 @@ enum EmbeddedFiles {
             "required": false,
             "description": "Only logs with this field, as NAME or NAME:VALUE; at most 8",
             "schema": { "type": "string" }
+          },
+          {
+            "name": "rate",
+            "in": "query",
+            "required": false,
+            "description": "Logs a second at most, spread over all that match; without it all are sent",
+            "schema": { "type": "integer", "minimum": 1, "maximum": 100000 }
           }
         ],
         "responses": {
           "200": {
-            "description": "One event per log; an event `missed` with the number of logs that a slow viewer missed",
+            "description": "One event per log. An event `missed` has the number of logs that a slow viewer missed. With `rate`, an event `sampled` tells about once a second how many logs matched, and how many of them were sent. A log that is larger than a stream may hold has `cut`, and the beginning of each field",
             "content": { "text/event-stream": { "schema": { "type": "string" } } }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -739,6 +746,13 @@ enum EmbeddedFiles {
             "required": false,
             "description": "Only logs with this field, as NAME or NAME:VALUE; at most 8",
             "schema": { "type": "string" }
+          },
+          {
+            "name": "rate",
+            "in": "query",
+            "required": false,
+            "description": "Logs a second at most, spread over all that match; without it all are sent",
+            "schema": { "type": "integer", "minimum": 1, "maximum": 100000 }
           }
         ],
         "responses": {

@@ -89,6 +89,27 @@ import Testing
         #expect(!heard.contains("event: missed"))
     }
 
+    @Test("A viewer with a rate gets so many logs, after the filter, and learns what was left out")
+    func rate() throws {
+        let trial = try SandboxedGateway()
+        let tail = try open(trial, "?rate=10&field=level:error")
+        #expect(tail.receives("as they are accepted"))
+        let error = #"{"level":"error"}"#
+        let logs = (0..<500).map { _ in #"{"level":"info"},\#(error)"# }.joined(separator: ",")
+        try post(trial, "hello", "[\(logs)]")
+        #expect(tail.receives("event: sampled"))
+        #expect(tail.receives("milliseconds"))
+        let heard = tail.unreadText
+        let shown = heard.components(separatedBy: #""level":"error""#).count - 1
+        #expect((1...5).contains(shown), "\(shown)")
+        #expect(heard.contains(#"{"matched":500,"shown":\#(shown),"milliseconds":"#), "\(heard)")
+        #expect(!heard.contains("info") && !heard.contains("event: missed"))
+        for wrong in ["0", "-1", "100001", "x", ""] {
+            let refused = try trial.admin("/admin/tail?rate=\(wrong)")
+            #expect(refused.status == 400 && refused.text.contains("logs a second"), "\(wrong)")
+        }
+    }
+
     @Test("A tail ends when its token is removed")
     func takenToken() throws {
         let trial = try SandboxedGateway()

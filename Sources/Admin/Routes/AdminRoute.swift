@@ -199,7 +199,7 @@ package enum AdminRoute: Equatable {
         case .queuePeek: ["destination", "logstore", "limit"]
         case .history: ["window"]
         case .captureReplay: ["dry"]
-        case .tail: ["destination", "logstore", "topic", "tag", "field"]
+        case .tail: ["destination", "logstore", "topic", "tag", "field", "rate"]
         case .resolverRefresh: ["host"]
         case .resolverLookup: ["host", "with", "port"]
         case .deadLetters, .deadLetterExport: page

@@ -90,6 +90,8 @@ extension Help {
           --tag NAME[:VALUE]      FILTER: with this tag, or this value of it
           --field NAME[:VALUE]    FILTER: with this field, or this value of it; at most eight --tag and --field
           --limit N               end after N logs
+          --rate N                show N logs a second at most, spread over all that match; the others are counted
+                                  on stderr. Without it all are shown
         \(reach)
                                   (complete logs, one object a line, for jq)
 

@@ -78,11 +78,12 @@ enum TailArguments {
         Command.reach + [
             ("--destination", "NAME"), ("--logstore", "NAME"), ("--topic", "TOPIC"),
             ("--tag", "NAME[:VALUE]…"), ("--field", "NAME[:VALUE]…"), ("--limit", "N"),
+            ("--rate", "N"),
         ]
 
     static func request(_ arguments: Arguments) -> AdminRequest {
         var query: [(name: String, value: String)] = []
-        for name in ["destination", "logstore", "topic"] {
+        for name in ["destination", "logstore", "topic", "rate"] {
             if let value = arguments.values["--\(name)"] { query.append((name, value)) }
         }
         for name in ["tag", "field"] {

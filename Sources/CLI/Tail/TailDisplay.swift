@@ -7,6 +7,10 @@ final class TailDisplay {
     /// The number of logs still wanted; nil for no limit.
     private var wanted: Int?
     private var events = EventStream()
+    /// What `--rate` left out and was not told yet.
+    private var sampled = (matched: 0, shown: 0)
+    private var nextNotice = Moment.now
+    private static let noticePause: Duration = .seconds(10)
 
     init(isJSON: Bool, limit: Int?) {
         self.isJSON = isJSON
@@ -35,6 +39,10 @@ final class TailDisplay {
                 guard Terminal.say(bytes: lines) else { return false }
                 lines = []
                 Terminal.complain(Self.missed(data))
+            case "sampled":
+                guard Terminal.say(bytes: lines) else { return false }
+                lines = []
+                noteSampled(data)
             default: continue
             }
         }
@@ -48,6 +56,34 @@ final class TailDisplay {
             // A gateway of another version may write something else.
             ?? TerminalText.shown(String(decoding: data, as: UTF8.self), scalarsMax: 1000)
         return Array((text + "\n").utf8)
+    }
+
+    /// Comes each second; told less often.
+    private func noteSampled(_ data: [UInt8]) {
+        guard let (matched, shown) = Self.sampled(data) else { return }
+        sampled.matched += matched
+        sampled.shown += shown
+        guard Moment.now >= nextNotice else { return }
+        Terminal.complain(
+            "\(sampled.shown) of \(sampled.matched) logs are shown, because of --rate"
+        )
+        sampled = (0, 0)
+        nextNotice = .now + Self.noticePause
+    }
+
+    /// `{"matched":9870,"shown":200,…}`
+    static func sampled(_ data: [UInt8]) -> (matched: Int, shown: Int)? {
+        var json = JSONReader(data)
+        var numbers: [String: Int] = [:]
+        guard json.take("{") else { return nil }
+        repeat {
+            guard let name = json.string(), json.take(":"), let number = json.wholeNumber() else {
+                return nil
+            }
+            numbers[name] = Int(number)
+        } while json.take(",")
+        guard let matched = numbers["matched"], let shown = numbers["shown"] else { return nil }
+        return (matched, shown)
     }
 
     private static func missed(_ data: [UInt8]) -> String {

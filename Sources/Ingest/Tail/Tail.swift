@@ -1,4 +1,5 @@
 package import Configuration
+import Glibc
 package import HTTP
 import Logs
 import Queue
@@ -12,6 +13,9 @@ package final class Tail: Sendable {
     /// Bytes of batches that wait for viewers. Batches beyond that are not shown.
     static let waitingBytesMax = 4 << 20
     private static let heartbeat: Duration = .seconds(15)
+    /// The thread lets batches gather so long. It would wake for each request otherwise, and take the processor from
+    /// the loops that it watches.
+    private static let rest: Duration = .milliseconds(20)
 
     private let isLooking = Atomic<Bool>(false)
     private let waitingBytes = Atomic<Int>(0)
@@ -100,16 +104,21 @@ package final class Tail: Sendable {
 
     private func run() {
         var nextBeat = Moment.now + Self.heartbeat
+        var next = nextBeat
         while !isStopping.load(ordering: .acquiring) {
-            wake.wait(timeout: isWatched ? max(.zero, nextBeat - .now) : .seconds(60))
+            wake.wait(timeout: isWatched ? max(.zero, next - .now) : .seconds(60))
             let batches = inbox.takeAll()
-            let isBeat = Moment.now >= nextBeat
-            if isBeat { nextBeat = .now + Self.heartbeat }
+            let now = Moment.now
+            let isBeat = now >= nextBeat
+            if isBeat { nextBeat = now + Self.heartbeat }
             let present = watchers.withLock { $0 }
             for watcher in present {
-                for batch in batches { watcher.show(batch) }
+                for batch in batches { watcher.show(batch, now) }
+                watcher.report(now)
                 if isBeat { watcher.beat() }
             }
+            // A report that found no room stays due.
+            next = max(now + Self.rest, present.compactMap(\.nextReport).reduce(nextBeat, min))
             for batch in batches {
                 waitingBytes.subtract(Self.weight(batch), ordering: .relaxed)
             }
@@ -117,6 +126,7 @@ package final class Tail: Sendable {
                 watchers.removeAll { !$0.isOpen }
                 isLooking.store(!watchers.isEmpty, ordering: .relaxed)
             }
+            if !batches.isEmpty { usleep(useconds_t(Self.rest / .microseconds(1))) }
         }
     }
 }

@@ -3,7 +3,7 @@ import Logs
 import Queue
 import System
 
-/// The logs that a viewer wants to see.
+/// The logs that a viewer wants to see, and how many of them a second.
 package struct TailFilter: Sendable, Equatable {
     var destination: String?
     var logstore: String?
@@ -12,6 +12,8 @@ package struct TailFilter: Sendable, Equatable {
     /// Tags and fields that a log must have, with a value if one is given.
     var tags: [Field] = []
     var fields: [Field] = []
+    /// nil: all that match.
+    var rate: Int?
 
     struct Field: Sendable, Equatable {
         var name: String
@@ -31,8 +33,9 @@ package struct TailFilter: Sendable, Equatable {
     }
 
     static let fieldsMax = 8
+    private static let rates = 1...100_000
     private static let known =
-        "known: destination, logstore, topic, and tag or field as NAME or NAME:VALUE"
+        "known: destination, logstore, topic, tag or field as NAME or NAME:VALUE, and rate"
 
     init() {}
 
@@ -53,6 +56,13 @@ package struct TailFilter: Sendable, Equatable {
                     )
                 }
                 if name == "tag" { tags.append(wanted) } else { fields.append(wanted) }
+            case "rate":
+                guard let number = Int(value), Self.rates.contains(number) else {
+                    throw problem(
+                        "rate cannot be \(clipped(value)); it is a number of logs a second, 1 to 100000"
+                    )
+                }
+                rate = number
             default: throw problem("\(clipped(name)) is not a parameter here; \(Self.known)")
             }
         }
@@ -65,6 +75,9 @@ package struct TailFilter: Sendable, Equatable {
             && (topic ?? stream.trailer.topic) == stream.trailer.topic
             && tags.allSatisfy { $0.isAmong(stream.trailer.tags) }
     }
+
+    /// True when a log that `admits` has still to be read to know.
+    var looksIntoLogs: Bool { !fields.isEmpty }
 
     func admits(_ entry: LogEntry) -> Bool {
         fields.allSatisfy { $0.isAmong(entry.fields) }

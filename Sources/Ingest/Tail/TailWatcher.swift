@@ -14,6 +14,8 @@ final class TailWatcher: Sendable {
     private let stream: ResponseStream
     /// Whether the session that opened it is over; asked at each heartbeat.
     let isOver: @Sendable () -> Bool
+    /// nil: the viewer gets all logs that match.
+    private let sampler: Locked<TailSampler>?
     /// Logs that found no room on the way to the viewer, and whose number was not sent yet.
     private let missed = Atomic<Int>(0)
 
@@ -27,6 +29,7 @@ final class TailWatcher: Sendable {
         self.filter = filter
         self.stream = stream
         self.isOver = isOver
+        sampler = filter.rate.map { Locked(TailSampler(rate: $0, now: .now)) }
     }
 
     var isOpen: Bool { stream.isOpen }
@@ -42,13 +45,44 @@ final class TailWatcher: Sendable {
         missed.add(count, ordering: .relaxed)
     }
 
-    func show(_ batch: Batch) {
+    func show(_ batch: Batch, _ now: Moment) {
         guard isOpen, filter.admits(batch.stream) else { return }
+        guard let sampler else { return show(batch) { _ in true } }
+        guard filter.looksIntoLogs else {
+            // Chosen by their number: the others are not even read.
+            let chosen = sampler.withLock { $0.choose(batch.logs.count, now) }
+            guard let last = chosen.last else { return }
+            var next = chosen[...]
+            return show(batch, last: last) { place in
+                guard next.first == place else { return false }
+                next.removeFirst()
+                return true
+            }
+        }
+        show(batch) { _ in
+            true
+        } chooses: {
+            sampler.withLock { !$0.choose(1, now).isEmpty }
+        }
+    }
+
+    /// Shows the logs whose place is wanted, and which the filter admits and `chooses` takes.
+    private func show(
+        _ batch: Batch,
+        last: Int = .max,
+        _ isWanted: (Int) -> Bool,
+        chooses: () -> Bool = { true }
+    ) {
         batch.logs.bytes.withUnsafeBytes { bytes in
             var entries = LogEntries(bytes)
-            while let range = try? entries.next() {
+            var place = 0
+            while place <= last, let range = try? entries.next() {
+                defer { place += 1 }
+                guard isWanted(place) else { continue }
                 let log = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard let entry = try? LogEntry(log), filter.admits(entry) else { continue }
+                guard let entry = try? LogEntry(log), filter.admits(entry), chooses() else {
+                    continue
+                }
                 write(TailEvent.bytes(entry, size: range.count, of: batch.stream))
             }
         }
@@ -60,6 +94,22 @@ final class TailWatcher: Sendable {
             return miss(late + 1)
         }
         if !stream.write(event) { miss(1) }
+    }
+
+    /// When `report` has something to tell; nil: nothing was left out.
+    var nextReport: Moment? { sampler?.withLock { $0.nextReport } }
+
+    /// Tells a viewer with a rate what was left out, about once a second.
+    func report(_ now: Moment) {
+        guard let sampler, let report = sampler.withLock({ $0.report(now) }) else { return }
+        let milliseconds = Int(report.time / .milliseconds(1))
+        let isTold = stream.write(
+            Array(
+                ("event: sampled\ndata: {\"matched\":\(report.matched),\"shown\":\(report.shown),"
+                    + "\"milliseconds\":\(milliseconds)}\n\n").utf8
+            )
+        )
+        if isTold { sampler.withLock { $0.startPeriod(now) } }
     }
 
     /// Keeps middleboxes from closing a quiet connection, and detects a viewer that is gone.

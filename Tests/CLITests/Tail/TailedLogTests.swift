@@ -37,6 +37,8 @@ import Testing
             #"{"destination":"d","logstore":"l","topic":"","cut":{"bytes":900000,"fields":3},"#
             + #""log":{"__time__":"0","a":"1"}}"#
         #expect(read(json) == "1970-01-01T00:00:00.000Z  d/l  a=1 … 3 more fields")
+        #expect(TailDisplay.sampled(Array(#"{"matched":9870,"shown":200}"#.utf8))?.shown == 200)
+        #expect(TailDisplay.sampled(Array("[]".utf8)) == nil)
     }
 
     @Test("A hostile log writes nothing to a terminal but a line of text")
