@@ -254,9 +254,9 @@ async function show() {
   };
   const here = page;
   page.title(screen.title);
-  await refresh(here);
-  if (page !== here) return;
+  // At once: a slow answer would take the focus from where the reader has gone meanwhile.
   heading.focus();
+  await refresh(here);
 }
 
 /** Reads the screen again. Returns true when it shows the present state. */
