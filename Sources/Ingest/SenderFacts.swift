@@ -23,10 +23,10 @@ struct SenderFacts {
         self.receipt = receipt
     }
 
-    /// The facts that a captured request's record has. Certificates and tokens are not in it.
-    init(of record: CaptureRecord, receipt: [UInt8]) {
-        clientIP = IPAddress(record.address)
-        key = record.key
+    /// The facts of a captured request. Neither certificates nor tokens are kept of it.
+    init(address: String, key: String?, receipt: [UInt8]) {
+        clientIP = IPAddress(address)
+        self.key = key
         subject = nil
         certificate = nil
         self.receipt = receipt

@@ -53,7 +53,7 @@ package struct CaptureResender: Sendable {
         do throws(Refusal) {
             dispatched = try dispatch(record, sender, receipt)
             for part in dispatched.parts { try sender?.check(part.target.destination) }
-            let facts = SenderFacts(of: record, receipt: receipt)
+            let facts = SenderFacts(address: record.address, key: record.key, receipt: receipt)
             _ = facts.stamp(&dispatched.parts, atMost: stampedBytesMax)
             mark(&dispatched.parts, "\(capture)/\(record.number)")
             for part in dispatched.parts { batches.append(try part.batch()) }
