@@ -424,7 +424,7 @@ const send = (page, id, n, one) => change(page, "POST", `admin/captures/${part(i
   query: { dry: "false" },
   title: `Send request ${n} again`,
   text: `${count(one.log_count)} logs go through the present filters and routes and are stored again, with a new receipt and the tag sluice_replay. Their destinations get them twice if they have them already.`,
-  done: (answer) => `${count(answer.copies)} logs are queued, receipt ${answer.receipt}`,
+  done: (answer) => `queued again: ${count(answer.copies)}, receipt ${answer.receipt}`,
 });
 
 async function record(page, id, n) {
