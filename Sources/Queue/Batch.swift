@@ -46,6 +46,9 @@ package struct Batch: Sendable {
     package let dropped: Int
     /// False if the request may be stored without this batch when its destination has no room.
     package let isRequired: Bool
+    /// How often the logs were replayed as dead letters, this time included. Logs with different counts never share a
+    /// row, so each log keeps its own.
+    package var replays = 0
     /// Learns where the logs are stored; nil for almost all batches.
     package var track: BatchTrack?
 

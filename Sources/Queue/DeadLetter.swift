@@ -7,10 +7,12 @@ package struct DeadLetter: Sendable, Identifiable {
     package let id: Int64
     /// The stream that the log belongs to.
     package let stream: StreamKey
-    /// The time at which the gateway accepted the log.
+    /// The time at which the log entered the queue: when the gateway accepted it, or when it was last replayed.
     package let received: WallTime
     package let died: WallTime
     package let reason: DeathReason
+    /// How often the log was replayed before it died of this reason.
+    package let replays: Int
     /// Its weight in the bound of the queue.
     package let cost: Int
     /// The log, ready to be sent. Nil if it changed on the disk; such a letter can only be purged or replaced.
@@ -22,6 +24,7 @@ package struct DeadLetter: Sendable, Identifiable {
         received: WallTime,
         died: WallTime,
         reason: DeathReason,
+        replays: Int,
         cost: Int,
         log: EncodedLogs?
     ) {
@@ -30,9 +33,13 @@ package struct DeadLetter: Sendable, Identifiable {
         self.received = received
         self.died = died
         self.reason = reason
+        self.replays = replays
         self.cost = cost
         self.log = log
     }
+
+    /// The time of the last replay. Nil if there was none.
+    package var lastReplay: WallTime? { replays > 0 ? received : nil }
 
     /// Time and fields. Nil if the log changed on the disk, or if the letter holds text that is not a log.
     package var content: LogEntry? {

@@ -104,7 +104,7 @@ extension InspectionReport {
         (report.schema, report.bytes, report.logBytes) = (schema, bytes, logBytes)
         (report.streams, report.packets, report.rows) = (streams, packets, rows)
         (report.logs, report.deadLetters, report.repeats) = (logs, deadLetters, repeats)
-        report.ledgers = ledgers
+        (report.ledgers, report.intake) = (ledgers, intake)
         return report
     }
 }

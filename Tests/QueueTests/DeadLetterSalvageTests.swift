@@ -74,6 +74,7 @@ import Testing
             DROP TABLE decisions;
             DROP TABLE audit;
             DROP TABLE intake;
+            ALTER TABLE rows DROP COLUMN replays;
             ALTER TABLE ledger DROP COLUMN skipped;
             ALTER TABLE streams DROP COLUMN checksum;
             ALTER TABLE packets DROP COLUMN lane_key;

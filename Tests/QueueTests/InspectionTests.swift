@@ -78,7 +78,7 @@ import Testing
             ("UPDATE streams SET next_pack = -1", .streams),
             ("INSERT INTO repeats VALUES (3, x'00', 1, 1, x'00')", .repeats),
             (
-                "INSERT INTO dead VALUES (99, 'app', 'a', x'', 1, 1, 0, '', '', '', 1, 1, 1, x'00')",
+                "INSERT INTO dead VALUES (99, 'app', 'a', x'', 1, 1, 0, '', '', '', 1, 1, 1, x'00', 0)",
                 .deadLetters
             ),
         ] as [(String, InspectionReport.Fault)]

@@ -192,7 +192,7 @@ import Testing
                 size: row.record.size,
                 received: row.record.received
             )
-            try database.rows.add(moved, of: row.stream, row.payload)
+            try database.rows.add(moved, of: row.stream, replays: 0, row.payload)
         }
         try database.commit()
         try connection.finish()

@@ -13,7 +13,7 @@ struct SchemaFixture: Sendable, CustomTestStringConvertible {
     /// By SIGKILL, with a log beside the database; else by SIGTERM.
     let wasKilled: Bool
 
-    static let all = (1...6).flatMap { schema in
+    static let all = (1...7).flatMap { schema in
         [false, true].map { SchemaFixture(schema: schema, wasKilled: $0) }
     }
 

@@ -132,7 +132,7 @@ import Testing
                 PRAGMA cache_size = 10;
                 BEGIN;
                 WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-                INSERT INTO rows SELECT 9000000 + i, 1, 1, 1, 1, 1, 1, zeroblob(7000) FROM n;
+                INSERT INTO rows SELECT 9000000 + i, 1, 1, 1, 1, 1, 1, zeroblob(7000), 0 FROM n;
                 UPDATE rows SET checksum = 2 WHERE id BETWEEN 9000001 AND 9000150;
                 UPDATE rows SET checksum = 2 WHERE id = 9000200;
                 COMMIT

@@ -52,7 +52,9 @@ extension Salvage {
             return
         }
         try bringBack(packet.stream)
-        for row in rows { try saved.rows.add(row.record, of: row.stream, row.payload) }
+        for row in rows {
+            try saved.rows.add(row.record, of: row.stream, replays: row.replays, row.payload)
+        }
         try saved.packets.add(packet)
         found(Int64(packet.logs), of: streams[packet.stream]?.destination ?? "")
         streams[packet.stream]?.add(packet.rows)

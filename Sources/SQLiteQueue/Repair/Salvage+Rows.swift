@@ -27,7 +27,8 @@ extension Salvage {
                 let bytes = cost(row.payload.count) + costOfBringingBack(row.stream)
                 try makeRoom(for: bytes, room, through: last)
                 try bringBack(row.stream)
-                try saved.rows.add(try numbered(row.record), of: row.stream, row.payload)
+                let record = try numbered(row.record)
+                try saved.rows.add(record, of: row.stream, replays: row.replays, row.payload)
                 step.streams.insert(row.stream)
                 found(Int64(row.record.logs), of: destination)
             }

@@ -37,8 +37,7 @@ final class BatchIntake: StorePart {
     /// are skipped.
     func stage(
         _ batches: [Batch],
-        by maker: StreamShares.Maker = .unknown,
-        areReplayed: Bool = false
+        by maker: StreamShares.Maker = .unknown
     ) throws(SQLiteError) -> QueueAdmission? {
         var batches = destinations.addressed(batches)
         let time = now()
@@ -53,7 +52,7 @@ final class BatchIntake: StorePart {
             let stream = try streams.obtain(batch.stream, by: maker, time)
             streams.wake(stream, by: maker)
             if stream.staged.isEmpty { touched.append(stream) }
-            stream.staged.add(batch.logs, isReplayed: areReplayed, batch.track)
+            stream.staged.add(batch)
         }
         for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 {
             try letters.countUnqueued(batch)
@@ -79,6 +78,8 @@ final class BatchIntake: StorePart {
         var shares: [String] = []
         var streamBytes = 0
         var outlets: Set<Outlet> = []
+        /// Streams of replayed logs, of which there may be a batch for each count of replays.
+        var replayed: Set<StreamKey> = []
     }
 
     /// Reserves room for all batches but optional ones that have none, which it adds to `crowdedOut` by index. Returns
@@ -117,7 +118,10 @@ final class BatchIntake: StorePart {
     ) -> QueueAdmission? {
         let known = streams.taker(of: batch.stream, by: maker, time)
         let destination = known?.destination ?? destinations.named(batch.stream.destination)
-        let isNewStream = batch.logs.count > 0 && known?.isBusy != true
+        var isNewStream = batch.logs.count > 0 && known?.isBusy != true
+        if isNewStream, batch.replays > 0 {
+            isNewStream = places.replayed.insert(batch.stream).inserted
+        }
         var shortage: QueueAdmission?
         var isNewOutlet = false
         if isNewStream {
@@ -185,18 +189,22 @@ final class BatchIntake: StorePart {
                 logsMax: limits.logs
             )
             let staged = stream.staged.takeAll()
-            let areReplayed = staged.areReplayed
             var written = 0
             try packer.pack(staged.batches, scratch: &joined) { raw, logs throws(SQLiteError) in
                 let row = try waiting.add(
                     raw,
                     logs: logs,
                     to: stream,
-                    areReplayed: areReplayed,
+                    replays: 0,
                     time
                 )
                 if !staged.tracked.isEmpty { staged.tell(row: row, logs: logs, at: written) }
                 written += logs
+            }
+            for (replays, batches) in staged.replayed.sorted(by: { $0.key < $1.key }) {
+                try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
+                    _ = try waiting.add(raw, logs: logs, to: stream, replays: replays, time)
+                }
             }
             stream.outlet.schedule(stream, time)
             stream.destination.oldestFirst?.insert(stream)
@@ -211,26 +219,36 @@ final class BatchIntake: StorePart {
 
     // MARK: - Dead letters
 
+    /// Replayed logs that may share rows.
+    private struct ReplayedLogs: Hashable {
+        let stream: StreamKey
+        let replays: Int
+    }
+
     /// Stages the letters as batches of their streams, all or none.
     func replay(_ stored: [StoredLetter]) throws(SQLiteError) -> LetterStep {
         var step = LetterStep()
-        var logs: [StreamKey: EncodedLogs] = [:]
+        var logs: [ReplayedLogs: EncodedLogs] = [:]
         var readable: [StoredLetter] = []
         for letter in stored {
             guard let log = letter.log else {
                 step.unreadable += 1
                 continue
             }
-            logs[letter.record.stream, default: EncodedLogs()].bytes += log.bytes
-            logs[letter.record.stream, default: EncodedLogs()].count += 1
+            let record = letter.record
+            let kind = ReplayedLogs(stream: record.stream, replays: record.replays + 1)
+            logs[kind, default: EncodedLogs()].bytes += log.bytes
+            logs[kind, default: EncodedLogs()].count += 1
             readable.append(letter)
         }
         // The letters need no room in addition to their present room.
         letters.weigh(readable, sign: -1)
         step.refusal = try stage(
-            logs.map { Batch(stream: $0.key, logs: $0.value) },
-            by: .unknown,
-            areReplayed: true
+            logs.map { kind, logs in
+                var batch = Batch(stream: kind.stream, logs: logs)
+                batch.replays = kind.replays
+                return batch
+            }
         )
         letters.weigh(readable, sign: 1)
         guard step.refusal == nil else { return step }

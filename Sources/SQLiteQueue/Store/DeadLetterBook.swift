@@ -22,19 +22,23 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Coming and going
 
-    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in.
+    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in. Returns the
+    /// letter's id.
+    @discardableResult
     func addLetter(
         _ log: [UInt8],
         of stream: StreamKey,
         received: WallTime,
-        because reason: DeathReason
-    ) throws(SQLiteError) {
+        because reason: DeathReason,
+        replays: Int
+    ) throws(SQLiteError) -> Int64 {
         let record = DeadRecord(
             id: try context.takeNumber(),
             stream: stream,
             received: received,
             died: now(),
             reason: reason,
+            replays: replays,
             log: log
         )
         try database.write()
@@ -53,22 +57,32 @@ final class DeadLetterBook: StorePart {
         destination.change { $0.dead += 1 }
         destination.volumes.dead += record.raw
         destination.volumes.died += 1
+        return record.id
     }
 
-    /// Makes each entry of the logs a dead letter. Returns their number.
-    @discardableResult
+    /// Makes each entry of the logs a dead letter. Returns the ids of the letters.
     func addLetters(
         entriesOf logs: EncodedLogs,
         of stream: StreamKey,
         received: WallTime,
-        because reason: DeathReason
-    ) throws(SQLiteError) -> Int {
+        because reason: DeathReason,
+        replays: Int
+    ) throws(SQLiteError) -> [Int64] {
         // If entries cannot be separated, our own encoding is wrong, and they stay together as one.
         let entries = (try? logs.pieces(atMost: .max, logs: 1)) ?? [logs]
+        var ids: [Int64] = []
         for entry in entries {
-            try addLetter(entry.bytes, of: stream, received: received, because: reason)
+            ids.append(
+                try addLetter(
+                    entry.bytes,
+                    of: stream,
+                    received: received,
+                    because: reason,
+                    replays: replays
+                )
+            )
         }
-        return entries.count
+        return ids
     }
 
     /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or discarded at once.
@@ -77,12 +91,14 @@ final class DeadLetterBook: StorePart {
         let time = now()
         var dead = 0
         for logs in batch.dead {
-            dead += try addLetters(
+            let ids = try addLetters(
                 entriesOf: logs.logs,
                 of: batch.stream,
                 received: time,
-                because: logs.reason
+                because: logs.reason,
+                replays: 0
             )
+            dead += ids.count
         }
         weight.reserve(-Self.mostDead(batch), destination)
         try database.write()
@@ -184,6 +200,7 @@ final class DeadLetterBook: StorePart {
             received: old.record.received,
             died: old.record.died,
             reason: old.record.reason,
+            replays: old.record.replays,
             log: log
         )
         let destination = destinations.named(stream.destination)
@@ -210,6 +227,7 @@ final class DeadLetterBook: StorePart {
                 received: record.received,
                 died: record.died,
                 reason: record.reason,
+                replays: record.replays,
                 cost: record.cost,
                 log: EncodedLogs(bytes: log, count: 1)
             )

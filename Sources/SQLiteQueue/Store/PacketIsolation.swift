@@ -72,11 +72,12 @@ final class PacketIsolation: StorePart {
         try packets.removeRows(of: packet)
         stream.destination.change { $0.queued -= Int64(packet.record.logs) }
         for row in rows {
-            try letters.addLetters(
+            _ = try letters.addLetters(
                 entriesOf: row.logs,
                 of: stream.key,
                 received: row.record.received,
-                because: reason
+                because: reason,
+                replays: row.replays
             )
         }
         return .done
@@ -97,7 +98,7 @@ final class PacketIsolation: StorePart {
             size: payload.count,
             received: row.record.received
         )
-        try database.rows.add(record, of: stream.id, payload)
+        try database.rows.add(record, of: stream.id, replays: row.replays, payload)
         return record
     }
 
@@ -245,7 +246,8 @@ final class PacketIsolation: StorePart {
                     log.bytes,
                     of: stream.key,
                     received: row.record.received,
-                    because: death
+                    because: death,
+                    replays: row.replays
                 )
             }
         }

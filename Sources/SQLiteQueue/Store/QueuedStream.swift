@@ -158,20 +158,24 @@ struct StagedBatches {
         let logs: Int
     }
 
+    /// New logs, which may share rows.
     private(set) var batches: [EncodedLogs] = []
+    /// Replayed dead letters by their count of replays. Only logs with the same count share a row.
+    private(set) var replayed: [Int: [EncodedLogs]] = [:]
     private(set) var tracked: [Tracked] = []
-    private var replays = 0
     private var logs = 0
 
-    var isEmpty: Bool { batches.isEmpty }
-    /// All are replayed dead letters. Batches share rows, so new logs hide replayed ones.
-    var areReplayed: Bool { replays == batches.count }
+    var isEmpty: Bool { batches.isEmpty && replayed.isEmpty }
 
-    mutating func add(_ batch: EncodedLogs, isReplayed: Bool, _ track: BatchTrack?) {
-        if let track { tracked.append(Tracked(track: track, offset: logs, logs: batch.count)) }
-        batches.append(batch)
-        logs += batch.count
-        if isReplayed { replays += 1 }
+    mutating func add(_ batch: Batch) {
+        guard batch.replays == 0 else {
+            return replayed[batch.replays, default: []].append(batch.logs)
+        }
+        if let track = batch.track {
+            tracked.append(Tracked(track: track, offset: logs, logs: batch.logs.count))
+        }
+        batches.append(batch.logs)
+        logs += batch.logs.count
     }
 
     mutating func takeAll() -> StagedBatches {

@@ -24,7 +24,7 @@ final class WaitingRows: StorePart {
         _ raw: UnsafeRawBufferPointer,
         logs: Int,
         to stream: QueuedStream,
-        areReplayed: Bool,
+        replays: Int,
         _ time: WallTime
     ) throws(SQLiteError) -> Int64 {
         let payload = LZ4.compress(raw)
@@ -36,10 +36,10 @@ final class WaitingRows: StorePart {
             size: payload.count,
             received: time
         )
-        try database.rows.add(row, of: stream.id, payload)
+        try database.rows.add(row, of: stream.id, replays: replays, payload)
         recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
 
-        if areReplayed {
+        if replays > 0 {
             // Parts of the row may become rows under the numbers of its logs.
             let end = row.id + Int64(max(logs, 1)) - 1
             stream.replayed.add(row.id...end, after: stream.waiting.lastRow)

@@ -34,19 +34,21 @@ struct Checksum {
 }
 
 extension Checksum {
-    /// The value of the column `checksum`.
+    /// The value of the column `checksum`. Rows of an older schema have no count of replays, so 0 leaves it as it was.
     static func of(
         _ payload: [UInt8],
         row: Int64,
         stream: Int64,
         logs: Int,
-        raw: Int
+        raw: Int,
+        replays: Int
     ) -> Int64 {
         var checksum = Checksum()
         for number in [row, stream, Int64(logs), Int64(raw)] {
             checksum.add(UInt64(bitPattern: number))
         }
         payload.withUnsafeBytes { checksum.add($0) }
+        if replays != 0 { checksum.add(UInt64(bitPattern: Int64(replays))) }
         return Int64(bitPattern: checksum.value)
     }
 }

@@ -10,6 +10,8 @@ struct DeadRecord {
     let received: WallTime
     let died: WallTime
     let reason: DeathReason
+    /// How often the log was replayed before.
+    let replays: Int
     /// Bytes of the log before compression.
     let raw: Int
     /// The log. It is compressed if that makes it smaller; then it has less than `raw` bytes.
@@ -27,6 +29,7 @@ struct DeadRecord {
         received: WallTime,
         died: WallTime,
         reason: DeathReason,
+        replays: Int,
         log: [UInt8]
     ) {
         self.id = id
@@ -39,6 +42,7 @@ struct DeadRecord {
             requestID: reason.requestID?.prefix(bytes: Self.nameBytesMax),
             status: reason.status
         )
+        self.replays = replays
         raw = log.count
         payload = Self.payload(of: log)
     }
@@ -75,6 +79,8 @@ struct DeadRecord {
         for bytes in [stream.trailer.bytes, payload] {
             bytes.withUnsafeBytes { checksum.add($0) }
         }
+        // Letters of an older schema have no count.
+        if replays != 0 { checksum.add(UInt64(bitPattern: Int64(replays))) }
         return Int64(bitPattern: checksum.value)
     }
 }
@@ -85,7 +91,7 @@ extension DeadRecord {
     /// The payload comes last, so that the other columns never lie on its overflow pages.
     static let columns = """
         id, destination, logstore, trailer, received, died, status, code, message, request_id,
-        raw, cost, checksum, payload
+        raw, cost, checksum, payload, replays
         """
 
     init(_ row: Statement) {
@@ -107,6 +113,7 @@ extension DeadRecord {
         )
         raw = Int(row.integer(10))
         payload = row.bytes(13)
+        replays = Int(row.integer(14))
     }
 
     /// The log. Nil if its bytes cannot be the stored ones.

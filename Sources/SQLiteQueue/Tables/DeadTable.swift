@@ -19,7 +19,9 @@ final class DeadTable {
     ) throws(SQLiteError) {
         self.transaction = transaction
         queries = try DeadQueries(connection)
-        let values = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        let values = """
+            (\(DeadRecord.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
         addOne = try connection.prepare("INSERT INTO dead \(values)")
         replaceOne = try connection.prepare("REPLACE INTO dead \(values)")
         removeOne = try connection.prepare("DELETE FROM dead WHERE id = ?")
@@ -61,6 +63,7 @@ final class DeadTable {
         statement.bind(11, Int64(record.raw))
         statement.bind(12, Int64(record.cost))
         statement.bind(13, record.checksum)
+        statement.bind(15, Int64(record.replays))
         try statement.run(14, record.payload)
     }
 

@@ -139,6 +139,11 @@ enum QueueSchema {
         );
         INSERT INTO intake SELECT 1, logs, 0, 0, logs, logs FROM (SELECT coalesce(sum(accepted), 0) AS logs FROM ledger)
         """,
+        """
+        -- How often the logs were replayed as dead letters. SQLite stores 0 and 1 without a byte of content.
+        ALTER TABLE rows ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE dead ADD COLUMN replays INTEGER NOT NULL DEFAULT 0
+        """,
     ]
 
     /// "SLUC". It lets `file` and the gateway recognise the database.

@@ -20,7 +20,9 @@ final class RowTable {
     ) throws(SQLiteError) {
         self.transaction = transaction
         self.connection = connection
-        addOne = try connection.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        addOne = try connection.prepare(
+            "INSERT INTO rows (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         behind = try connection.prepare(
             """
             SELECT id, logs, raw, size, received FROM rows INDEXED BY rows_by_stream
@@ -43,7 +45,12 @@ final class RowTable {
         first = try connection.prepare("SELECT id FROM rows WHERE id BETWEEN ?1 AND ?2 LIMIT 1")
     }
 
-    func add(_ row: RowRecord, of stream: Int64, _ payload: [UInt8]) throws(SQLiteError) {
+    func add(
+        _ row: RowRecord,
+        of stream: Int64,
+        replays: Int,
+        _ payload: [UInt8]
+    ) throws(SQLiteError) {
         transaction.require()
         addOne.bind(1, row.id)
         addOne.bind(2, stream)
@@ -53,8 +60,16 @@ final class RowTable {
         addOne.bind(6, row.received.nanoseconds)
         addOne.bind(
             7,
-            Checksum.of(payload, row: row.id, stream: stream, logs: row.logs, raw: row.raw)
+            Checksum.of(
+                payload,
+                row: row.id,
+                stream: stream,
+                logs: row.logs,
+                raw: row.raw,
+                replays: replays
+            )
         )
+        addOne.bind(9, Int64(replays))
         try addOne.run(8, payload)
     }
 

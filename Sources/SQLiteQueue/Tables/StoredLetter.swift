@@ -33,6 +33,7 @@ struct StoredLetter {
             received: record.received,
             died: record.died,
             reason: record.reason,
+            replays: record.replays,
             cost: cost,
             log: log
         )

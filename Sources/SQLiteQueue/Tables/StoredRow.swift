@@ -5,7 +5,7 @@ import System
 
 /// A row that was read back with its payload.
 struct StoredRow {
-    static let columns = "id, stream, logs, raw, size, received, checksum, payload"
+    static let columns = "id, stream, logs, raw, size, received, checksum, payload, replays"
 
     /// The rows of a packet in order.
     static let query = """
@@ -15,6 +15,8 @@ struct StoredRow {
 
     let record: RowRecord
     let stream: Int64
+    /// How often each of its logs was replayed as a dead letter.
+    let replays: Int
     let payload: [UInt8]
     /// True if the payload and the numbers are the stored ones.
     let isIntact: Bool
@@ -30,12 +32,14 @@ struct StoredRow {
         )
         stream = row.integer(1)
         payload = row.bytes(7)
+        replays = Int(row.integer(8))
         let checksum = Checksum.of(
             payload,
             row: record.id,
             stream: stream,
             logs: record.logs,
-            raw: record.raw
+            raw: record.raw,
+            replays: replays
         )
         isIntact = checksum == row.integer(6) && payload.count == record.size
     }
@@ -46,6 +50,7 @@ struct StoredRow {
 /// A row with its decompressed logs.
 struct OpenRow {
     let record: RowRecord
+    let replays: Int
     let logs: EncodedLogs
 
     /// Nil if the row is not what was stored.
@@ -55,6 +60,7 @@ struct OpenRow {
             let count = try? LogEntries.count(bytes), count == row.record.logs
         else { return nil }
         record = row.record
+        replays = row.replays
         logs = EncodedLogs(bytes: bytes, count: count)
     }
 }
