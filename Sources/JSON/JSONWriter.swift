@@ -99,6 +99,10 @@ package struct JSONWriter: Sendable {
         raw(value.map(decimalText) ?? "null")
     }
 
+    package mutating func element(_ value: some FixedWidthInteger) {
+        raw("\(value)")
+    }
+
     package mutating func element(_ value: String) {
         var value = value
         value.withUTF8 { element(utf8: UnsafeRawBufferPointer($0)) }

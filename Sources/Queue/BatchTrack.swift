@@ -5,28 +5,51 @@ package final class BatchTrack: Sendable {
     /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each of its logs, so that a
     /// part of it can become a row of its own.
     package struct Place: Sendable, Equatable {
+        /// The stream's number in the store. Rows of several streams may lie between each other.
+        package let stream: Int64
         package let row: Int64
         package let numbers: ClosedRange<Int64>
 
-        package init(row: Int64, numbers: ClosedRange<Int64>) {
+        package init(stream: Int64, row: Int64, numbers: ClosedRange<Int64>) {
+            self.stream = stream
             self.row = row
             self.numbers = numbers
         }
     }
 
-    private let stored = Locked<[Place]>([])
+    /// Where the logs of the batch went.
+    package struct News: Sendable {
+        package var places: [Place] = []
+        /// The dead letters that some of them became at once.
+        package var letters: [Int64] = []
+        /// The number of logs that a policy dropped.
+        package var dropped = 0
+    }
+
+    private let news = Locked(News())
 
     package init() {}
 
-    package func add(_ place: Place) { stored.withLock { $0.append(place) } }
+    package func add(_ place: Place) { news.withLock { $0.places.append(place) } }
 
-    package var places: [Place] { stored.withLock { $0 } }
+    package func add(letters ids: [Int64]) { news.withLock { $0.letters += ids } }
+
+    package func add(dropped logs: Int) { news.withLock { $0.dropped += logs } }
+
+    /// Returns the news since the last call.
+    package func takeNews() -> News {
+        news.withLock { news in
+            defer { news = News() }
+            return news
+        }
+    }
 }
 
 extension SealedPacket {
     /// The logs of a batch that the packet carries; nil: none. Of a packet with several rows, which a refused packet was
     /// split into, some may be taken for carried that only follow it.
     package func numbers(of place: BatchTrack.Place) -> ClosedRange<Int64>? {
+        guard place.stream == streamID else { return nil }
         let own: ClosedRange<Int64>
         if rows.lowerBound == rows.upperBound {
             own = rows.lowerBound...rows.lowerBound + Int64(logCount) - 1

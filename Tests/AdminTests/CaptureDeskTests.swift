@@ -181,9 +181,63 @@ import Testing
                 $0["result"] as? String == "split" && $0["code"] as? String == "PostBodyInvalid"
             }
         )
-        #expect(
-            eventually { (try? object(trial, path)["delivery"] as? String) == "delivered" }
-        )
+        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "dead" })
+        let record = try object(trial, path)
+        #expect((record["outcomes"] as? [String: Int])?["delivered"] == 1)
+        #expect((record["outcomes"] as? [String: Int])?["dead"] == 1)
+        try links(trial, id, record)
+    }
+
+    /// The record names its only dead letter, and that names the record.
+    private func links(_ trial: SandboxedGateway, _ id: String, _ record: [String: Any]) throws {
+        let letters = try #require(record["dead_letters"] as? [Int])
+        try #require(letters.count == 1)
+        let letter = try object(trial, "/admin/dead-letters/\(letters[0])")
+        let captures = try #require(letter["captures"] as? [[String: Any]])
+        #expect(captures.count == 1)
+        #expect(captures.first?["id"] as? String == id)
+        #expect(captures.first?["record"] as? Int == record["n"] as? Int)
+        let text: KeyValuePairs = [
+            "authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain",
+        ]
+        let page = try trial.admin.get("/admin/dead-letters/\(letters[0])", text).text
+        #expect(page.contains("capture \(id), record 1"), "\(page)")
+        let shown = try trial.admin.get("/admin/captures/\(id)/records/1", text).text
+        #expect(shown.contains("dead letters \(letters[0])"), "\(shown)")
+    }
+
+    @Test("A log that is dead on arrival leads to its dead letter and back")
+    func deadOnArrival() throws {
+        let filters = try rules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
+        let trial = try SandboxedGateway { $0.routing = filters }
+        let id = try start(trial)
+        _ = try trial.devices.post("/logs/stray", #"{"n":"1"}"#.utf8)
+        let path = "/admin/captures/\(id)/records/1"
+        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "dead" })
+        try links(trial, id, try object(trial, path))
+    }
+
+    @Test("A log that is dropped to make room does not wait for ever")
+    func dropped() throws {
+        let trial = try SandboxedGateway { configuration in
+            configuration.destinations[0].backlog.overflow = .dropOldest
+            configuration.destinations[0].backlog.bytesMax = 1 << 20
+        }
+        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
+        _ = try trial.admin.post("/admin/destinations/default/pause", [UInt8](), token)
+        let id = try start(trial, #"{"filter":{"path":"/logs/first"}}"#)
+        _ = try trial.devices.post("/logs/first", #"{"n":"1"}"#.utf8)
+        var generator = SeededRandom(seed: 1)
+        for _ in 0..<8 {
+            let noise = (0..<200_000).map { _ in UInt8.random(in: 97...122, using: &generator) }
+            let text = String(decoding: noise, as: UTF8.self)
+            _ = try trial.devices.post("/logs/second", #"{"n":"\#(text)"}"#.utf8)
+        }
+        let path = "/admin/captures/\(id)/records/1"
+        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "expired" })
+        let record = try object(trial, path)
+        #expect((record["outcomes"] as? [String: Int])?["expired"] == 1)
+        #expect(try entries(trial, id).first?["delivery"] as? String == "expired")
     }
 
     @Test("A body that came in chunks is whole")

@@ -265,7 +265,7 @@ extension JSONWriter {
         member("logs", record.logCount)
         member("bytes", record.body?.bytes)
         member("milliseconds", decimal: record.answer.map { $0.time.inSeconds * 1000 })
-        member("delivery", record.delivery)
+        member("delivery", record.progress.outcome)
     }
 }
 

@@ -58,9 +58,18 @@ extension JSONWriter {
             json.member("body", answer.body)
             json.member("milliseconds", decimal: answer.time.inSeconds * 1000)
         }
-        member("delivery", record.delivery)
+        let progress = record.progress
+        member("delivery", progress.outcome)
+        object("outcomes") { json in
+            json.member("waiting", progress.waiting)
+            json.member("delivered", progress.delivered)
+            json.member("dead", progress.dead)
+            json.member("expired", progress.expired)
+            json.member("discarded", progress.discarded)
+        }
+        array("dead_letters") { json in for id in progress.letters { json.element(id) } }
         array("upstream") { json in
-            for (number, each) in record.attempts.enumerated() {
+            for (number, each) in progress.attempts.enumerated() {
                 json.object { $0.attempt(each, number + 1) }
             }
         }
@@ -116,9 +125,4 @@ extension JSONWriter {
             }
         }
     }
-}
-
-extension CaptureRecord {
-    /// "none" for a request without stored logs, "waiting", or "delivered".
-    var delivery: String { isOnItsWay ? "waiting" : attempts.isEmpty ? "none" : "delivered" }
 }

@@ -54,7 +54,8 @@ enum CaptureText {
             lines += answer.fields.map { "  \($0.name): \($0.value)" }
             if !answer.body.isEmpty { lines.append("  \(answer.body)") }
         }
-        for (number, each) in record.attempts.enumerated() {
+        let progress = record.progress
+        for (number, each) in progress.attempts.enumerated() {
             let attempt = each.attempt
             let status = attempt.status.map { "HTTP \($0)" } ?? "no answer"
             let said = [attempt.code, attempt.message].compactMap(\.self).joined(separator: ": ")
@@ -66,7 +67,20 @@ enum CaptureText {
                     + (attempt.requestID.map { " (request id \($0))" } ?? "")
             )
         }
-        if record.isOnItsWay { lines.append("its logs wait for delivery") }
+        let outcomes = [
+            ("waiting", progress.waiting), ("delivered", progress.delivered),
+            ("dead", progress.dead),
+            ("expired", progress.expired), ("discarded", progress.discarded),
+        ].filter { $0.1 > 0 }
+        if !outcomes.isEmpty {
+            let counts = outcomes.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+            lines.append("delivery \(progress.outcome): \(counts)")
+        }
+        if !progress.letters.isEmpty {
+            let ids = progress.letters.map { "\($0)" }.joined(separator: ", ")
+            let more = progress.dead - progress.letters.count
+            lines.append("dead letters \(ids)\(more > 0 ? " and \(more) more" : "")")
+        }
         return lines.map {
             $0.split(separator: "\n", omittingEmptySubsequences: false)
                 .map { printable(String($0)) }.joined(separator: "\n")

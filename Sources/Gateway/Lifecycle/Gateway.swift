@@ -100,6 +100,7 @@ package final class Gateway: Sendable {
         let devices = Self.devices(configuration, store, forwarder, tail)
         self.devices = devices
         forwarder.tellAttempts(to: devices.captures)
+        store.tellEnds(to: devices.captures)
         let webhook = Webhook(journal, addresses: names.lookup)
         self.webhook = webhook
         let reporter = Reporter(

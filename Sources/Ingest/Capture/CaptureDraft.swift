@@ -32,8 +32,7 @@ final class CaptureDraft: Sendable {
         var logCount = 0
         var batches: [CaptureRecord.Batch] = []
         var receipt: String?
-        /// By destination.
-        var tracks: [(destination: String, track: BatchTrack)] = []
+        var followed: FollowedLogs?
     }
 
     private let captures: Captures
@@ -184,13 +183,10 @@ final class CaptureDraft: Sendable {
     /// Follows the batches on their way to their destinations, if a capture wants the request.
     func track(_ batches: inout [Batch]) {
         guard isWanted else { return }
-        var tracks: [(destination: String, track: BatchTrack)] = []
-        for index in batches.indices where batches[index].logs.count > 0 {
-            let track = BatchTrack()
-            batches[index].track = track
-            tracks.append((batches[index].stream.destination, track))
-        }
-        state.withLock { $0.tracks = tracks }
+        let tracks = batches.map { _ in BatchTrack() }
+        for index in batches.indices { batches[index].track = tracks[index] }
+        let followed = captures.follow(tracks)
+        state.withLock { $0.followed = followed }
     }
 
     /// The queue's outcome, before the answer.
@@ -216,21 +212,13 @@ final class CaptureDraft: Sendable {
         guard !sessions.isEmpty else { return }
         if let refusal { decide("answer", refusal.code, refusal.reason) }
         var record = record(of: response)
-        let places = state.withLock { state in
-            state.sessions = []
+        record.followed = state.withLock { state in
+            defer { (state.sessions, state.followed) = ([], nil) }
             // A commit that failed may have given rows as well.
-            return state.receipt == nil
-                ? []
-                : state.tracks.flatMap { destination, track in
-                    track.places.map { FollowedRequest.Place(destination: destination, place: $0) }
-                }
+            return state.receipt == nil ? nil : state.followed
         }
-        record.isOnItsWay = !places.isEmpty
-        for session in sessions {
-            guard let number = session.keep(record) else { continue }
-            captures.follow(number, of: session, places)
-            captures.countCaptured()
-        }
+        record.followed?.stored()
+        for session in sessions where session.keep(record) != nil { captures.countCaptured() }
     }
 
     private func record(of response: Response) -> CaptureRecord {

@@ -108,10 +108,11 @@ package struct CaptureRecord: Sendable {
     package var batches: [Batch] = []
     package var receipt: String?
     package var answer: Answer?
-    /// The first attempts; they come later than the answer.
-    package var attempts: [Attempt] = []
-    /// True while packets with its logs are on their way.
-    package var isOnItsWay = false
+    /// nil: nothing was stored.
+    var followed: FollowedLogs?
+
+    /// What became of its logs up to now. It changes after the answer, so read it once.
+    package var progress: LogProgress { followed?.progress ?? LogProgress() }
 
     /// About the memory that it takes.
     package var weight: Int {
@@ -126,6 +127,7 @@ package struct CaptureRecord: Sendable {
             sum += Self.weight(group.tags.map { (name: $0.key, value: $0.value) })
         }
         sum += batches.reduce(0) { $0 + 128 + $1.topic.utf8.count }
+        if followed != nil { sum += LogProgress.lettersMax * MemoryLayout<Int64>.size }
         if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }
         return sum
     }

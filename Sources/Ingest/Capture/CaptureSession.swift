@@ -1,4 +1,3 @@
-import Queue
 package import System
 
 /// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
@@ -85,18 +84,6 @@ package final class CaptureSession: Sendable {
 
     package func stop() {
         content.withLock { if $0.state == .running { $0.state = .stopped } }
-    }
-
-    /// Adds an attempt to a record. `isLast`: nothing of the request is on its way any more.
-    func add(_ attempt: PacketAttempt, to number: Int, isLast: Bool) {
-        content.withLock { content in
-            let index = number - 1
-            guard content.records.indices.contains(index) else { return }
-            if content.records[index].attempts.count < CaptureRecord.attemptsMax {
-                content.records[index].attempts.append(.init(attempt: attempt))
-            }
-            if isLast { content.records[index].isOnItsWay = false }
-        }
     }
 
     /// Keeps the record while there is room. Returns its number.

@@ -18,7 +18,15 @@ package final class Captures: Sendable {
     private let sessions = Locked<[CaptureSession]>([])
     private let captured = Atomic<Int>(0)
     private let isFollowing = Atomic<Bool>(false)
-    private let followed = Locked<[FollowedRequest]>([])
+    private let followed = Locked<[Followed]>([])
+
+    /// Captured requests whose logs are followed at the same time.
+    static let followedMax = 2000
+
+    /// The records of the request keep its logs.
+    private struct Followed {
+        weak let logs: FollowedLogs?
+    }
 
     package init() {}
 
@@ -79,76 +87,54 @@ package final class Captures: Sendable {
         return running.filter { $0.filter.admits(path: path, address: address) }
     }
 
-    /// Notes attempts to deliver these batches in the record.
-    func follow(_ record: Int, of session: CaptureSession, _ places: [FollowedRequest.Place]) {
-        guard !places.isEmpty else { return }
-        followed.withLock { followed in
-            // The oldest wait for a destination that takes nothing, and are given up first.
-            if followed.count >= FollowedRequest.countMax { followed.removeFirst() }
-            followed.append(FollowedRequest(session: session, record: record, places: places))
+    /// Follows batches on their way, until nothing keeps what this returns.
+    func follow(_ tracks: [BatchTrack]) -> FollowedLogs {
+        let logs = FollowedLogs(tracks)
+        let given = followed.withLock { followed in
+            var given: FollowedLogs?
+            if followed.count >= Self.followedMax {
+                followed.removeAll { $0.logs.map(\.isDone) ?? true }
+                // The oldest wait for a destination that takes nothing, and are given up first.
+                if followed.count >= Self.followedMax { given = followed.removeFirst().logs }
+            }
+            followed.append(Followed(logs: logs))
             isFollowing.store(true, ordering: .relaxed)
+            return given
         }
+        given?.loseTrack()
+        return logs
     }
-}
 
-/// A captured request whose batches are on their way.
-struct FollowedRequest {
-    static let countMax = 2000
-
-    struct Place {
-        let destination: String
-        let place: BatchTrack.Place
-
-        /// What is left when these logs have arrived.
-        func without(_ numbers: ClosedRange<Int64>) -> [Place] {
-            let own = place.numbers
-            var left: [ClosedRange<Int64>] = []
-            if own.lowerBound < numbers.lowerBound {
-                left.append(own.lowerBound...numbers.lowerBound - 1)
-            }
-            if numbers.upperBound < own.upperBound {
-                left.append(numbers.upperBound + 1...own.upperBound)
-            }
-            return left.map {
-                Place(destination: destination, place: .init(row: place.row, numbers: $0))
-            }
+    /// The captured requests with a log that became this dead letter.
+    package func records(ofLetter id: Int64) -> [(capture: String, record: Int)] {
+        all.flatMap { session in
+            session.records.filter { $0.progress.letters.contains(id) }
+                .map { (session.id, $0.number) }
         }
     }
 
-    weak let session: CaptureSession?
-    let record: Int
-    var places: [Place]
+    /// Tells the logs on their way, and forgets those that have come to their end.
+    private func tell(_ news: (FollowedLogs) -> Void) {
+        for logs in followed.withLock({ $0.compactMap(\.logs) }) { news(logs) }
+        followed.withLock { followed in
+            followed.removeAll { $0.logs.map(\.isDone) ?? true }
+            isFollowing.store(!followed.isEmpty, ordering: .relaxed)
+        }
+    }
 }
 
 extension Captures: AttemptWatcher {
     package var wantsAttempts: Bool { isFollowing.load(ordering: .relaxed) }
 
-    package func note(_ attempt: PacketAttempt) {
-        let packet = attempt.packet
-        // A single log that is refused becomes a dead letter.
-        let isFinal =
-            attempt.result == "stored" || attempt.result == "split" && packet.logCount == 1
-        let notes = followed.withLock { followed in
-            var notes: [(CaptureSession, Int, Bool)] = []
-            for index in followed.indices {
-                let request = followed[index]
-                guard let session = request.session else { continue }
-                let carried = request.places.map { each in
-                    each.destination == packet.stream.destination
-                        ? packet.numbers(of: each.place) : nil
-                }
-                guard carried.contains(where: { $0 != nil }) else { continue }
-                if isFinal {
-                    followed[index].places = zip(request.places, carried).flatMap { each, numbers in
-                        numbers.map { each.without($0) } ?? [each]
-                    }
-                }
-                notes.append((session, request.record, followed[index].places.isEmpty))
-            }
-            followed.removeAll { $0.places.isEmpty || $0.session == nil }
-            isFollowing.store(!followed.isEmpty, ordering: .relaxed)
-            return notes
-        }
-        for (session, record, isLast) in notes { session.add(attempt, to: record, isLast: isLast) }
+    package func note(_ attempt: PacketAttempt) { tell { $0.note(attempt) } }
+}
+
+extension Captures: QueueWatcher {
+    package var wantsEnds: Bool { isFollowing.load(ordering: .relaxed) }
+
+    package func note(_ ended: [EndedLogs]) {
+        tell { logs in for each in ended { logs.note(each) } }
     }
+
+    package func loseTrack() { tell { $0.loseTrack() } }
 }

@@ -153,6 +153,7 @@ final class QueueOwner {
 
     private func opened() {
         guard let store else { return }
+        store.context.watch = door.watch
         delivery.opened(store)
         door.allowReading()
     }
@@ -160,6 +161,7 @@ final class QueueOwner {
     /// A write failed: the owner discards the store until it can read it from the disk again.
     func failed(_ error: SQLiteError) {
         keeper.failed(error)
+        door.watch.watcher?.loseTrack()
         closed()
     }
 
@@ -172,7 +174,10 @@ final class QueueOwner {
     /// Continues to copy a damaged database after a salvage. Returns true if the store was opened again.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
         guard try keeper.saveMore(store, delivery.packets) else { return false }
-        if let store = keeper.store { delivery.opened(store) }
+        if let store = keeper.store {
+            store.context.watch = door.watch
+            delivery.opened(store)
+        }
         publish()
         return true
     }

@@ -198,7 +198,9 @@ final class BatchIntake: StorePart {
                     replays: 0,
                     time
                 )
-                if !staged.tracked.isEmpty { staged.tell(row: row, logs: logs, at: written) }
+                if !staged.tracked.isEmpty {
+                    staged.tell(row: row, of: stream.id, logs: logs, at: written)
+                }
                 written += logs
             }
             for (replays, batches) in staged.replayed.sorted(by: { $0.key < $1.key }) {

@@ -99,7 +99,9 @@ final class DeadLetterBook: StorePart {
                 replays: 0
             )
             dead += ids.count
+            batch.track?.add(letters: ids)
         }
+        batch.track?.add(dropped: batch.dropped)
         weight.reserve(-Self.mostDead(batch), destination)
         try database.write()
         destination.change { ledger in

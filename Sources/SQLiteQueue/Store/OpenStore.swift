@@ -98,13 +98,14 @@ final class OpenStore: StorePart {
     /// Makes everything since the last commit durable, including the ledger.
     func commit() throws(SQLiteError) {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
-        guard database.isWriting else { return }
+        guard database.isWriting else { return context.tellEnded() }
         for destination in destinations.dirty.changed where destination.isLedgerStale {
             try database.ledgers.save(destination.ledger, of: destination.name)
             destination.ledgerSaved()
         }
         try tally.save()
         try database.commit()
+        context.tellEnded()
     }
 
     /// Applies new rules and bounds. Sealed packets stay unchanged.

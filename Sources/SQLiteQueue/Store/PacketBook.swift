@@ -213,6 +213,11 @@ final class PacketBook: StorePart {
     func discard(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         let stream = packet.stream
+        if context.isWatched {
+            for row in try database.rows.stored(of: packet.record) {
+                context.note(row.record, of: stream, .discarded)
+            }
+        }
         try withdraw(packet)
         try removeRows(of: packet)
         let logs = Int64(packet.record.logs)
@@ -249,6 +254,7 @@ final class PacketBook: StorePart {
         try withdraw(packet)
         for row in broken {
             try database.rows.remove(of: packet.stream.id, row.id...row.id)
+            context.note(row, of: packet.stream, .discarded)
         }
         // The broken rows' own numbers may be what is broken, so this uses the packet's.
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)

@@ -72,13 +72,14 @@ final class PacketIsolation: StorePart {
         try packets.removeRows(of: packet)
         stream.destination.change { $0.queued -= Int64(packet.record.logs) }
         for row in rows {
-            _ = try letters.addLetters(
+            let ids = try letters.addLetters(
                 entriesOf: row.logs,
                 of: stream.key,
                 received: row.record.received,
                 because: reason,
                 replays: row.replays
             )
+            context.note(row.record, of: stream, .dead(ids))
         }
         return .done
     }
@@ -241,15 +242,18 @@ final class PacketIsolation: StorePart {
                 return true
             }
             try replace(row, by: sifted, of: stream, &rest)
+            var ids: [Int64] = []
             for log in sifted.dead {
-                try letters.addLetter(
+                let id = try letters.addLetter(
                     log.bytes,
                     of: stream.key,
                     received: row.record.received,
                     because: death,
                     replays: row.replays
                 )
+                ids.append(id)
             }
+            if context.isWatched { note(sifted, of: row.record, stream, letters: ids) }
         }
         try packets.enterPiece(rest, of: stream)
         return .done
@@ -282,6 +286,31 @@ final class PacketIsolation: StorePart {
         guard sifted.dropped > 0 else { return }
         let left = sifted.dead.reduce(sifted.kept.bytes.count) { $0 + $1.bytes.count }
         stream.destination.volumes.discarded += row.logs.bytes.count - left
+    }
+
+    /// Notes the logs that left the row. The others move up, so the last ones come first.
+    private func note(
+        _ sifted: TimeSieve.Rest,
+        of row: RowRecord,
+        _ stream: QueuedStream,
+        letters ids: [Int64]
+    ) {
+        var end = sifted.gone.count
+        while end > 0 {
+            let last = sifted.gone[end - 1]
+            var first = end - 1
+            while first > 0, sifted.gone[first - 1] == sifted.gone[first] - 1 { first -= 1 }
+            context.note(
+                EndedLogs(
+                    stream: stream.id,
+                    numbers: row.id + Int64(sifted.gone[first])...row.id + Int64(last),
+                    // A policy treats all late logs alike.
+                    end: ids.isEmpty ? .discarded : .dead(Array(ids[first..<end])),
+                    movesThrough: row.numbers.upperBound
+                )
+            )
+            end = first
+        }
     }
 
     private func leastBound(_ stream: QueuedStream) -> Int {

@@ -185,13 +185,13 @@ struct StagedBatches {
 
     /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the row's first log among
     /// all that were staged.
-    func tell(row: Int64, logs count: Int, at offset: Int) {
+    func tell(row: Int64, of stream: Int64, logs count: Int, at offset: Int) {
         for batch in tracked {
             let first = max(batch.offset, offset)
             let last = min(batch.offset + batch.logs, offset + count) - 1
             guard first <= last else { continue }
             let numbers = row + Int64(first - offset)...row + Int64(last - offset)
-            batch.track.add(BatchTrack.Place(row: row, numbers: numbers))
+            batch.track.add(BatchTrack.Place(stream: stream, row: row, numbers: numbers))
         }
     }
 }

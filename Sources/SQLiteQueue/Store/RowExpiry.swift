@@ -88,7 +88,11 @@ final class RowExpiry: StorePart {
         }
         let stream = packet.stream
         let ageMax = ages.ageMax(of: stream.destination)
-        let old = try packets.removeRows(of: packet) { ages.begin($0) + ageMax <= time }
+        let old = try packets.removeRows(of: packet) { row in
+            let isOld = ages.begin(row) + ageMax <= time
+            if isOld { context.note(row, of: stream, .expired) }
+            return isOld
+        }
         guard old.logs > 0 else { return 0 }
         stream.destination.change { ledger in
             ledger.expired += Int64(old.logs)

@@ -8,6 +8,10 @@ final class StoreContext {
     private(set) var configuration: QueueConfiguration
     let now: @Sendable () -> WallTime
     private var ids = IdentifierSupply(after: 0)
+    /// Learns of logs that end without delivery. Set when the owner has opened the store.
+    var watch: QueueWatch?
+    /// Logs that ended in the current transaction.
+    private var ended: [EndedLogs] = []
 
     init(
         _ database: QueueDatabase,
@@ -20,6 +24,28 @@ final class StoreContext {
     }
 
     func apply(_ new: QueueConfiguration) { configuration = new }
+
+    // MARK: - Ends of logs
+
+    /// True if a watcher wants to know of logs that end.
+    var isWatched: Bool { watch?.isWanted ?? false }
+
+    /// Notes for the watcher that logs end in the current transaction.
+    func note(_ logs: EndedLogs) {
+        if isWatched { ended.append(logs) }
+    }
+
+    /// The same of a row with all its logs.
+    func note(_ row: RowRecord, of stream: QueuedStream, _ end: EndedLogs.End) {
+        note(EndedLogs(stream: stream.id, numbers: row.numbers, end: end))
+    }
+
+    /// Called after a commit.
+    func tellEnded() {
+        guard !ended.isEmpty else { return }
+        watch?.watcher?.note(ended)
+        ended.removeAll()
+    }
 
     // MARK: - Numbers
 
@@ -39,6 +65,16 @@ final class StoreContext {
 
     /// The last number that was given out.
     var lastNumber: Int64 { ids.last }
+}
+
+/// The queue's watcher, which may come after the queue has started.
+final class QueueWatch: Sendable {
+    private let current = Locked<(any QueueWatcher)?>(nil)
+
+    var watcher: (any QueueWatcher)? { current.withLock { $0 } }
+    var isWanted: Bool { watcher?.wantsEnds ?? false }
+
+    func set(_ watcher: any QueueWatcher) { current.withLock { $0 = watcher } }
 }
 
 /// A part of an open store.

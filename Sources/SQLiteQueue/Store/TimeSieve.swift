@@ -13,6 +13,8 @@ struct TimeSieve {
         var kept = EncodedLogs()
         var dead: [EncodedLogs] = []
         var dropped = 0
+        /// The places in the row of the logs that left it.
+        var gone: [Int] = []
     }
 
     init(_ policy: LatePolicy, now: WallTime) {
@@ -63,8 +65,12 @@ struct TimeSieve {
     func sift(_ logs: EncodedLogs, mayDie: ([UInt8]) -> Bool) -> Rest {
         var rest = Rest()
         rest.kept.bytes.reserveCapacity(logs.bytes.count + 64)
+        var place = 0
         visit(logs) { entry, isLate in
+            defer { place += 1 }
+            let keptBefore = rest.kept.count
             if !isLate || !takeOut(entry, &rest, mayDie) { rest.kept.append(entry: entry) }
+            if rest.kept.count == keptBefore { rest.gone.append(place) }
             return true
         }
         return rest

@@ -80,6 +80,7 @@ final class WaitingRows: StorePart {
         if let next { stream.waiting.setOldest(min(ages.begin(next), now())) }
         guard !gone.isEmpty else { return 0 }
         left -= gone.count
+        for row in gone { context.note(row, of: stream, .expired) }
         let (logs, raw) = try remove(gone, of: stream)
         stream.destination.change { ledger in
             ledger.expired += Int64(logs)

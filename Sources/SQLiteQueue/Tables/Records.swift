@@ -22,6 +22,9 @@ struct RowRecord {
 
     /// The cost of a row besides its payload: its other columns, its index entry, the ends of pages.
     static let overhead = 160
+
+    /// The numbers of its logs. A damaged row may claim any number of logs.
+    var numbers: ClosedRange<Int64> { id...id + Int64(max(1, min(logs, 1 << 31))) - 1 }
 }
 
 struct PacketRecord {

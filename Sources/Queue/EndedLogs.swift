@@ -1,0 +1,41 @@
+/// Logs that left the queue without being delivered.
+package struct EndedLogs: Sendable, Equatable {
+    package enum End: Sendable, Equatable {
+        /// The ids of their dead letters, in the order of the logs.
+        case dead([Int64])
+        case expired
+        case discarded
+    }
+
+    /// The stream's number in the store.
+    package let stream: Int64
+    /// The numbers that the logs had: see `BatchTrack.Place`.
+    package let numbers: ClosedRange<Int64>
+    package let end: End
+    /// The last number of their row, if the logs behind them move up to their numbers. Nil if none move.
+    package let movesThrough: Int64?
+
+    package init(
+        stream: Int64,
+        numbers: ClosedRange<Int64>,
+        end: End,
+        movesThrough: Int64? = nil
+    ) {
+        self.stream = stream
+        self.numbers = numbers
+        self.end = end
+        self.movesThrough = movesThrough
+    }
+}
+
+/// Learns what becomes of logs that are not delivered. Called on the queue's thread, so all must be quick.
+package protocol QueueWatcher: Sendable {
+    /// Asked when logs end. False costs nothing more.
+    var wantsEnds: Bool { get }
+
+    /// Called when the end of the logs is durable.
+    func note(_ ended: [EndedLogs])
+
+    /// A write failed, and what it did is unknown. The ends of some logs may never be told.
+    func loseTrack()
+}

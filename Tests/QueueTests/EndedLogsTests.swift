@@ -1,0 +1,155 @@
+import Logs
+import Queue
+import System
+import TestSupport
+import Testing
+
+@testable import SQLiteQueue
+
+/// Logs that leave without delivery are told to a watcher, with the numbers that `BatchTrack` knows.
+@Suite(.timeLimit(.minutes(1))) struct EndedLogsTests {
+    let directory = TemporaryDirectory()
+    private let now = UInt32(WallTime.now.seconds)
+
+    private final class Watcher: QueueWatcher {
+        let ended = Locked<[EndedLogs]>([])
+        let failures = Locked(0)
+        var wantsEnds: Bool { true }
+        func note(_ ended: [EndedLogs]) { self.ended.withLock { $0 += ended } }
+        func loseTrack() { failures.withLock { $0 += 1 } }
+    }
+
+    private let watcher = Watcher()
+
+    private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws
+        -> DurableQueue
+    {
+        var configuration = QueueConfiguration.small(directory.path)
+        change(&configuration)
+        let store = try DurableQueue(configuration, journal: .silent)
+        store.tellEnds(to: watcher)
+        return store
+    }
+
+    /// Stores the logs and returns their place.
+    private func place(_ logs: EncodedLogs, in store: DurableQueue) throws -> BatchTrack.Place {
+        var batch = Batch(stream: .named("a"), logs: logs)
+        let track = BatchTrack()
+        batch.track = track
+        #expect(store.store(batch) == .stored)
+        return try #require(track.takeNews().places.first)
+    }
+
+    @Test("A refused log ends as the dead letter that it became")
+    func refused() throws {
+        let store = try open()
+        defer { store.close() }
+        let place = try place(timed(0..<10, at: now), in: store)
+        let sls = FakeSLS(store) { (try? number($0)).map { $0 == 3 || $0 == 7 } ?? true }
+        try sls.run()
+        let ended = watcher.ended.withLock { $0 }
+        #expect(Set(ended.map(\.numbers.lowerBound)) == [place.row + 3, place.row + 7])
+        for each in ended {
+            #expect(each.stream == place.stream && each.numbers.count == 1)
+            guard case .dead(let ids) = each.end, ids.count == 1 else {
+                Issue.record("\(each)")
+                continue
+            }
+            let letter = try #require(try store.deadLetter(ids[0]))
+            let index = try number(#require(letter.content))
+            #expect(each.numbers.lowerBound == place.row + Int64(index))
+        }
+    }
+
+    @Test("Late logs end from the last to the first, and those behind them move up")
+    func late() throws {
+        let store = try open { $0.destinations["app"]?.lateLogs = .deadLetter }
+        defer { store.close() }
+        var logs = EncodedLogs()
+        for index in 0..<8 {
+            let isLate = [1, 2, 5].contains(index)
+            let one = timed([index], at: isLate ? now - 8 * 86_400 : now)
+            logs.bytes += one.bytes
+            logs.count += 1
+        }
+        let place = try place(logs, in: store)
+        try FakeSLS(store) { $0.time.seconds < now - 7 * 86_400 }.run()
+        let ended = watcher.ended.withLock { $0 }
+        #expect(
+            ended.map(\.numbers) == [place.row + 5...place.row + 5, place.row + 1...place.row + 2]
+        )
+        #expect(ended.allSatisfy { $0.movesThrough == place.row + 7 })
+        let ids = ended.flatMap { each in
+            if case .dead(let ids) = each.end { ids } else { [Int64]() }
+        }
+        let numbers = try ids.map { try number(#require(store.deadLetter($0)?.content)) }
+        #expect(numbers == [5, 1, 2])
+    }
+
+    @Test("Dropped and discarded logs end as such")
+    func dropped() throws {
+        let store = try open {
+            $0.destinations["app"]?.overflow = .dropOldest
+            $0.destinations["app"]?.bytesMax = 20_000
+        }
+        defer { store.close() }
+        let first = try place(logs(0..<10, noise: 1000), in: store)
+        _ = try place(logs(10..<25, noise: 1000), in: store)
+        store.wait { $0.ledger.expired == 10 }
+        #expect(
+            watcher.ended.withLock { $0 } == [
+                EndedLogs(stream: first.stream, numbers: first.numbers, end: .expired)
+            ]
+        )
+        watcher.ended.withLock { $0 = [] }
+        store.flush("app")
+        let packet = Consumer(store).packets(1)[0]
+        store.discard(packet, because: FakeSLS.reason)
+        store.wait { $0.ledger.discarded == 15 }
+        let ended = watcher.ended.withLock { $0 }
+        #expect(ended.map(\.end) == [.discarded] && ended.map(\.numbers.count) == [15])
+    }
+
+    @Test("Logs that expire in a packet or while they wait end as expired")
+    func expired() throws {
+        let clock = ManualClock(at: .now)
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.ageMax = .seconds(60)
+        let store = try DurableQueue(
+            configuration,
+            journal: .silent,
+            clock: clock.queueClock
+        )
+        defer { store.close() }
+        store.tellEnds(to: watcher)
+        let sealed = try place(logs(0..<10), in: store)
+        store.flush("app")
+        let consumer = Consumer(store)
+        let packet = consumer.packets(1)[0]
+        store.postpone(packet)
+        let waiting = try place(logs(10..<14), in: store)
+        clock.advance(.seconds(61))
+        store.wait { $0.ledger.expired == 14 }
+        let ended = watcher.ended.withLock { $0 }
+        #expect(ended.allSatisfy { $0.end == .expired })
+        #expect(Set(ended.map(\.numbers)) == [sealed.numbers, waiting.numbers])
+    }
+
+    @Test("Logs that are dead on arrival are told to their track")
+    func onArrival() throws {
+        let store = try open()
+        defer { store.close() }
+        let dead = Batch.Dead(
+            logs: timed(0..<3, at: now),
+            reason: DeathReason(code: "A", message: "m")
+        )
+        var batch = Batch(stream: .named("a"), logs: EncodedLogs(), dead: [dead], dropped: 2)
+        let track = BatchTrack()
+        batch.track = track
+        #expect(store.store(batch) == .stored)
+        let news = track.takeNews()
+        #expect(news.letters == (try store.letters().map(\.id)))
+        #expect(news.dropped == 2 && news.places.isEmpty)
+        #expect(track.takeNews().letters.isEmpty)
+    }
+}
