@@ -78,7 +78,7 @@ package final class AdminHandler: RequestHandler {
     package init(_ shared: Shared) {
         self.shared = shared
         let (audit, workers) = (shared.audit, shared.workers)
-        deadLetters = DeadLetterDesk(shared.store, audit)
+        deadLetters = DeadLetterDesk(shared.store, shared.devices.captures, audit)
         destinations = DestinationDesk(
             destinations: shared.destinations,
             reporter: shared.reporter,

@@ -4487,8 +4487,18 @@ enum EmbeddedFiles {
           "topic": { "type": ["string", "null"] },
           "source": { "type": ["string", "null"] },
           "tags": { "type": "object", "additionalProperties": { "type": "string" } },
-          "accepted": { "type": "string", "format": "date-time" },
+          "accepted": {
+            "description": "When it entered the queue: when it was accepted, or last replayed",
+            "type": "string",
+            "format": "date-time"
+          },
           "died": { "type": "string", "format": "date-time" },
+          "replays": {
+            "description": "How often it was replayed and died again",
+            "type": "integer",
+            "minimum": 0
+          },
+          "last_replay": { "type": ["string", "null"], "format": "date-time" },
           "code": { "type": "string" },
           "message": { "type": "string" },
           "status": { "type": "integer", "minimum": 0 },
@@ -4498,11 +4508,24 @@ enum EmbeddedFiles {
             "description": "null if the dead letter is damaged on disk",
             "type": ["object", "null"],
             "additionalProperties": { "type": "string" }
+          },
+          "captures": {
+            "description": "The captured requests in memory that it comes from; only in the answer for a single one",
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "id": { "type": "string" },
+                "record": { "type": "integer", "minimum": 1 }
+              },
+              "required": ["id", "record"],
+              "additionalProperties": false
+            }
           }
         },
         "required": [
-          "id", "destination", "logstore", "topic", "source", "tags", "accepted", "died", "code",
-          "message", "request_id", "bytes", "log"
+          "id", "destination", "logstore", "topic", "source", "tags", "accepted", "died",
+          "replays", "last_replay", "code", "message", "request_id", "bytes", "log"
         ],
         "additionalProperties": false
       },
@@ -4892,7 +4915,7 @@ enum EmbeddedFiles {
                 "logs": { "type": "integer", "minimum": 0 },
                 "bytes": { "type": ["integer", "null"], "minimum": 0 },
                 "milliseconds": { "type": ["number", "null"] },
-                "delivery": { "type": "string", "enum": ["none", "waiting", "delivered"] }
+                "delivery": { "$ref": "#/components/schemas/CaptureDelivery" }
               },
               "required": [
                 "n", "time", "method", "path", "address", "key", "tag", "status", "code", "logs",
@@ -4920,6 +4943,11 @@ enum EmbeddedFiles {
         },
         "required": ["bytes", "sha256", "text", "truncated", "reason"],
         "additionalProperties": false
+      },
+      "CaptureDelivery": {
+        "description": "none: nothing was stored. waiting, or unknown if that may never change: some logs are in the queue. Else the worst end of its logs: dead, expired, discarded, or delivered",
+        "type": "string",
+        "enum": ["none", "waiting", "unknown", "dead", "expired", "discarded", "delivered"]
       },
       "CaptureRecord": {
         "description": "A captured request; secrets are masked",
@@ -5025,7 +5053,26 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
-          "delivery": { "type": "string", "enum": ["none", "waiting", "delivered"] },
+          "delivery": { "$ref": "#/components/schemas/CaptureDelivery" },
+          "outcomes": {
+            "description": "Copies of its logs for destinations, by what became of them",
+            "type": "object",
+            "properties": {
+              "waiting": { "type": "integer", "minimum": 0 },
+              "delivered": { "type": "integer", "minimum": 0 },
+              "dead": { "type": "integer", "minimum": 0 },
+              "expired": { "type": "integer", "minimum": 0 },
+              "discarded": { "type": "integer", "minimum": 0 }
+            },
+            "required": ["waiting", "delivered", "dead", "expired", "discarded"],
+            "additionalProperties": false
+          },
+          "dead_letters": {
+            "description": "Ids of the dead letters that its logs became, the first 100",
+            "type": "array",
+            "items": { "type": "integer", "minimum": 1 },
+            "maxItems": 100
+          },
           "upstream": {
             "description": "Attempts to deliver packets with logs of the request; they come later than the answer",
             "type": "array",
@@ -5062,7 +5109,7 @@ enum EmbeddedFiles {
         "required": [
           "n", "time", "method", "path", "query", "version", "address", "key", "tag", "head",
           "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer",
-          "delivery", "upstream"
+          "delivery", "outcomes", "dead_letters", "upstream"
         ],
         "additionalProperties": false
       },

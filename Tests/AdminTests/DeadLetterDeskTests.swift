@@ -117,6 +117,27 @@ import Testing
         #expect(ledger.isClosed)
     }
 
+    @Test("A letter that died again says how often it was replayed, and when last")
+    func countsReplays() throws {
+        let trial = try trial(1)
+        let sandbox = TestClient(address: trial.sandbox.address)
+        let poison = #"{"key":"number","code":"PostBodyInvalid"}"#
+        #expect(try sandbox.post("/poisons", poison.utf8, Self.authorized).status < 300)
+        let fresh = try trial.admin("/admin/dead-letters/\(try ids(trial)[0])").text
+        #expect(fresh.contains(#""replays":0,"last_replay":null"#), "\(fresh)")
+        #expect(fresh.contains(#""captures":[]"#))
+        let first = try ids(trial)[0]
+        #expect(try post(trial, "/admin/dead-letters/replay?all=true").status == 200)
+        #expect(eventually { (try? ids(trial).first.map { $0 != first }) == true })
+        let list = try trial.admin("/admin/dead-letters").text
+        #expect(list.contains(#""replays":1,"last_replay":"2"#), "\(list)")
+        let lines = try trial.admin.get("/admin/dead-letters", Self.people).text
+        #expect(lines.contains("(replayed once)"), "\(lines)")
+        let id = try ids(trial)[0]
+        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people).text
+        #expect(page.contains("replayed     once, last at 2"), "\(page)")
+    }
+
     @Test("An edited letter keeps its number and is delivered as edited")
     func edits() throws {
         let trial = try trial(1)

@@ -11,6 +11,7 @@ let selection = new Set();
 
 const filterOf = (page) => Object.fromEntries(filters.filter((name) => page.params.get(name)).map((name) => [name, page.params.get(name)]));
 const address = (filter) => `#/dead-letters?${new URLSearchParams(filter)}`;
+const times = (number) => (number === 1 ? "once" : `${count(number)} times`);
 const inWords = (filter) => Object.entries(filter).map(([name, value]) => `${name} ${value}`).join(", ") || "all";
 
 function act(page, verb, query, amount, what, next) {
@@ -67,6 +68,7 @@ async function list(page) {
           page.mayChange ? { name: "select", label: "Select", cell: (row) => h("input", { type: "checkbox", "aria-label": `Select ${row.id}`, checked: selection.has(row.id), onchange: toggle(row.id) }) } : null,
           { name: "id", label: "Letter", cell: (row) => h("a", { href: `#/dead-letters/${row.id}` }, row.id) },
           { name: "code", label: "Reason", cell: (row) => [h("b", {}, row.code), h("div", { class: "reason" }, row.message)] },
+          { name: "replays", label: "Replayed", kind: "number", cell: (row) => (row.replays ? times(row.replays) : "–") },
           { name: "place", label: "Place", cell: (row) => `${row.destination}/${row.logstore}` },
           { name: "died", label: "Died", cell: (row) => time(row.died) },
           { name: "log", label: "Log", cell: (row) => (row.log ? h("div", { class: "clip" }, log(row.log)) : badge("bad", "damaged on disk")) },
@@ -116,7 +118,8 @@ async function one(page, id) {
     note("bad", h("strong", {}, letter.code), ": ", letter.message),
     pairs(["Place", `${letter.destination}/${letter.logstore}`], ["Topic", letter.topic], ["Source", letter.source],
       ["Tags", Object.entries(letter.tags).map(([name, value]) => `${name}:${value}`).join(", ") || "none"],
-      ["Accepted", time(letter.accepted)], ["Died", time(letter.died)], ["SLS's request id", letter.request_id ?? "none"], ["Bytes", bytes(letter.bytes)]),
+      letter.replays ? ["Replayed", [`${times(letter.replays)}, last `, time(letter.last_replay)]] : ["Accepted", time(letter.accepted)], ["Died", time(letter.died)],
+      ["Captured", letter.captures.length ? letter.captures.map((one, index) => [index ? ", " : "", h("a", { href: `#/capture/${one.id}/${one.record}` }, `${one.id}, request ${one.record}`)]) : "in no capture"], ["SLS's request id", letter.request_id ?? "none"], ["Bytes", bytes(letter.bytes)]),
     letter.log ? h("div", { class: "card" }, log(letter.log)) : note("bad", "The log is damaged on disk."),
     page.mayChange ? h("div", { class: "actions" },
       letter.log ? button("Edit…", () => edit(page, letter)) : null,

@@ -13,11 +13,13 @@ import System
 /// they are answered when they are durable.
 final class DeadLetterDesk {
     private let letters: any DeadLetters
+    private let captures: Captures
     private let audit: AuditTrail
     private let decoder = JSONLogDecoder()
 
-    init(_ letters: any DeadLetters, _ audit: AuditTrail) {
+    init(_ letters: any DeadLetters, _ captures: Captures, _ audit: AuditTrail) {
         self.letters = letters
+        self.captures = captures
         self.audit = audit
     }
 
@@ -85,9 +87,10 @@ final class DeadLetterDesk {
     private func show(_ id: Int64, _ wantsText: Bool) throws(HTTPProblem) -> Response {
         let letter = try read { () throws(QueueError) in try letters.deadLetter(id) }
         guard let letter else { throw .noDeadLetter(id) }
+        let records = captures.records(ofLetter: id)
         return wantsText
-            ? Response(text: DeadLetterText.page(letter))
-            : Response(json: DeadLetterText.line(letter) + "\n")
+            ? Response(text: DeadLetterText.page(letter, records))
+            : Response(json: DeadLetterText.document(letter, records))
     }
 
     /// Reads the body with the decoder for devices' logs.

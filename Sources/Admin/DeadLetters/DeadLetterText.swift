@@ -21,20 +21,29 @@ enum DeadLetterText {
         lines += letters.map { letter in
             "\(letter.id)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
                 + "\(letter.reason.summary)"
+                + (letter.replays > 0 ? " (replayed \(times(letter.replays)))" : "")
         }
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// A captured request with a log that became the letter.
+    typealias CapturedRecord = (capture: String, record: Int)
+
+    private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
+
     /// One letter with all its details.
-    static func page(_ letter: DeadLetter) -> String {
+    static func page(_ letter: DeadLetter, _ records: [CapturedRecord]) -> String {
         let (stream, reason) = (letter.stream, letter.reason)
         var lines = [
             "dead letter  \(letter.id)",
             "for          \(stream.destination)/\(stream.logstore)",
-            "accepted     \(letter.received.rfc3339)",
+            letter.lastReplay.map {
+                "replayed     \(times(letter.replays)), last at \($0.rfc3339)"
+            } ?? "accepted     \(letter.received.rfc3339)",
             "died         \(letter.died.rfc3339)",
             "of           \(reason.summary)",
         ]
+        lines += records.map { "captured     capture \($0.capture), record \($0.record)" }
         if let id = reason.requestID { lines.append("request id   \(id)") }
         if let code = ErrorCode.known(reason.code) { lines.append("remedy       \(code.remedy)") }
         lines.append(
@@ -64,6 +73,23 @@ enum DeadLetterText {
                 json.member("next", next)
             } else {
                 json.member("next", nil as String?)
+            }
+        }
+        return json.text + "\n"
+    }
+
+    /// One letter with the captured requests that it comes from.
+    static func document(_ letter: DeadLetter, _ records: [CapturedRecord]) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.deadLetter(letter)
+            json.array("captures") { json in
+                for record in records {
+                    json.object { json in
+                        json.member("id", record.capture)
+                        json.member("record", record.record)
+                    }
+                }
             }
         }
         return json.text + "\n"
@@ -105,6 +131,8 @@ extension JSONWriter {
         }
         member("accepted", letter.received.rfc3339)
         member("died", letter.died.rfc3339)
+        member("replays", letter.replays)
+        member("last_replay", letter.lastReplay?.rfc3339)
         member("code", reason.code)
         member("message", reason.message)
         if let status = reason.status { member("status", status) }

@@ -195,8 +195,9 @@ enum Help {
                sluice dead-letters purge ID… | FILTER | --all
 
         Dead letters are logs that SLS will never accept unchanged. Each is kept with SLS's code, message and
-        request id until it is replayed, purged, or older than queue.dead_letter_age. With --json a list is
-        one document of any length; export prints one object a line.
+        request id until it is replayed, purged, or older than queue.dead_letter_age. A log that is refused
+        again becomes a new dead letter, which says how often it was replayed and when last. With --json a
+        list is one document of any length; export prints one object a line.
 
         The gateway replays and purges in small steps, between which it accepts and delivers. After two
         minutes the command ends and the gateway continues; sluice status shows how many letters are left.
