@@ -41,19 +41,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="Benchmarks/compare", description=__doc__)
     parser.add_argument("releases", nargs="+", metavar="PROGRAM", help="NEW, or OLD NEW: release builds of sluice")
     parser.add_argument("--set", default="loads", help=f"sets of cases, joined by commas: {', '.join(SETS)}")
-    parser.add_argument("--case", action="append", help="only cases with this in their name; may be repeated")
+    parser.add_argument("--case", action="append", help="only cases whose name contains this; may be repeated")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=6, help="of each load")
     parser.add_argument("--no-floor", action="store_true")
     arguments = parser.parse_args()
-    if len(arguments.releases) > 2 or not set(arguments.set.split(",")) <= set(SETS):
+    names = arguments.set.split(",")
+    if len(arguments.releases) > 2 or not set(names) <= set(SETS):
         parser.error(f"give one or two programs, and sets among {', '.join(SETS)}")
     for program in arguments.releases:
         if not os.access(program, os.X_OK):
-            parser.error(f"{program} is no program; build it: swift build -c release --product sluice")
+            parser.error(f"{program} is not executable; build it: swift build -c release --product sluice")
     cases = chosen(arguments)
     if not cases:
-        parser.error("no case has such a name: " + ", ".join(case.name for case in SETS[arguments.set]))
+        parser.error("no case matches; known: " + ", ".join(case.name for name in names for case in SETS[name]))
     releases = [os.path.realpath(program) for program in arguments.releases]
     results: list[report.Results] = [{case.name: [] for case in cases} for _ in releases]
     floors: report.Floors = {}
@@ -64,8 +65,8 @@ def main() -> None:
                 print(f"round {round + 1} of {arguments.rounds}", flush=True)
                 if not arguments.no_floor:
                     for kind in sorted({case.bodies for case in cases} & {"4", "10"}):
-                        for threads, word in ((1, "one thread"), (2, "two threads")):
-                            floors.setdefault(f"{kind} fields, {word}", []).append(bench.floor(kind, threads))
+                        for processes, word in ((1, "one thread"), (2, "two threads")):
+                            floors.setdefault(f"{kind} fields, {word}", []).append(bench.floor(kind, processes))
                 # A case may inherit work of the disk from the one before it.
                 for case in cases if round % 2 == 0 else cases[::-1]:
                     turns = list(enumerate(releases))
@@ -84,7 +85,7 @@ def tell(cases: list[Case], results: list[report.Results], floors: report.Floors
     if len(results) == 2:
         lines += ["", "Old and new, in turns:", "", *report.differences(cases, results[0], new)]
     elif last:
-        lines += ["", "The last run and this one, which the machine's mood separates:", ""]
+        lines += ["", "Previous run and this one, not interleaved, so expect noise:", ""]
         lines += report.differences(cases, last, new)
     text = "\n".join(lines)
     print(text)

@@ -67,7 +67,7 @@ package final class Transfer {
             sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
         } else {
             number(CURLOPT_HTTPGET, 1)
-            // The length in the head of such an answer is no length of a body.
+            // A HEAD response may state a length but has no body.
             if request.method == "HEAD" { number(CURLOPT_NOBODY, 1) }
             body = OutgoingBody()
         }

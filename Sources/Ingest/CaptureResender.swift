@@ -1,5 +1,6 @@
 package import Configuration
 package import HTTP
+import JSON
 import Logs
 import Net
 import Queue
@@ -11,13 +12,13 @@ import System
 ///
 /// The gateway sends the logs, not the request: keys, signatures and budgets of the device are not used again.
 package struct CaptureResender: Sendable {
-    /// The tag's value is the capture and the record: `c1f2e3d4/1`.
+    /// The tag's value is the capture's id, so that its requests share streams.
     package static let mark = "sluice_replay"
 
     package struct Outcome: Sendable {
         package let receipt: String
         package let logs: Int
-        /// Logs that had been unreadable; their dead letters have replays of their own.
+        /// Logs that were dropped as they came, or were unreadable; dead letters have replays of their own.
         package let leftOut: Int
         package let filtered: Int
         /// Dropped by routes.
@@ -26,7 +27,7 @@ package struct CaptureResender: Sendable {
         package let copies: Int
     }
 
-    /// A record has less.
+    /// Never reached: a record is smaller.
     private let stampedBytesMax = 64 << 20
     private let shared: DeviceHandler.Shared
     private let senders: [(name: String, rules: SenderRules)]
@@ -42,20 +43,18 @@ package struct CaptureResender: Sendable {
         of capture: String,
         whenDurable answer: @escaping @Sendable (Result<Outcome, HTTPProblem>) -> Void
     ) throws(HTTPProblem) {
-        if let reason = record.reasonNotToResend {
-            throw HTTPProblem(409, "ReplayImpossible", reason)
-        }
-        let sender = try record.key.map { name throws(HTTPProblem) in try rules(of: name) }
+        if let reason = record.reasonNotToResend { throw .cannotReplay(reason) }
+        let rights = try rights(of: record)
         let receipt = shared.mint.next()
         let logs = record.logs.count { $0.extent != .unreadable }
         var dispatched: DispatchedLogs
         var batches: [Batch] = []
         do throws(Refusal) {
-            dispatched = try dispatch(record, sender, receipt)
-            for part in dispatched.parts { try sender?.check(part.target.destination) }
+            dispatched = try dispatch(record, rights, receipt)
+            for part in dispatched.parts { try rights.check(part.target.destination) }
             let facts = SenderFacts(address: record.address, key: record.key, receipt: receipt)
             _ = facts.stamp(&dispatched.parts, atMost: stampedBytesMax)
-            mark(&dispatched.parts, "\(capture)/\(record.number)")
+            mark(&dispatched.parts, capture)
             for part in dispatched.parts { batches.append(try part.batch()) }
         } catch {
             throw error.problem
@@ -64,12 +63,13 @@ package struct CaptureResender: Sendable {
         let outcome = Outcome(
             receipt: String(decoding: receipt, as: UTF8.self),
             logs: logs,
-            leftOut: record.logs.count - logs,
+            leftOut: record.logCount - logs,
             filtered: dispatched.counts.filtered,
             dropped: dispatched.counts.dropped,
             copies: batches.reduce(0) { $0 + $1.allLogs }
         )
         let (intake, counters, counts) = (shared.intake, shared.counters, dispatched.counts)
+        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let tally = dispatched.tally(of: logs, batches)
         guard intake.enter() else { throw Refusal.draining.problem }
         guard !batches.isEmpty else {
@@ -78,31 +78,33 @@ package struct CaptureResender: Sendable {
             intake.leave()
             return answer(.success(outcome))
         }
-        // Without an identity: a repetition is what is asked for.
-        shared.queue.append(batches, identity: nil, sender: record.key, tally: tally) { stored in
+        // Without an identity, since a repetition is what is asked for, and without a sender, whose share of streams
+        // an operator does not use up.
+        shared.queue.append(batches, identity: nil, sender: nil, tally: tally) { stored in
             defer { intake.leave() }
             if case .refused(let admission) = stored {
                 return answer(.failure(Refusal(admission).problem))
             }
+            if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
             counters.countRouted(counts)
             answer(.success(outcome))
         }
     }
 
-    private func rules(of name: String) throws(HTTPProblem) -> SenderRules {
-        if let known = senders.first(where: { $0.name == name }) { return known.rules }
-        throw HTTPProblem(
-            409,
-            "ReplayImpossible",
-            "the key \(clipped(name)) is no longer in the configuration, so its rights are not known"
-        )
+    /// The rights that the sender had, as far as its key still has them.
+    private func rights(of record: CaptureRecord) throws(HTTPProblem) -> SenderRights {
+        guard let name = record.key else { return SenderRights(destinations: nil) }
+        guard let known = senders.first(where: { $0.name == name }) else {
+            throw .keyIsGone(name)
+        }
+        return SenderRights(destinations: known.rules.destinations).limited(to: record.rights)
     }
 
     // MARK: - The logs' way
 
     private func dispatch(
         _ record: CaptureRecord,
-        _ sender: SenderRules?,
+        _ rights: SenderRights,
         _ receipt: [UInt8]
     ) throws(Refusal) -> DispatchedLogs {
         let table = shared.routes.value
@@ -118,8 +120,8 @@ package struct CaptureResender: Sendable {
             groups,
             DispatchRequest(
                 table: table,
-                allows: { sender?.allows($0) ?? true },
-                checkRight: { name throws(Refusal) in try sender?.check(name) },
+                allows: rights.allows,
+                checkRight: rights.check,
                 sender: SenderText(
                     clientIP: record.address,
                     key: record.key ?? "",
@@ -180,7 +182,7 @@ extension CaptureRecord {
         guard !logs.isEmpty else {
             return "record \(number) has no logs; it was refused before they were read"
         }
-        guard logs.count == logCount else {
+        guard logs.count + droppedCount == logCount else {
             return "only the first \(logs.count) of its \(logCount) logs are kept"
         }
         for (index, log) in logs.enumerated() {
@@ -201,8 +203,52 @@ extension CaptureRecord {
     }
 }
 
+extension RouteQuestion {
+    /// What filters and routes would do with the request. It takes the same way as logs that are sent again.
+    package init(of record: CaptureRecord, _ devices: DeviceSettings) throws(HTTPProblem) {
+        guard !record.logs.isEmpty else {
+            throw .cannotReplay(
+                "record \(record.number) has no logs; it was refused before they were read"
+            )
+        }
+        let before = record.logs.compactMap(\.before)
+        guard before.count == record.logs.count else {
+            throw .cannotReplay(
+                "a filter redacts logs of this tag, so they are not kept as they came"
+            )
+        }
+        guard let tag = record.tag ?? record.logs.first?.tag else {
+            throw .cannotReplay("its tag is not known")
+        }
+        self.init(known: tag)
+        logs = before.map { fields in
+            var json = JSONWriter()
+            json.object { json in for field in fields { json.member(field.name, field.value) } }
+            return json.bytes
+        }
+        labels = record.logs.map { record.groups[$0.group] }
+        (host, project) = (record.field("host"), record.field("x-log-project"))
+        (clientIP, receipt) = (record.address, record.receipt ?? "")
+        guard let name = record.key else { return }
+        guard devices.senders.contains(where: { $0.name == name }) else { throw .keyIsGone(name) }
+        (key, rights) = (name, record.rights)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static func cannotReplay(_ reason: String) -> HTTPProblem {
+        HTTPProblem(409, "ReplayImpossible", reason)
+    }
+
+    fileprivate static func keyIsGone(_ name: String) -> HTTPProblem {
+        cannotReplay(
+            "the key \(clipped(name)) is no longer in the configuration, so its rights are not known"
+        )
+    }
+}
+
 extension RoutingTable {
-    /// As the request of the record would be addressed now.
+    /// The target that this request would get today.
     fileprivate func target(
         of record: CaptureRecord,
         _ address: LogAddress
@@ -230,13 +276,5 @@ extension BodyDecoder {
         } catch {
             throw Refusal(error)
         }
-    }
-}
-
-extension SenderRules {
-    fileprivate func allows(_ name: String) -> Bool { destinations?.contains(name) ?? true }
-
-    fileprivate func check(_ name: String) throws(Refusal) {
-        guard allows(name) else { throw .noRight(to: name) }
     }
 }

@@ -21,7 +21,7 @@ extension DeviceHandler {
         let start = Moment.now
         if let draft {
             let tag = request.reader.tag ?? request.target.tag
-            draft.admitted(key: request.sender?.name, tag: tag, dispatch.plans(tables.routing))
+            draft.admitted(request.sender, tag: tag, dispatch.plans(tables.routing))
             draft.decide("route", request.dialect.label.name, request.target.place)
             draft.decide("key", request.sender?.name ?? "open")
         }

@@ -1,4 +1,3 @@
-import Configuration
 import Crypto
 import Foundation
 import Ingest
@@ -10,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Admin
+@testable import Configuration
 @testable import Gateway
 @testable import Operations
 
@@ -59,7 +59,7 @@ import Testing
         #expect(!first.text.contains(receipt))
         #expect(trial.delivered(4))
         let logs = try arrived(trial, "app")
-        let mark = #""__tag__:sluice_replay":"\#(id)/1""#
+        let mark = #""__tag__:sluice_replay":"\#(id)""#
         #expect(logs.count { $0.contains(mark) } == 2, "\(logs)")
         #expect(logs.count { $0.contains(#""__source__":"s""#) } == 4, "\(logs)")
         #expect(logs.count { $0.contains("1763700000") } == 2, "\(logs)")
@@ -116,6 +116,34 @@ import Testing
         #expect(answer.status == 409)
         #expect(answer.text.contains(reason), "\(answer.text)")
         #expect(trial.gateway.report.queue.ledger.accepted == accepted)
+    }
+
+    @Test("A request that named a project goes there alone, dry and for real")
+    func namedProject() throws {
+        let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        let nowhere = try read(minimal + "routes: [{ match: \"**\", to: [] }]\n", keys).routing
+        let trial = try SandboxedGateway { $0.routing = nowhere }
+        let id = try start(trial)
+        let project = trial.gateway.configuration.withLock { $0.destinations[0].project }
+        let fields: KeyValuePairs = ["x-log-project": project]
+        #expect(try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8, fields).status == 200)
+        let path = "/admin/captures/\(id)/records/1/replay"
+        let dry = try trial.admin.post(path, [UInt8](), json).text
+        #expect(dry.contains(#""changes":[]"#), "\(dry)")
+        #expect(try send(trial, id).text.contains(#""copies":1"#))
+    }
+
+    @Test("Logs that were dropped as they came are left out, and hinder nothing")
+    func droppedOnArrival() throws {
+        let trial = try SandboxedGateway { $0.destinations[0].intake.lateLogs = .drop }
+        let id = try start(trial)
+        let body = #"[{"__time__":1000000000,"m":"old"},{"m":"new"}]"#
+        #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
+        let answer = try send(trial, id).text
+        #expect(
+            answer.contains(#""logs":1,"left_out":1,"filtered":0,"dropped":0,"copies":1"#),
+            "\(answer)"
+        )
     }
 
     @Test("Sending again needs a full token, the word false, and no edited rules")

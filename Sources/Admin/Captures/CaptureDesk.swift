@@ -180,7 +180,7 @@ struct CaptureDesk {
             throw HTTPProblem(
                 400,
                 "PostBodyInvalid",
-                "edited filters and routes are for dry replays; reload the configuration to send with them"
+                "dry=false uses the filters and routes in force and takes no body; to use edited ones, change the configuration and reload"
             )
         }
         let resender = CaptureResender(devices, reporter.configuration.devices)

@@ -28,34 +28,7 @@ struct CaptureReplay: Sendable {
                 throw HTTPProblem(400, "ConfigurationInvalid", error.description)
             }
         }
-        guard !record.logs.isEmpty else {
-            throw Self.refused(
-                "record \(record.number) has no logs; it was refused before they were read"
-            )
-        }
-        let before = record.logs.compactMap(\.before)
-        guard before.count == record.logs.count else {
-            throw Self.refused(
-                "a filter redacts logs of this tag, so they are not kept as they came"
-            )
-        }
-        guard let tag = record.tag ?? record.logs.first?.tag, var question = RouteQuestion(tag: tag)
-        else { throw Self.refused("its tag is not known") }
-        question.logs = before.map { fields in
-            var json = JSONWriter()
-            json.object { json in for field in fields { json.member(field.name, field.value) } }
-            return json.bytes
-        }
-        question.clientIP = record.address
-        question.receipt = record.receipt ?? ""
-        if let key = record.key, present.devices.senders.contains(where: { $0.name == key }) {
-            question.key = key
-        }
-        self.question = question
-    }
-
-    private static func refused(_ reason: String) -> HTTPProblem {
-        HTTPProblem(409, "ReplayImpossible", reason)
+        question = try RouteQuestion(of: record, present.devices)
     }
 
     func answer(makesHashes: Bool, _ wantsText: Bool) throws(HTTPProblem) -> Response {

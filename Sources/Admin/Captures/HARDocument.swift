@@ -25,7 +25,8 @@ struct HARDocument {
                 json.array("entries") { json in
                     for record in records {
                         json.object { $0.entry(record) }
-                        for (index, each) in record.attempts.enumerated() {
+                        for (index, each) in record.progress.attempts.enumerated()
+                        where each.attempt.isRequest {
                             json.object { $0.entry(each.attempt, index + 1, of: record) }
                         }
                     }
@@ -57,6 +58,11 @@ extension JSONWriter {
             json.member("refusal", record.refusal)
             json.member("body_sha256", record.body?.sha256)
             json.member("body_note", record.shownBody?.reason ?? record.body?.reason)
+            json.array("written") { json in
+                for each in record.progress.attempts where !each.attempt.isRequest {
+                    json.object { $0.write(each.attempt) }
+                }
+            }
         }
     }
 
@@ -109,7 +115,15 @@ extension JSONWriter {
         member("bodySize", answer?.body.utf8.count ?? -1)
     }
 
-    // MARK: - An attempt to deliver
+    // MARK: - Attempts to deliver
+
+    /// Files and standard output take no requests, so an archive has no entry for them.
+    private mutating func write(_ attempt: PacketAttempt) {
+        member("time", attempt.started.rfc3339)
+        member("destination", attempt.packet.stream.destination)
+        member("logs", attempt.packet.logCount)
+        member("decision", attempt.result)
+    }
 
     fileprivate mutating func entry(
         _ attempt: PacketAttempt,
@@ -177,6 +191,13 @@ extension JSONWriter {
     }
 }
 
+extension PacketAttempt {
+    /// False for files and standard output.
+    fileprivate var isRequest: Bool {
+        endpoint.hasPrefix("http://") || endpoint.hasPrefix("https://")
+    }
+}
+
 extension CaptureRecord {
     /// The body as text: inflated, where it came compressed.
     var shownBody: Body? { inflated ?? body }
@@ -195,10 +216,6 @@ extension CaptureRecord {
             }
         }
         return json.text
-    }
-
-    func field(_ name: String) -> String? {
-        fields.first { $0.name.lowercased() == name }?.value
     }
 
     /// As the client called the gateway, as far as its head tells.

@@ -46,7 +46,8 @@ async function answered(method, path, { query, body, headers, quiet } = {}) {
     // The connection can break in the middle of the answer.
     text = await answer.text();
   } catch {
-    throw new Problem(0, "Unreachable", "the gateway does not answer");
+    throw new Problem(0, "Unreachable", method === "GET" ? "the gateway does not answer"
+      : "the gateway has not answered; the change may still be made, so look before you repeat it");
   }
   let data = text;
   if (answer.headers.get("content-type")?.startsWith("application/json") && text) {

@@ -20,7 +20,7 @@ const screens = {
 const refreshEvery = 5000;
 const staleAfter = 3;
 
-// A browser may keep nothing for this page; all works without.
+// localStorage may be unavailable; the console works without it.
 function recall(name) {
   try { return localStorage.getItem(name); } catch { return null; }
 }

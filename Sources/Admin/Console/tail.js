@@ -56,7 +56,7 @@ export const tail = {
           one.cut ? h("span", { class: "quiet" }, `cut: the log has ${bytes(one.cut.bytes)}`
             + (one.cut.fields ? `, ${count(one.cut.fields)} more fields` : "")) : null);
       });
-      // Who has scrolled up reads, and is not dragged away.
+      // Do not scroll a reader who has scrolled up.
       const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
       list.append(...rows);
       while (list.childElementCount > rowsMax) list.firstElementChild.remove();

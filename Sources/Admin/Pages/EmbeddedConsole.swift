@@ -54,7 +54,8 @@ async function answered(method, path, { query, body, headers, quiet } = {}) {
     // The connection can break in the middle of the answer.
     text = await answer.text();
   } catch {
-    throw new Problem(0, "Unreachable", "the gateway does not answer");
+    throw new Problem(0, "Unreachable", method === "GET" ? "the gateway does not answer"
+      : "the gateway has not answered; the change may still be made, so look before you repeat it");
   }
   let data = text;
   if (answer.headers.get("content-type")?.startsWith("application/json") && text) {
@@ -110,7 +111,7 @@ const screens = {
 const refreshEvery = 5000;
 const staleAfter = 3;
 
-// A browser may keep nothing for this page; all works without.
+// localStorage may be unavailable; the console works without it.
 function recall(name) {
   try { return localStorage.getItem(name); } catch { return null; }
 }
@@ -2051,7 +2052,7 @@ export const tail = {
           one.cut ? h("span", { class: "quiet" }, `cut: the log has ${bytes(one.cut.bytes)}`
             + (one.cut.fields ? `, ${count(one.cut.fields)} more fields` : "")) : null);
       });
-      // Who has scrolled up reads, and is not dragged away.
+      // Do not scroll a reader who has scrolled up.
       const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
       list.append(...rows);
       while (list.childElementCount > rowsMax) list.firstElementChild.remove();

@@ -28,7 +28,7 @@ extension DestinationTest {
             verdict: proof.verdict,
             status: proof.status,
             code: proof.code,
-            // "Stored" would be SLS's word for a request whose signature it takes.
+            // The proof's message says "stored", which would mislead: no log was sent.
             message: proof.verdict == .accepted
                 ? "SLS accepts a signed request. No log was sent" : proof.message,
             requestID: proof.requestID,

@@ -62,13 +62,14 @@ struct HTTPInspection {
         case 401, 407:
             test.verdict = .refused
             test.remedy = judged.remedy
+        // 501 is accepted: the server can be reached and does not know HEAD.
         case 300...399, 500, 502...599:
             test.verdict = .undecided
             test.remedy = judged.remedy
         case 403, 404, 410:
             test.verdict = .undecided
             test.remedy =
-                "check url and headers; a server that knows only POST may answer so, and a log shows it"
+                "check url and headers; a server that knows only POST may answer HEAD this way, so confirm with a real log"
         default: break
         }
         if test.verdict != .accepted { test.code = "HTTP\(status)" }
@@ -103,7 +104,7 @@ extension TransportProblem {
     fileprivate static func late(_ patience: Duration) -> TransportProblem {
         TransportProblem(
             .timedOut,
-            detail: "no answer came for as long as a test waits, \(spanText(patience))"
+            detail: "no answer within \(spanText(patience))"
         )
     }
 }

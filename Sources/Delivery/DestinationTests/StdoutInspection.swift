@@ -30,7 +30,7 @@ struct StdoutInspection {
         guard ready > 0 else {
             let problem = WriteProblem(
                 code: "STUCK",
-                message: "standard output is open, but its reader takes nothing now",
+                message: "standard output is open, but its reader is not reading",
                 remedy:
                     "see why the reader of the gateway's standard output is slow; logs wait meanwhile"
             )

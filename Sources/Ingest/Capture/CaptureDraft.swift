@@ -23,6 +23,7 @@ final class CaptureDraft: Sendable {
         /// A filter redacts logs like these, so nothing that shows them as they came is kept.
         var redacts = false
         var key: String?
+        var rights: Set<String>?
         var tag: String?
         var body: CaptureRecord.Body?
         var inflated: CaptureRecord.Body?
@@ -30,6 +31,7 @@ final class CaptureDraft: Sendable {
         var logs: [CaptureRecord.Log] = []
         var groups: [CaptureRecord.Group?] = []
         var logCount = 0
+        var droppedCount = 0
         var batches: [CaptureRecord.Batch] = []
         var receipt: String?
         var followed: FollowedLogs?
@@ -55,7 +57,8 @@ final class CaptureDraft: Sendable {
     // MARK: - Who wants it
 
     /// The request has a sender, and perhaps a tag.
-    func admitted(key: String?, tag: String?, _ plans: TagPlans?) {
+    func admitted(_ sender: DeviceSender?, tag: String?, _ plans: TagPlans?) {
+        let key = sender?.name
         state.withLock { state in
             // A tag that only the body tells is known when that is read.
             state.sessions.removeAll {
@@ -63,6 +66,7 @@ final class CaptureDraft: Sendable {
             }
             guard !state.sessions.isEmpty else { return }
             (state.key, state.tag) = (key, tag)
+            state.rights = sender?.destinations
             state.redacts =
                 tag.map { plans?.redacts($0) ?? false } ?? plans?.router.rules.redacts ?? false
         }
@@ -162,6 +166,7 @@ final class CaptureDraft: Sendable {
         state.withLock { state in
             (state.logs, state.groups) = (logs, kept)
             state.logCount = groups.reduce(0) { $0 + $1.logs.count }
+            state.droppedCount = groups.reduce(0) { $0 + $1.logs.dropped }
             state.batches = dispatched.parts.map { part in
                 CaptureRecord.Batch(
                     destination: part.target.destination,
@@ -232,12 +237,14 @@ final class CaptureDraft: Sendable {
             address: address?.description ?? head.peer.host,
             fields: Mask.fields(head),
             key: state.key,
+            rights: state.rights,
             tag: state.tag,
             body: state.body,
             inflated: state.inflated,
             decisions: state.decisions,
             logs: state.logs,
             logCount: state.logCount,
+            droppedCount: state.droppedCount,
             groups: state.groups,
             batches: state.batches,
             receipt: state.receipt,

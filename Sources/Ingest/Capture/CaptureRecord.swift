@@ -95,6 +95,8 @@ package struct CaptureRecord: Sendable {
     package let address: String
     package let fields: Fields
     package var key: String?
+    /// The destinations to which its sender may send, a token's claim included; nil: all.
+    var rights: Set<String>?
     package var tag: String?
     package var body: Body?
     /// nil: the body was not compressed.
@@ -103,6 +105,8 @@ package struct CaptureRecord: Sendable {
     /// The first logs of the request; `logCount` is the number of all.
     package var logs: [Log] = []
     package var logCount = 0
+    /// Logs that the destination's rules dropped as they came. They are not among `logs`.
+    var droppedCount = 0
     /// The groups of the logs; nil for one whose labels have a secret, or may have one that a filter redacts.
     var groups: [Group?] = []
     package var batches: [Batch] = []
@@ -113,6 +117,10 @@ package struct CaptureRecord: Sendable {
 
     /// What became of its logs up to now. It changes after the answer, so read it once.
     package var progress: LogProgress { followed?.progress ?? LogProgress() }
+
+    package func field(_ name: String) -> String? {
+        fields.first { $0.name.lowercased() == name }?.value
+    }
 
     /// About the memory that it takes.
     package var weight: Int {

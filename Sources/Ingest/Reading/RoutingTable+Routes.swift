@@ -63,7 +63,7 @@ extension RoutingTable {
     }
 
     private func target(
-        at site: Site,
+        at site: RoutedDestination,
         _ address: Target,
         tag: String
     ) throws(Refusal) -> Target {

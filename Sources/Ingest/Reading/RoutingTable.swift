@@ -14,7 +14,7 @@ import System
 /// settings would cost dozens of reference counts.
 package final class RoutingTable: Sendable {
     /// A destination with the settings that its logs need.
-    final class Site: Sendable {
+    final class RoutedDestination: Sendable {
         let destination: Destination
         let labels: Destination.Labels
         let intake: Destination.Intake
@@ -30,7 +30,7 @@ package final class RoutingTable: Sendable {
 
     /// Where the logs of a request go, with the settings that apply there.
     struct Target {
-        let site: Site
+        let site: RoutedDestination
         let logstore: String
         /// The tag, for a request that has one instead of a logstore.
         var tag: String?
@@ -46,22 +46,23 @@ package final class RoutingTable: Sendable {
         var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
     }
 
-    private let projects: [String: [Site]]
-    let fallback: Site
-    let names: [String: Site]
+    private let projects: [String: [RoutedDestination]]
+    let fallback: RoutedDestination
+    let names: [String: RoutedDestination]
     /// nil: there are neither filters nor routes.
     package let router: Router?
     /// The common rules of the destinations that routes can reach; nil: they differ.
     let routedIntake: Destination.Intake?
 
     package init(_ configuration: GatewayConfiguration) {
-        let present = configuration.destinations.filter { !$0.isRemoved }.map { Site($0) }
+        let present = configuration.destinations.filter { !$0.isRemoved }
+            .map { RoutedDestination($0) }
         // One without a project is reached as the default destination alone, and by routes.
         projects = Dictionary(
             grouping: present.filter { $0.destination.kind == .sls },
             by: \.destination.project
         )
-        fallback = Site(configuration.defaultDestination)
+        fallback = RoutedDestination(configuration.defaultDestination)
         names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
         routedIntake = Self.commonIntake(configuration)
@@ -123,7 +124,7 @@ package final class RoutingTable: Sendable {
     private func destinations(
         host: String?,
         project: String?
-    ) throws(Refusal) -> [Site] {
+    ) throws(Refusal) -> [RoutedDestination] {
         if let project {
             guard let found = projects[project] else {
                 throw Refusal(
@@ -150,7 +151,7 @@ package final class RoutingTable: Sendable {
     }
 
     func target(
-        _ site: Site,
+        _ site: RoutedDestination,
         _ logstore: String,
         _ tag: String? = nil,
         isRouted: Bool = false

@@ -16,10 +16,31 @@ package struct RouteQuestion: Sendable {
     package var receipt = ""
     /// The name of a device's key. Its destinations bound the routes.
     package var key: String?
+    /// Of a captured request: further bounds of its sender, and how it addressed and labelled each log. nil in place of
+    /// labels: they are not kept.
+    var rights: Set<String>?
+    var host: String?
+    var project: String?
+    var labels: [CaptureRecord.Group?] = []
 
     /// nil: the text cannot be a tag.
     package init?(tag: String) {
         guard TagText.isSound(tag) else { return nil }
         self.tag = tag
+    }
+
+    /// A tag that a request had already.
+    init(known tag: String) { self.tag = tag }
+
+    func labels(ofLog number: Int) -> CaptureRecord.Group {
+        if labels.indices.contains(number), let own = labels[number] { return own }
+        return CaptureRecord.Group(
+            address: .tag(tag),
+            tag: tag,
+            topic: topic,
+            fallbackTopic: tag,
+            source: source,
+            tags: []
+        )
     }
 }

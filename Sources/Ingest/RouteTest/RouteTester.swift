@@ -31,7 +31,8 @@ package struct RouteTester {
 
     package func findings(_ question: RouteQuestion) throws(HTTPProblem) -> RouteFindings {
         let sender = try question.key.map { name throws(HTTPProblem) in try senderRules(of: name) }
-        let request = request(question, sender?.destinations)
+        let rights = SenderRights(destinations: sender?.destinations)
+        let request = request(question, rights.limited(to: question.rights))
         let trace = FilterTrace()
         let dispatch = LogDispatch(limits, FilterCounters())
         dispatch.trace = trace
@@ -39,9 +40,14 @@ package struct RouteTester {
         for (number, json) in (question.logs.isEmpty ? [Array("{}".utf8)] : question.logs)
             .enumerated()
         {
+            let labels = question.labels(ofLog: number)
             let address: RoutingTable.Target
             do throws(Refusal) {
-                address = try table.target(host: nil, project: nil, .tag(question.tag))
+                address = try table.target(
+                    host: question.host,
+                    project: question.project,
+                    labels.address
+                )
             } catch {
                 logs.append(RouteFindings.Log(tag: question.tag, refusal: error))
                 continue
@@ -49,14 +55,15 @@ package struct RouteTester {
             let decoded = try self.decoded(json, number, table.rules(for: address))
             let tracked = TrackedLogs(
                 logs: decoded,
-                topic: question.topic,
-                source: question.source
+                topic: labels.topic,
+                source: labels.source,
+                tags: labels.tags
             )
             let group = LogGroup(
                 tracked,
                 address,
-                tag: question.tag,
-                fallbackTopic: question.tag
+                tag: labels.tag,
+                fallbackTopic: labels.fallbackTopic
             )
             logs.append(try follow(group, request, dispatch, trace))
         }
@@ -107,15 +114,12 @@ package struct RouteTester {
 
     private func request(
         _ question: RouteQuestion,
-        _ destinations: Set<String>?
+        _ rights: SenderRights
     ) -> DispatchRequest {
-        let allows = { destinations?.contains($0) ?? true }
-        return DispatchRequest(
+        DispatchRequest(
             table: table,
-            allows: allows,
-            checkRight: { name throws(Refusal) in
-                guard allows(name) else { throw .noRight(to: name) }
-            },
+            allows: rights.allows,
+            checkRight: rights.check,
             sender: SenderText(
                 clientIP: question.clientIP,
                 key: question.key ?? "",
@@ -123,7 +127,7 @@ package struct RouteTester {
             ),
             repeatedBytesMax: decoder.limit.repeating(for: RouteQuestion.bytesMax),
             retarget: { [table] tag throws(Refusal) in
-                try table.target(host: nil, project: nil, .tag(tag))
+                try table.target(host: question.host, project: question.project, .tag(tag))
             },
             applyRules: { [decoder] logs, target throws(Refusal) in
                 do throws(LogDecodingError) {
@@ -264,15 +268,5 @@ extension RoutingRules {
         filters.lazy.flatMap(\.steps).contains { step in
             if case .redact(let redaction) = step.action { redaction.with == .hash } else { false }
         }
-    }
-}
-
-extension Refusal {
-    static func noRight(to name: String) -> Refusal {
-        Refusal(
-            403,
-            "Unauthorized",
-            "this key may not send to destination \(clipped(name)); see devices.keys"
-        )
     }
 }

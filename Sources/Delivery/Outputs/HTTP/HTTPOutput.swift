@@ -9,9 +9,9 @@ import System
 struct HTTPOutput: Output {
     let settings: DestinationSettings
     private let target: HTTPTarget
-    /// Of each request.
+    /// Sent with every request.
     private let commonHeaders: [String]
-    /// Of a request with logs.
+    /// Sent only with a body.
     private let bodyHeaders: [String]
     private let judge: HTTPJudge
 

@@ -8,7 +8,8 @@ struct DeviceSender: Sendable {
     let budget: SenderBudget
     /// nil: the common list applies.
     let origins: OriginList?
-    private var destinations: Set<String>?
+    /// nil: all.
+    private(set) var destinations: Set<String>?
 
     init(_ name: String, _ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
         self.name = name
