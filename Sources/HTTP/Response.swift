@@ -42,10 +42,20 @@ package struct Response: Sendable {
         fields: [(name: String, value: String)] = [],
         text: String
     ) {
-        self.init(
-            status: status,
-            fields: [("content-type", contentType)] + fields,
-            body: Array(text.utf8)
-        )
+        self.init(status: status, contentType: contentType, fields: fields, body: Array(text.utf8))
+    }
+
+    package init(
+        status: Int,
+        contentType: String,
+        fields: [(name: String, value: String)] = [],
+        body: [UInt8]
+    ) {
+        var all: [(name: String, value: String)] = []
+        // Room for the receipt, CORS and the like, so that the array does not grow.
+        all.reserveCapacity(fields.count + 4)
+        all.append(("content-type", contentType))
+        all += fields
+        self.init(status: status, fields: all, body: body)
     }
 }

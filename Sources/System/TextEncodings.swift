@@ -122,5 +122,7 @@ package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> 
 
 /// Decodes a part of a path; nil when it is malformed or not UTF-8.
 package func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {
-    percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+    // Mostly there is nothing to decode, and no need for a copy.
+    guard bytes.contains(UInt8(ascii: "%")) else { return String(validating: bytes, as: UTF8.self) }
+    return percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
 }
