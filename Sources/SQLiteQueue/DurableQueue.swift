@@ -81,7 +81,7 @@ package final class DurableQueue: Sendable {
     }
 
     /// Tells the watcher of logs that end without delivery, from the next transaction on.
-    package func tellEnds(to watcher: any QueueWatcher) { door.watch.set(watcher) }
+    package func tellEnds(to watcher: any QueueWatcher) { door.watcher.set(watcher) }
 
     /// Commits everything that waits, moves the log into the database and closes it. Refuses later callers. A callback
     /// of the store must not call it.

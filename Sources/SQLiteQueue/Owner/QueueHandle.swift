@@ -13,7 +13,7 @@ final class QueueHandle: Sendable {
     let tuning: QueueTuning
     /// Packets that delivery must give back.
     let recalls = Recalls()
-    let watch = QueueWatch()
+    let watcher = WatcherSlot()
 
     /// The logstore that all logs of a destination go to. Set before the owner moves the waiting logs, so that delivery
     /// sends nothing under an old name.

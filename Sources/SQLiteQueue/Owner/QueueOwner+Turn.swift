@@ -29,6 +29,8 @@ extension QueueOwner {
             letters.answer()
             decisions.answer()
             for (append, outcome) in taken { answer(append, outcome) }
+            // After the answers, which must not wait for it, and before delivery tells of attempts with these packets.
+            store.context.tellEnded()
             delivery.handOver(sealed)
         } catch {
             failed(error)
@@ -205,6 +207,7 @@ extension QueueOwner {
     private func expireSome(in store: OpenStore) throws(SQLiteError) {
         try delivery.expireSome(in: store)
         settleLosses()
+        store.context.tellEnded()
     }
 
     private func checkpoint(_ store: OpenStore) throws(SQLiteError) {

@@ -153,15 +153,20 @@ final class QueueOwner {
 
     private func opened() {
         guard let store else { return }
-        store.context.watch = door.watch
-        delivery.opened(store)
+        attach(store)
         door.allowReading()
+    }
+
+    /// Connects another store with the watcher and with delivery.
+    private func attach(_ store: OpenStore) {
+        store.context.watcher = door.watcher
+        delivery.opened(store)
     }
 
     /// A write failed: the owner discards the store until it can read it from the disk again.
     func failed(_ error: SQLiteError) {
         keeper.failed(error)
-        door.watch.watcher?.loseTrack()
+        door.watcher.current?.loseTrack()
         closed()
     }
 
@@ -174,10 +179,7 @@ final class QueueOwner {
     /// Continues to copy a damaged database after a salvage. Returns true if the store was opened again.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
         guard try keeper.saveMore(store, delivery.packets) else { return false }
-        if let store = keeper.store {
-            store.context.watch = door.watch
-            delivery.opened(store)
-        }
+        if let store = keeper.store { attach(store) }
         publish()
         return true
     }

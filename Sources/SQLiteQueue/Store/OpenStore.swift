@@ -95,17 +95,17 @@ final class OpenStore: StorePart {
         return (store, recovery)
     }
 
-    /// Makes everything since the last commit durable, including the ledger.
+    /// Makes everything since the last commit durable, including the ledger. The owner tells the watcher of logs that ended
+    /// later, when the requests have their answers.
     func commit() throws(SQLiteError) {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
-        guard database.isWriting else { return context.tellEnded() }
+        guard database.isWriting else { return }
         for destination in destinations.dirty.changed where destination.isLedgerStale {
             try database.ledgers.save(destination.ledger, of: destination.name)
             destination.ledgerSaved()
         }
         try tally.save()
         try database.commit()
-        context.tellEnded()
     }
 
     /// Applies new rules and bounds. Sealed packets stay unchanged.

@@ -9,8 +9,8 @@ final class StoreContext {
     let now: @Sendable () -> WallTime
     private var ids = IdentifierSupply(after: 0)
     /// Learns of logs that end without delivery. Set when the owner has opened the store.
-    var watch: QueueWatch?
-    /// Logs that ended in the current transaction.
+    var watcher: WatcherSlot?
+    /// Logs whose end the watcher does not know yet.
     private var ended: [EndedLogs] = []
 
     init(
@@ -28,22 +28,24 @@ final class StoreContext {
     // MARK: - Ends of logs
 
     /// True if a watcher wants to know of logs that end.
-    var isWatched: Bool { watch?.isWanted ?? false }
+    var isWatched: Bool { watcher?.wantsEnds ?? false }
 
     /// Notes for the watcher that logs end in the current transaction.
     func note(_ logs: EndedLogs) {
         if isWatched { ended.append(logs) }
     }
 
-    /// The same of a row with all its logs.
+    /// Notes that every log of the row ended.
     func note(_ row: RowRecord, of stream: QueuedStream, _ end: EndedLogs.End) {
         note(EndedLogs(stream: stream.id, numbers: row.numbers, end: end))
     }
 
-    /// Called after a commit.
+    /// Tells the watcher of the ends that are durable. Called after a commit and after its answers, because no request
+    /// waits for it. `DatabaseFiles` commits by itself, so there may be ends although the last turn wrote nothing.
     func tellEnded() {
+        precondition(!database.isWriting, "an end would be told before its commit")
         guard !ended.isEmpty else { return }
-        watch?.watcher?.note(ended)
+        watcher?.current?.note(ended)
         ended.removeAll()
     }
 
@@ -65,16 +67,6 @@ final class StoreContext {
 
     /// The last number that was given out.
     var lastNumber: Int64 { ids.last }
-}
-
-/// The queue's watcher, which may come after the queue has started.
-final class QueueWatch: Sendable {
-    private let current = Locked<(any QueueWatcher)?>(nil)
-
-    var watcher: (any QueueWatcher)? { current.withLock { $0 } }
-    var isWanted: Bool { watcher?.wantsEnds ?? false }
-
-    func set(_ watcher: any QueueWatcher) { current.withLock { $0 = watcher } }
 }
 
 /// A part of an open store.
