@@ -1,3 +1,4 @@
+import Logs
 package import System
 
 /// Learns where the queue stores a batch, for a capture that follows its logs.
@@ -24,6 +25,17 @@ package final class BatchTrack: Sendable {
         package var letters: [Int64] = []
         /// The number of logs that a policy dropped.
         package var dropped = 0
+        /// The number of logs that an optional destination had no room for.
+        package var skipped = 0
+
+        package init() {}
+
+        package static func += (news: inout News, more: News) {
+            news.places += more.places
+            news.letters += more.letters
+            news.dropped += more.dropped
+            news.skipped += more.skipped
+        }
     }
 
     private let news = Locked(News())
@@ -35,6 +47,8 @@ package final class BatchTrack: Sendable {
     package func add(letters ids: [Int64]) { news.withLock { $0.letters += ids } }
 
     package func add(dropped logs: Int) { news.withLock { $0.dropped += logs } }
+
+    package func add(skipped logs: Int) { news.withLock { $0.skipped += logs } }
 
     /// Returns the news since the last call.
     package func takeNews() -> News {
@@ -64,6 +78,7 @@ extension SealedPacket {
 
 /// An attempt to deliver a packet, as delivery saw it end.
 package struct PacketAttempt: Sendable {
+    /// Without its content, which would stay in memory as long as the attempt.
     package let packet: SealedPacket
     package let endpoint: String
     /// Empty if there was no connection.
@@ -96,7 +111,7 @@ package struct PacketAttempt: Sendable {
         requestID: String?,
         result: String
     ) {
-        self.packet = packet
+        self.packet = packet.withoutContent
         self.endpoint = endpoint
         self.address = address
         self.resolver = resolver
@@ -108,6 +123,15 @@ package struct PacketAttempt: Sendable {
         self.message = message
         self.requestID = requestID
         self.result = result
+    }
+
+    /// About the memory that the attempt takes. Attempts with one stream share its trailer, but may outlive the stream.
+    package var weight: Int {
+        let texts = [endpoint, address, resolver ?? "", code ?? "", message, requestID ?? ""]
+        let stream = packet.stream
+        return texts.reduce(512 + packet.packID.utf8.count + stream.trailer.bytes.count) {
+            $0 + $1.utf8.count
+        }
     }
 }
 

@@ -12,23 +12,25 @@ package struct EndedLogs: Sendable, Equatable {
     /// The numbers that the logs had: see `BatchTrack.Place`.
     package let numbers: ClosedRange<Int64>
     package let end: End
-    /// The last number of their row, if the logs behind them move up to their numbers. Nil if none move.
-    package let movesThrough: Int64?
+    /// Last number of the row. Logs after the removed ones, up to this number, shift down to close the gap; nil: no
+    /// shift.
+    package let renumberedThrough: Int64?
 
     package init(
         stream: Int64,
         numbers: ClosedRange<Int64>,
         end: End,
-        movesThrough: Int64? = nil
+        renumberedThrough: Int64? = nil
     ) {
         self.stream = stream
         self.numbers = numbers
         self.end = end
-        self.movesThrough = movesThrough
+        self.renumberedThrough = renumberedThrough
     }
 }
 
-/// Learns what becomes of logs that are not delivered. Called on the queue's thread, so all must be quick.
+/// Learns what becomes of logs that are not delivered. Called on the queue's thread, after the answers of a
+/// transaction and before delivery has its packets. All must be quick.
 package protocol QueueWatcher: Sendable {
     /// Asked when logs end. False costs nothing more.
     var wantsEnds: Bool { get }

@@ -52,6 +52,24 @@ package struct SealedPacket: Sendable {
         self.isRecovered = isRecovered
         self.isReplayed = isReplayed
     }
+
+    /// The packet for whoever only looks at it, without the blocks that delivery would send.
+    package var withoutContent: SealedPacket {
+        SealedPacket(
+            number: number,
+            stream: stream,
+            streamID: streamID,
+            packID: packID,
+            rows: rows,
+            logCount: logCount,
+            rawBytes: rawBytes,
+            oldest: oldest,
+            recent: nil,
+            lane: lane,
+            isRecovered: isRecovered,
+            isReplayed: isReplayed
+        )
+    }
 }
 
 /// One row of the queue: consecutive batches of a stream as one lz4 block.

@@ -133,7 +133,7 @@ import Testing
             #expect((last["request_id"] as? String)?.isEmpty == false)
             #expect(all.dropLast().allSatisfy { $0["status"] as? Int == 503 })
         }
-        #expect(!trial.gateway.devices.captures.wantsAttempts)
+        #expect(eventually { !trial.gateway.devices.captures.wantsAttempts })
     }
 
     @Test("An archive has the attempts to deliver, and the logs of a body that is not kept")

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Late logs end from the last to the first, and those behind them move up")
+    @Test("Late logs end from the last to the first, and those after them move up")
     func late() throws {
         let store = try open { $0.destinations["app"]?.lateLogs = .deadLetter }
         defer { store.close() }
@@ -78,7 +78,7 @@ import Testing
         #expect(
             ended.map(\.numbers) == [place.row + 5...place.row + 5, place.row + 1...place.row + 2]
         )
-        #expect(ended.allSatisfy { $0.movesThrough == place.row + 7 })
+        #expect(ended.allSatisfy { $0.renumberedThrough == place.row + 7 })
         let ids = ended.flatMap { each in
             if case .dead(let ids) = each.end { ids } else { [Int64]() }
         }
@@ -108,6 +108,30 @@ import Testing
         store.wait { $0.ledger.discarded == 15 }
         let ended = watcher.ended.withLock { $0 }
         #expect(ended.map(\.end) == [.discarded] && ended.map(\.numbers.count) == [15])
+    }
+
+    /// Notes what comes first.
+    private final class Orderer: QueueWatcher {
+        let seen = Awaited<String>()
+        var wantsEnds: Bool { true }
+        func note(_ ended: [EndedLogs]) { seen.put("ended") }
+        func loseTrack() {}
+    }
+
+    @Test("A request has its answer before the watcher learns which logs made room for it")
+    func answersFirst() throws {
+        let store = try open {
+            $0.destinations["app"]?.overflow = .dropOldest
+            $0.destinations["app"]?.bytesMax = 20_000
+        }
+        defer { store.close() }
+        let order = Orderer()
+        store.tellEnds(to: order)
+        for start in [0, 15] {
+            let batch = Batch(stream: .named("a"), logs: logs(start..<start + 15, noise: 1000))
+            store.append([batch]) { _ in order.seen.put("answer") }
+        }
+        #expect(order.seen.take(3) == ["answer", "answer", "ended"])
     }
 
     @Test("Logs that expire in a packet or while they wait end as expired")

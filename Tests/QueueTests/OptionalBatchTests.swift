@@ -76,6 +76,21 @@ import Testing
         #expect(try Inspection.run(directory.path).findings.isEmpty)
     }
 
+    @Test("A skipped batch tells its track, so that a capture does not take it for delivered")
+    func tracked() throws {
+        let store = try open()
+        defer { store.close() }
+        let tracks = [BatchTrack(), BatchTrack()]
+        var batches = copies(isRequired: false)
+        for index in batches.indices { batches[index].track = tracks[index] }
+        let answer = Awaited<AppendOutcome>()
+        store.append(batches) { answer.put($0) }
+        #expect(answer.take(1) == [.stored])
+        let news = tracks.map { $0.takeNews() }
+        #expect(news.map(\.skipped) == [10, 0])
+        #expect(news[0].places.isEmpty && news[1].places.count == 1)
+    }
+
     @Test("A skipped batch leaves its room, its streams and its places for logstores to others")
     func everythingIsGivenBack() throws {
         let store = try open {

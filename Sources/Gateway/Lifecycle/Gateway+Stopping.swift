@@ -33,6 +33,7 @@ extension Gateway {
         tail.stop()
         history.stop()
         store.close()
+        devices.captures.stop()
         // After everything that must happen: a source may hang where nothing interrupts it.
         keeper.stop()
         let left = store.status.ledger.queued

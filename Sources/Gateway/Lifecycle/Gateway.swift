@@ -183,6 +183,7 @@ package final class Gateway: Sendable {
                 reload
             )
             try tail.start()
+            try devices.captures.start()
             try history.start()
             try webhook.use(configuration.webhook)
             try devices.door.keySources.start(journal)

@@ -34,7 +34,10 @@ final class CaptureDraft: Sendable {
         var droppedCount = 0
         var batches: [CaptureRecord.Batch] = []
         var receipt: String?
-        var followed: FollowedLogs?
+        /// A capture wants the request when its logs are accepted.
+        var followsAccepted = false
+        /// Learn where the batches are stored.
+        var tracks: [BatchTrack] = []
     }
 
     private let captures: Captures
@@ -89,8 +92,8 @@ final class CaptureDraft: Sendable {
                 guard let pattern = session.filter.tag else { return false }
                 return !groups.contains { pattern.match($0.tag) != nil }
             }
-            let isWanted = state.sessions.contains { $0.filter.admits(status: 200) }
-            guard isWanted else { return false }
+            state.followsAccepted = state.sessions.contains(where: \.filter.admitsAccepted)
+            guard state.followsAccepted else { return false }
             state.tag = state.tag ?? groups.first?.tag
             let redacts = groups.contains { plans?.redacts($0.tag) ?? false }
             state.redacts = state.redacts || redacts
@@ -151,12 +154,12 @@ final class CaptureDraft: Sendable {
                     CaptureRecord.Log(
                         entry,
                         isUnreadable: isUnreadable,
-                        log,
+                        trace: log,
                         tag: log?.tag ?? group.tag,
-                        redacts,
-                        group,
-                        number,
-                        plans
+                        redacts: redacts,
+                        group: group,
+                        groupIndex: number,
+                        plans: plans
                     )
                 )
             }
@@ -185,13 +188,12 @@ final class CaptureDraft: Sendable {
         )
     }
 
-    /// Follows the batches on their way to their destinations, if a capture wants the request.
+    /// Has the queue tell where it stores the batches, if a capture wants the request when it is accepted.
     func track(_ batches: inout [Batch]) {
-        guard isWanted else { return }
+        guard state.withLock({ $0.followsAccepted && !$0.sessions.isEmpty }) else { return }
         let tracks = batches.map { _ in BatchTrack() }
         for index in batches.indices { batches[index].track = tracks[index] }
-        let followed = captures.follow(tracks)
-        state.withLock { $0.followed = followed }
+        state.withLock { $0.tracks = tracks }
     }
 
     /// The queue's outcome, before the answer.
@@ -216,14 +218,14 @@ final class CaptureDraft: Sendable {
         }
         guard !sessions.isEmpty else { return }
         if let refusal { decide("answer", refusal.code, refusal.reason) }
-        var record = record(of: response)
-        record.followed = state.withLock { state in
-            defer { (state.sessions, state.followed) = ([], nil) }
-            // A commit that failed may have given rows as well.
-            return state.receipt == nil ? nil : state.followed
+        let record = record(of: response)
+        let (tracks, isStored) = state.withLock { state in
+            defer { (state.sessions, state.tracks) = ([], []) }
+            return (state.tracks, state.receipt != nil)
         }
-        record.followed?.stored()
-        for session in sessions where session.keep(record) != nil { captures.countCaptured() }
+        // A commit that failed may have given rows as well.
+        let news = isStored ? tracks.reduce(into: BatchTrack.News()) { $0 += $1.takeNews() } : nil
+        for session in sessions { captures.keep(record, news, in: session) }
     }
 
     private func record(of response: Response) -> CaptureRecord {

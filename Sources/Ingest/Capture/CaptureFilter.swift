@@ -29,6 +29,9 @@ package struct CaptureFilter: Sendable {
         return tag.map { pattern.match($0) != nil } ?? false
     }
 
+    /// True if it may admit the answer to accepted logs: 200 in most dialects, 204 in some.
+    var admitsAccepted: Bool { status.map { $0 == 2 || $0 / 100 == 2 } ?? true }
+
     func admits(status: Int) -> Bool {
         guard let wanted = self.status else { return true }
         return wanted < 10 ? status / 100 == wanted : status == wanted

@@ -44,12 +44,12 @@ extension CaptureRecord.Log {
     init(
         _ entry: LogEntry,
         isUnreadable: Bool,
-        _ trace: FilterTrace.Log?,
+        trace: FilterTrace.Log?,
         tag: String,
-        _ redacts: Bool,
-        _ group: LogGroup,
-        _ number: Int,
-        _ plans: TagPlans?
+        redacts: Bool,
+        group: LogGroup,
+        groupIndex: Int,
+        plans: TagPlans?
     ) {
         let fields =
             [(name: "__time__", value: "\(entry.time.seconds)")]
@@ -71,7 +71,7 @@ extension CaptureRecord.Log {
         }
         let (before, extent) = Self.masked(fields)
         self.init(
-            group: number,
+            group: groupIndex,
             time: entry.time,
             extent: isUnreadable ? .unreadable : extent,
             before: redacts ? nil : before,
@@ -85,8 +85,8 @@ extension CaptureRecord.Log {
     /// The fields without secrets and without the ends of long values, and how much of them that is.
     private static func masked(
         _ fields: CaptureRecord.Fields
-    ) -> (fields: CaptureRecord.Fields, extent: Extent) {
-        var extent = Extent.whole
+    ) -> (fields: CaptureRecord.Fields, extent: Fidelity) {
+        var extent = Fidelity.whole
         let masked = fields.map { name, value in
             if SecretNames.contains(name) {
                 extent = .masked

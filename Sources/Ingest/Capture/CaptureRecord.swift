@@ -37,7 +37,7 @@ package struct CaptureRecord: Sendable {
 
     package struct Log: Sendable {
         /// How much of the log as it came is kept. Only a whole log can be sent again.
-        package enum Extent: Sendable {
+        package enum Fidelity: Sendable {
             case whole
             /// Secrets are masked.
             case masked
@@ -50,10 +50,10 @@ package struct CaptureRecord: Sendable {
         /// Its group in the record.
         let group: Int
         let time: LogTime
-        package let extent: Extent
+        package let extent: Fidelity
         /// As it came; nil where a filter redacts, because this is what it redacts.
         package let before: Fields?
-        /// Behind the filters; nil for a log that they dropped.
+        /// After the filters; nil for a log that they dropped.
         package let after: Fields?
         package let tag: String
         package let destinations: [String]
@@ -107,7 +107,7 @@ package struct CaptureRecord: Sendable {
     package var logCount = 0
     /// Logs that the destination's rules dropped as they came. They are not among `logs`.
     var droppedCount = 0
-    /// The groups of the logs; nil for one whose labels have a secret, or may have one that a filter redacts.
+    /// The groups of the logs; nil: not kept, because a label has a secret or a filter redacts this tag.
     var groups: [Group?] = []
     package var batches: [Batch] = []
     package var receipt: String?
@@ -122,7 +122,7 @@ package struct CaptureRecord: Sendable {
         fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// About the memory that it takes.
+    /// About the memory that it takes at its start.
     package var weight: Int {
         var sum = 1024 + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
@@ -135,7 +135,7 @@ package struct CaptureRecord: Sendable {
             sum += Self.weight(group.tags.map { (name: $0.key, value: $0.value) })
         }
         sum += batches.reduce(0) { $0 + 128 + $1.topic.utf8.count }
-        if followed != nil { sum += LogProgress.lettersMax * MemoryLayout<Int64>.size }
+        sum += followed?.weight ?? 0
         if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }
         return sum
     }

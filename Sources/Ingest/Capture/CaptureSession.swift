@@ -35,7 +35,6 @@ package final class CaptureSession: Sendable {
 
     private struct Content {
         var records: [CaptureRecord] = []
-        var bytes = 0
         var matched = 0
         var state = State.running
     }
@@ -46,6 +45,8 @@ package final class CaptureSession: Sendable {
     /// Who started it.
     package let actor: String
     package let started: WallTime
+    /// The bytes of its records.
+    let budget: CaptureBudget
     private let end: Moment
     private let content = Locked(Content())
 
@@ -54,6 +55,7 @@ package final class CaptureSession: Sendable {
         self.filter = filter
         self.limits = limits
         self.actor = actor
+        budget = CaptureBudget(bytesMax: limits.bytes)
         started = .now
         end = .now + limits.time
     }
@@ -68,7 +70,7 @@ package final class CaptureSession: Sendable {
             return Status(
                 state: content.state,
                 kept: content.records.count,
-                keptBytes: content.bytes,
+                keptBytes: budget.used,
                 matched: content.matched
             )
         }
@@ -86,23 +88,27 @@ package final class CaptureSession: Sendable {
         content.withLock { if $0.state == .running { $0.state = .stopped } }
     }
 
-    /// Keeps the record while there is room. Returns its number.
-    func keep(_ record: CaptureRecord) -> Int? {
-        guard isRunning else { return nil }
+    /// Stops it and forgets its records.
+    func forget() {
+        stop()
+        content.withLock { $0.records = [] }
+    }
+
+    /// Keeps the record, with a number, while there is room. False: it is not kept.
+    func keep(_ record: CaptureRecord) -> Bool {
+        guard isRunning else { return false }
         return content.withLock { content in
-            guard content.state == .running else { return nil }
+            guard content.state == .running else { return false }
             content.matched += 1
-            let weight = record.weight
-            guard content.bytes + weight <= limits.bytes else {
+            guard budget.take(record.weight) else {
                 content.state = .full
-                return nil
+                return false
             }
             var record = record
             record.number = content.records.count + 1
             content.records.append(record)
-            content.bytes += weight
             if content.records.count >= limits.records { content.state = .full }
-            return record.number
+            return true
         }
     }
 }

@@ -2,7 +2,7 @@ import HTTP
 import Net
 package import Queue
 import Synchronization
-import System
+package import System
 
 /// The captures that operators started. While none runs, which is the usual case, they cost one atomic load per request.
 package final class Captures: Sendable {
@@ -17,16 +17,7 @@ package final class Captures: Sendable {
     private let isRunning = Atomic<Bool>(false)
     private let sessions = Locked<[CaptureSession]>([])
     private let captured = Atomic<Int>(0)
-    private let isFollowing = Atomic<Bool>(false)
-    private let followed = Locked<[Followed]>([])
-
-    /// Captured requests whose logs are followed at the same time.
-    static let followedMax = 2000
-
-    /// The records of the request keep its logs.
-    private struct Followed {
-        weak let logs: FollowedLogs?
-    }
+    private let followed = FollowedRequests()
 
     package init() {}
 
@@ -38,12 +29,13 @@ package final class Captures: Sendable {
     ) throws(Problem) -> CaptureSession {
         let id = "c\(hex(randomBytes(4)))"
         let session = CaptureSession(id, filter, limits, by: actor)
+        var forgotten: CaptureSession?
         let isTaken = sessions.withLock { sessions in
             guard sessions.count(where: \.isRunning) < Self.runningMax else { return false }
             if sessions.count >= Self.countMax,
                 let oldest = sessions.firstIndex(where: { !$0.isRunning })
             {
-                sessions.remove(at: oldest)
+                forgotten = sessions.remove(at: oldest)
             }
             sessions.append(session)
             // Under the lock, so that a request that finds none meanwhile does not undo it.
@@ -51,6 +43,7 @@ package final class Captures: Sendable {
             return true
         }
         guard isTaken else { throw .tooManyRunning }
+        if let forgotten { forget(forgotten) }
         return session
     }
 
@@ -61,17 +54,21 @@ package final class Captures: Sendable {
 
     /// Stops a capture and forgets its records. False: there is none with this id.
     package func remove(_ id: String) -> Bool {
-        sessions.withLock { sessions in
-            guard let index = sessions.firstIndex(where: { $0.id == id }) else { return false }
-            sessions.remove(at: index).stop()
-            return true
+        let removed = sessions.withLock { sessions in
+            sessions.firstIndex { $0.id == id }.map { sessions.remove(at: $0) }
         }
+        guard let removed else { return false }
+        forget(removed)
+        return true
+    }
+
+    private func forget(_ session: CaptureSession) {
+        session.forget()
+        followed.removeForgotten()
     }
 
     /// Requests that were kept since the start, by all captures.
     package var capturedCount: Int { captured.load(ordering: .relaxed) }
-
-    func countCaptured() { captured.add(1, ordering: .relaxed) }
 
     /// Read for each request.
     var mayWant: Bool { isRunning.load(ordering: .relaxed) }
@@ -87,22 +84,14 @@ package final class Captures: Sendable {
         return running.filter { $0.filter.admits(path: path, address: address) }
     }
 
-    /// Follows batches on their way, until nothing keeps what this returns.
-    func follow(_ tracks: [BatchTrack]) -> FollowedLogs {
-        let logs = FollowedLogs(tracks)
-        let given = followed.withLock { followed in
-            var given: FollowedLogs?
-            if followed.count >= Self.followedMax {
-                followed.removeAll { $0.logs.map(\.isDone) ?? true }
-                // The oldest wait for a destination that takes nothing, and are given up first.
-                if followed.count >= Self.followedMax { given = followed.removeFirst().logs }
-            }
-            followed.append(Followed(logs: logs))
-            isFollowing.store(true, ordering: .relaxed)
-            return given
-        }
-        given?.loseTrack()
-        return logs
+    /// Keeps the record of an answered request, and follows its logs out of the queue. `news` are those of its batches;
+    /// nil: nothing was stored.
+    func keep(_ record: CaptureRecord, _ news: BatchTrack.News?, in session: CaptureSession) {
+        var record = record
+        record.followed = news.map { FollowedLogs($0, within: session.budget) }
+        guard session.keep(record) else { return }
+        captured.add(1, ordering: .relaxed)
+        if let logs = record.followed { followed.follow(logs) }
     }
 
     /// The captured requests with a log that became this dead letter.
@@ -113,28 +102,27 @@ package final class Captures: Sendable {
         }
     }
 
-    /// Tells the logs on their way, and forgets those that have come to their end.
-    private func tell(_ news: (FollowedLogs) -> Void) {
-        for logs in followed.withLock({ $0.compactMap(\.logs) }) { news(logs) }
-        followed.withLock { followed in
-            followed.removeAll { $0.logs.map(\.isDone) ?? true }
-            isFollowing.store(!followed.isEmpty, ordering: .relaxed)
-        }
-    }
+    // MARK: - The thread that follows logs
+
+    package func start() throws(SystemError) { try followed.start() }
+
+    package func stop() { followed.stop() }
+
+    /// Tests tell the news themselves.
+    func tellNews() { followed.tellNews() }
 }
 
 extension Captures: AttemptWatcher {
-    package var wantsAttempts: Bool { isFollowing.load(ordering: .relaxed) }
+    package var wantsAttempts: Bool { followed.isFollowing }
 
-    package func note(_ attempt: PacketAttempt) { tell { $0.note(attempt) } }
+    package func note(_ attempt: PacketAttempt) { followed.note(attempt) }
 }
 
 extension Captures: QueueWatcher {
-    package var wantsEnds: Bool { isFollowing.load(ordering: .relaxed) }
+    /// While a capture runs, a request may be stored whose logs end in the same transaction.
+    package var wantsEnds: Bool { mayWant || followed.isFollowing }
 
-    package func note(_ ended: [EndedLogs]) {
-        tell { logs in for each in ended { logs.note(each) } }
-    }
+    package func note(_ ended: [EndedLogs]) { followed.note(ended) }
 
-    package func loseTrack() { tell { $0.loseTrack() } }
+    package func loseTrack() { followed.loseTrack() }
 }

@@ -8,11 +8,15 @@ package struct LogProgress: Sendable {
 
     /// The first attempts to deliver packets with the logs.
     package var attempts: [CaptureRecord.Attempt] = []
+    /// Attempts that are not kept: there were too many, or the capture has no bytes left.
+    package var attemptsLeftOut = 0
     package var waiting = 0
     package var delivered = 0
     package var dead = 0
     package var expired = 0
     package var discarded = 0
+    /// Copies that an optional destination had no room for.
+    package var skipped = 0
     /// The dead letters that the first of the dead logs became.
     package var letters: [Int64] = []
     /// True: what becomes of the waiting logs may never be told.
@@ -24,89 +28,126 @@ package struct LogProgress: Sendable {
         if dead > 0 { return "dead" }
         if expired > 0 { return "expired" }
         if discarded > 0 { return "discarded" }
+        if skipped > 0 { return "skipped" }
         return delivered > 0 ? "delivered" : "none"
     }
 }
 
-/// The stored logs of a captured request on their way out of the queue.
-///
-/// It is told of attempts and ends from the moment before the queue has the logs, so none comes too early for it. The
-/// records of the request keep it. When they go, nothing is followed any more.
+/// The logs of a captured request on their way out of the queue, from the answer on: then the queue has told where all of
+/// them are. The record keeps it.
 package final class FollowedLogs: Sendable {
+    /// A place, and its share of the lists that have it.
+    private static let placeBytes = 96
+
     private struct State {
         /// The logs that are in the queue.
-        var places: [BatchTrack.Place] = []
+        var places: [BatchTrack.Place]
+        /// The most places that the budget was charged for. Logs that leave the middle of a place make two of it.
+        var placesMax: Int
+        /// Waiting logs whose places are not known any more.
+        var lost = 0
         /// All but `waiting`, which follows from the places.
         var progress = LogProgress()
-        /// The request has its answer, so all its logs have their places.
-        var isStored = false
     }
 
-    private let tracks: [BatchTrack]
-    private let state = Locked(State())
+    private let budget: CaptureBudget
+    private let state: Locked<State>
+    /// About the memory that it takes at its start. What comes later is charged to the budget as it comes.
+    let weight: Int
 
-    init(_ tracks: [BatchTrack]) {
-        self.tracks = tracks
+    /// `news` are those of the request's batches.
+    init(_ news: BatchTrack.News, within budget: CaptureBudget) {
+        self.budget = budget
+        var state = State(places: news.places, placesMax: news.places.count)
+        state.progress.dead = news.letters.count
+        state.progress.keep(news.letters)
+        state.progress.discarded = news.dropped
+        state.progress.skipped = news.skipped
+        self.state = Locked(state)
+        weight =
+            news.places.count * Self.placeBytes
+            + LogProgress.lettersMax * MemoryLayout<Int64>.size
     }
 
     package var progress: LogProgress {
-        read { state in
+        state.withLock { state in
             var progress = state.progress
-            progress.waiting = state.places.reduce(0) { $0 + $1.numbers.count }
+            progress.waiting = state.places.reduce(state.lost) { $0 + $1.numbers.count }
             return progress
         }
     }
 
-    /// True when all its logs have come to an end.
-    var isDone: Bool { read { $0.isStored && $0.places.isEmpty } }
+    /// True when no log is left to be followed.
+    var isDone: Bool { state.withLock(\.places.isEmpty) }
 
-    /// Called when the request is answered.
-    func stored() { state.withLock { $0.isStored = true } }
+    /// The rows that have its logs, each once, by stream.
+    var rows: [Int64: Set<Int64>] {
+        state.withLock { state in
+            state.places.reduce(into: [:]) { $0[$1.stream, default: []].insert($1.row) }
+        }
+    }
 
+    /// Some news were lost. Later ones may still tell the end.
     func loseTrack() { state.withLock { $0.progress.isUncertain = true } }
 
+    /// Nothing will be told any more.
+    func giveUp() { state.withLock { giveUp(&$0) } }
+
+    private func giveUp(_ state: inout State) {
+        state.lost += state.places.reduce(0) { $0 + $1.numbers.count }
+        state.places = []
+        state.progress.isUncertain = true
+    }
+
     func note(_ attempt: PacketAttempt) {
-        read { state in
+        update { state in
             let carried = state.places.map { attempt.packet.numbers(of: $0) }
             guard carried.contains(where: { $0 != nil }) else { return }
-            if state.progress.attempts.count < CaptureRecord.attemptsMax {
+            if state.progress.attempts.count < CaptureRecord.attemptsMax,
+                budget.take(attempt.weight)
+            {
                 state.progress.attempts.append(.init(attempt: attempt))
+            } else {
+                state.progress.attemptsLeftOut += 1
             }
             // The queue tells the end of other logs itself.
             guard attempt.result == "stored" else { return }
             state.places = zip(state.places, carried).flatMap { place, numbers in
                 guard let numbers else { return [place] }
                 state.progress.delivered += numbers.count
-                return place.without(numbers, movesThrough: nil)
+                return place.without(numbers, renumberedThrough: nil)
             }
         }
     }
 
-    func note(_ ended: EndedLogs) {
-        read { state in
-            state.places = state.places.flatMap { place -> [BatchTrack.Place] in
-                let through = ended.movesThrough ?? ended.numbers.upperBound
-                guard place.stream == ended.stream, ended.numbers.lowerBound <= through,
-                    place.numbers.overlaps(ended.numbers.lowerBound...through)
-                else { return [place] }
-                if place.numbers.overlaps(ended.numbers) {
-                    state.progress.count(place.numbers.clamped(to: ended.numbers), of: ended)
-                }
-                return place.without(ended.numbers, movesThrough: ended.movesThrough)
+    /// In the order in which they came.
+    func note(_ all: [EndedLogs]) {
+        update { state in for ended in all { Self.note(ended, in: &state) } }
+    }
+
+    private static func note(_ ended: EndedLogs, in state: inout State) {
+        let affected = ended.affected
+        let isAffected = { (place: BatchTrack.Place) in
+            place.stream == ended.stream && place.numbers.overlaps(affected)
+        }
+        guard state.places.contains(where: isAffected) else { return }
+        state.places = state.places.flatMap { place in
+            guard isAffected(place) else { return [place] }
+            if place.numbers.overlaps(ended.numbers) {
+                state.progress.count(place.numbers.clamped(to: ended.numbers), of: ended)
             }
+            return place.without(ended.numbers, renumberedThrough: ended.renumberedThrough)
         }
     }
 
-    @discardableResult
-    private func read<Value>(_ body: (inout State) -> Value) -> Value {
+    /// Changes the places, and charges the budget for more of them. Without the bytes for more, the logs are given up.
+    private func update(_ change: (inout State) -> Void) {
         state.withLock { state in
-            for news in tracks.map({ $0.takeNews() }) {
-                state.places += news.places
-                state.progress.dead += news.letters.count
-                state.progress.keep(news.letters)
-                state.progress.discarded += news.dropped
-            }
-            return body(&state)
+            change(&state)
+            let more = state.places.count - state.placesMax
+            guard more > 0 else { return }
+            guard budget.take(more * Self.placeBytes) else { return giveUp(&state) }
+            state.placesMax += more
         }
     }
 }
@@ -130,10 +171,10 @@ extension LogProgress {
 }
 
 extension BatchTrack.Place {
-    /// What is left without these numbers. Those behind them move up if they are not behind `movesThrough`.
+    /// What is left without these numbers. Those after them move up if they are not after `renumberedThrough`.
     fileprivate func without(
         _ gone: ClosedRange<Int64>,
-        movesThrough: Int64?
+        renumberedThrough: Int64?
     ) -> [BatchTrack.Place] {
         var left: [ClosedRange<Int64>] = []
         if numbers.lowerBound < gone.lowerBound {
@@ -141,7 +182,7 @@ extension BatchTrack.Place {
         }
         if gone.upperBound < numbers.upperBound {
             var rest = max(numbers.lowerBound, gone.upperBound + 1)...numbers.upperBound
-            if let movesThrough, rest.upperBound <= movesThrough {
+            if let renumberedThrough, rest.upperBound <= renumberedThrough {
                 let step = Int64(gone.count)
                 rest = rest.lowerBound - step...rest.upperBound - step
             }

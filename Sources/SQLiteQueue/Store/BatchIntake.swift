@@ -64,6 +64,7 @@ final class BatchIntake: StorePart {
         let name = batch.stream.destination
         destinations.named(name).change { $0.skipped += Int64(batch.allLogs) }
         skipped[Skipped(destination: name, reason: reason), default: 0] += batch.allLogs
+        batch.track?.add(skipped: batch.allLogs)
     }
 
     /// Returns the logs that were skipped since the last call.
@@ -78,7 +79,7 @@ final class BatchIntake: StorePart {
         var shares: [String] = []
         var streamBytes = 0
         var outlets: Set<Outlet> = []
-        /// Streams of replayed logs, of which there may be a batch for each count of replays.
+        /// Streams with replayed batches already counted as new; one stream may have several.
         var replayed: Set<StreamKey> = []
     }
 

@@ -102,7 +102,7 @@ extension OpenStore {
                 wasHandedOver: true
             )
             try packets.recover(packet)
-            stream.waiting.begin(behind: record.rows.upperBound)
+            stream.waiting.begin(after: record.rows.upperBound)
             weight.weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
             try weight.check()
             if !handed.contains(record.number) {

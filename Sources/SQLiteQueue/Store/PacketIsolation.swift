@@ -134,7 +134,7 @@ final class PacketIsolation: StorePart {
         return .done
     }
 
-    /// The index of the row behind which about half of the logs lie.
+    /// The index of the first row of the second half, which has about half of the logs.
     private static func middle(of logs: [Int]) -> Int {
         let all = logs.reduce(0, +)
         var best = 1
@@ -177,8 +177,8 @@ final class PacketIsolation: StorePart {
 
     /// The number for the second half of a row. A row takes as many numbers as it has logs, so its second half has a
     /// number of its own before the next row. Rows of an earlier version have one number each. If another row has the
-    /// wanted number, the half goes behind all rows of its stream. Rows that wait there must then be sealed, because a
-    /// packet never lies behind waiting rows.
+    /// wanted number, the half goes after all rows of its stream. Rows that wait there must then be sealed, because a
+    /// packet never lies after waiting rows.
     private func numberForHalf(
         _ wanted: Int64,
         of row: OpenRow,
@@ -186,7 +186,7 @@ final class PacketIsolation: StorePart {
     ) throws(SQLiteError) -> Int64 {
         if wanted <= context.lastNumber, try database.rows.hasNone(in: row.record.id...wanted) {
             // The row may be the stream's last one.
-            stream.waiting.begin(behind: wanted)
+            stream.waiting.begin(after: wanted)
             return wanted
         }
         let time = now()
@@ -194,7 +194,7 @@ final class PacketIsolation: StorePart {
             stream.outlet.sealedBefore.append(try packets.seal(stream, time).number)
         }
         let number = try context.takeNumber()
-        stream.waiting.begin(behind: number)
+        stream.waiting.begin(after: number)
         return number
     }
 
@@ -288,7 +288,7 @@ final class PacketIsolation: StorePart {
         stream.destination.volumes.discarded += row.logs.bytes.count - left
     }
 
-    /// Notes the logs that left the row. The others move up, so the last ones come first.
+    /// Notes the logs that left the row. Removing a log renumbers the later ones, so report from the end.
     private func note(
         _ sifted: TimeSieve.Rest,
         of row: RowRecord,
@@ -306,7 +306,7 @@ final class PacketIsolation: StorePart {
                     numbers: row.id + Int64(sifted.gone[first])...row.id + Int64(last),
                     // A policy treats all late logs alike.
                     end: ids.isEmpty ? .discarded : .dead(Array(ids[first..<end])),
-                    movesThrough: row.numbers.upperBound
+                    renumberedThrough: row.numbers.upperBound
                 )
             )
             end = first

@@ -96,7 +96,7 @@ final class QueuedStream {
     }
 }
 
-/// The rows of a stream that are in no packet, as sums. They lie behind all its packets.
+/// The rows of a stream that are in no packet, as sums. They lie after all its packets.
 struct WaitingSums {
     private(set) var rows = 0
     private(set) var logs = 0
@@ -140,7 +140,7 @@ struct WaitingSums {
     }
 
     /// Notes that the stream has a packet up to this row.
-    mutating func begin(behind row: Int64) { sealedThrough = max(sealedThrough, row) }
+    mutating func begin(after row: Int64) { sealedThrough = max(sealedThrough, row) }
 
     mutating func setOldest(_ time: WallTime) { oldest = time }
 

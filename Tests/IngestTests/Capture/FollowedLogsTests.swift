@@ -7,12 +7,13 @@ import Testing
 
 @Suite struct FollowedLogsTests {
     /// Twenty logs of stream 1, the row's numbers 100 to 119.
-    private func followed(_ numbers: ClosedRange<Int64> = 100...119) -> FollowedLogs {
-        let track = BatchTrack()
-        let logs = FollowedLogs([track])
-        track.add(BatchTrack.Place(stream: 1, row: 100, numbers: numbers))
-        logs.stored()
-        return logs
+    private func followed(
+        _ numbers: ClosedRange<Int64> = 100...119,
+        bytesMax: Int = 1 << 20
+    ) -> FollowedLogs {
+        var news = BatchTrack.News()
+        news.places = [BatchTrack.Place(stream: 1, row: 100, numbers: numbers)]
+        return FollowedLogs(news, within: CaptureBudget(bytesMax: bytesMax))
     }
 
     private func attempt(
@@ -34,7 +35,7 @@ import Testing
             logCount: logs,
             rawBytes: 1,
             oldest: .now,
-            recent: nil
+            recent: [StoredBlock(compressed: [1], rawBytes: 1)]
         )
         return PacketAttempt(
             packet: packet,
@@ -56,17 +57,30 @@ import Testing
     func words() {
         let logs = followed()
         #expect(logs.progress.outcome == "waiting" && logs.progress.waiting == 20)
-        logs.note(EndedLogs(stream: 1, numbers: 110...119, end: .expired))
+        logs.note([EndedLogs(stream: 1, numbers: 110...119, end: .expired)])
         #expect(logs.progress.outcome == "waiting" && !logs.isDone)
-        logs.note(EndedLogs(stream: 1, numbers: 109...109, end: .dead([7])))
-        logs.note(EndedLogs(stream: 1, numbers: 108...108, end: .discarded))
+        logs.note([EndedLogs(stream: 1, numbers: 109...109, end: .dead([7]))])
+        logs.note([EndedLogs(stream: 1, numbers: 108...108, end: .discarded)])
         logs.note(attempt(100...100, logs: 8))
         let progress = logs.progress
         #expect(progress.outcome == "dead" && logs.isDone)
         #expect(progress.delivered == 8 && progress.expired == 10)
         #expect(progress.discarded == 1 && progress.dead == 1 && progress.letters == [7])
         #expect(progress.attempts.count == 1)
-        #expect(FollowedLogs([BatchTrack()]).progress.outcome == "none")
+        let nothing = FollowedLogs(BatchTrack.News(), within: CaptureBudget(bytesMax: 0))
+        #expect(nothing.progress.outcome == "none" && nothing.isDone)
+    }
+
+    @Test("Copies that were skipped do not count as delivered")
+    func skipped() {
+        var news = BatchTrack.News()
+        news.places = [BatchTrack.Place(stream: 1, row: 100, numbers: 100...119)]
+        news.skipped = 20
+        let logs = FollowedLogs(news, within: CaptureBudget(bytesMax: 0))
+        #expect(logs.progress.outcome == "waiting")
+        logs.note(attempt(100...100, logs: 20))
+        #expect(logs.progress.delivered == 20 && logs.progress.skipped == 20)
+        #expect(logs.progress.outcome == "skipped")
     }
 
     @Test("A refused packet is not the end of its logs, even of a single one")
@@ -74,7 +88,7 @@ import Testing
         let logs = followed(100...100)
         logs.note(attempt(100...100, logs: 1, "split"))
         #expect(logs.progress.outcome == "waiting" && logs.progress.attempts.count == 1)
-        logs.note(EndedLogs(stream: 1, numbers: 100...100, end: .dead([7])))
+        logs.note([EndedLogs(stream: 1, numbers: 100...100, end: .dead([7]))])
         #expect(logs.progress.outcome == "dead" && logs.isDone)
     }
 
@@ -82,18 +96,22 @@ import Testing
     func otherStream() {
         let logs = followed()
         logs.note(attempt(90...130, logs: 20, stream: 2))
-        logs.note(EndedLogs(stream: 2, numbers: 90...130, end: .expired))
+        logs.note([EndedLogs(stream: 2, numbers: 90...130, end: .expired)])
         #expect(logs.progress.outcome == "waiting" && logs.progress.attempts.isEmpty)
         logs.note(attempt(90...130, logs: 30))
         #expect(logs.progress.outcome == "delivered")
     }
 
-    @Test("Logs behind those that were taken out of their row move up")
+    @Test("Logs after those that were taken out of their row move up")
     func movesUp() {
         // Row 100 has thirty logs; the request's are the last twenty.
         let logs = followed(110...129)
-        logs.note(EndedLogs(stream: 1, numbers: 112...113, end: .dead([8, 9]), movesThrough: 129))
-        logs.note(EndedLogs(stream: 1, numbers: 100...104, end: .dead([1, 2]), movesThrough: 129))
+        logs.note([
+            EndedLogs(stream: 1, numbers: 112...113, end: .dead([8, 9]), renumberedThrough: 129)
+        ])
+        logs.note([
+            EndedLogs(stream: 1, numbers: 100...104, end: .dead([1, 2]), renumberedThrough: 129)
+        ])
         #expect(logs.progress.waiting == 18 && logs.progress.letters == [8, 9])
         // The rest of the row is 23 logs; the last 18 are the request's.
         logs.note(attempt(100...100, logs: 23))
@@ -104,16 +122,14 @@ import Testing
     func letters() {
         let logs = followed(105...119)
         let ids = (1000...1019).map { Int64($0) }
-        logs.note(EndedLogs(stream: 1, numbers: 100...119, end: .dead(ids)))
+        logs.note([EndedLogs(stream: 1, numbers: 100...119, end: .dead(ids))])
         #expect(logs.progress.letters == (1005...1019).map { Int64($0) })
-        let track = BatchTrack()
-        let many = FollowedLogs([track])
-        track.add(letters: Array(1...500))
+        var news = BatchTrack.News()
+        news.letters = Array(1...500)
+        let many = FollowedLogs(news, within: CaptureBudget(bytesMax: 0))
         #expect(many.progress.dead == 500)
         #expect(many.progress.letters == Array(1...Int64(LogProgress.lettersMax)))
-        #expect(many.progress.outcome == "dead" && !many.isDone)
-        many.stored()
-        #expect(many.isDone)
+        #expect(many.progress.outcome == "dead" && many.isDone)
     }
 
     @Test("What may never be told is unknown, until it is told after all")
@@ -125,26 +141,32 @@ import Testing
         #expect(logs.progress.outcome == "delivered")
     }
 
-    @Test("Captures follow no more than a bound, and nothing that no record keeps")
-    func bounds() {
-        let captures = Captures()
-        #expect(!captures.wantsEnds)
-        let ended = EndedLogs(stream: 9, numbers: 1...1, end: .expired)
-        do {
-            let dropped = captures.follow([BatchTrack()])
-            #expect(captures.wantsEnds && dropped.progress.outcome == "none")
-        }
-        captures.note([ended])
-        #expect(!captures.wantsEnds && !captures.wantsAttempts)
-        var kept: [FollowedLogs] = []
-        for _ in 0...Captures.followedMax {
-            let track = BatchTrack()
-            track.add(BatchTrack.Place(stream: 1, row: 100, numbers: 100...119))
-            kept.append(captures.follow([track]))
-        }
-        #expect(kept[0].progress.outcome == "unknown")
-        #expect(kept[1].progress.outcome == "waiting")
-        captures.loseTrack()
-        #expect(kept.allSatisfy { $0.progress.outcome == "unknown" })
+    @Test("Attempts are kept while there is room in number and bytes, and the others are counted")
+    func attemptsLeftOut() {
+        let one = attempt(100...100, logs: 20, "tried again")
+        let many = followed()
+        for _ in 0..<CaptureRecord.attemptsMax + 3 { many.note(one) }
+        #expect(many.progress.attempts.count == CaptureRecord.attemptsMax)
+        #expect(many.progress.attemptsLeftOut == 3)
+        let few = followed(bytesMax: 2 * one.weight)
+        for _ in 0..<5 { few.note(one) }
+        #expect(few.progress.attempts.count == 2 && few.progress.attemptsLeftOut == 3)
+        few.note(attempt(100...100, logs: 20))
+        #expect(few.progress.outcome == "delivered")
+    }
+
+    @Test("An attempt does not keep the packet's content")
+    func content() {
+        #expect(attempt(100...100, logs: 20).packet.recent == nil)
+    }
+
+    @Test("Logs whose places take more bytes than there are become unknown, and count on")
+    func tooManyPlaces() {
+        let logs = followed(bytesMax: 100)
+        logs.note([EndedLogs(stream: 1, numbers: 105...105, end: .expired)])
+        #expect(logs.progress.outcome == "waiting")
+        logs.note([EndedLogs(stream: 1, numbers: 110...110, end: .expired)])
+        #expect(logs.progress.outcome == "unknown" && logs.isDone)
+        #expect(logs.progress.waiting == 18 && logs.progress.expired == 2)
     }
 }

@@ -72,7 +72,14 @@ final class RecordingQueue: BatchQueue {
         named.withLock { $0.append(identity) }
         let outcome = outcome.withLock { $0 }
         if outcome == .stored {
-            self.batches.withLock { $0 += batches }
+            self.batches.withLock { stored in
+                for batch in batches {
+                    stored.append(batch)
+                    let row = 1000 * Int64(stored.count)
+                    let numbers = row...row + Int64(max(batch.allLogs, 1)) - 1
+                    batch.track?.add(.init(stream: 1, row: row, numbers: numbers))
+                }
+            }
             count(tally)
         }
         let waits = waiting.withLock { waiting in
