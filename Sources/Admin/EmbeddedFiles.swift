@@ -4945,9 +4945,11 @@ enum EmbeddedFiles {
         "additionalProperties": false
       },
       "CaptureDelivery": {
-        "description": "none: nothing was stored. waiting, or unknown if that may never change: some logs are in the queue. Else the worst end of its logs: dead, expired, discarded, or delivered",
+        "description": "none: nothing was stored. waiting, or unknown if that may never change: some logs are in the queue. Else the worst end of its logs: dead, expired, discarded, skipped by a full optional destination, or delivered",
         "type": "string",
-        "enum": ["none", "waiting", "unknown", "dead", "expired", "discarded", "delivered"]
+        "enum": [
+          "none", "waiting", "unknown", "dead", "expired", "discarded", "skipped", "delivered"
+        ]
       },
       "CaptureRecord": {
         "description": "A captured request; secrets are masked",
@@ -5062,9 +5064,14 @@ enum EmbeddedFiles {
               "delivered": { "type": "integer", "minimum": 0 },
               "dead": { "type": "integer", "minimum": 0 },
               "expired": { "type": "integer", "minimum": 0 },
-              "discarded": { "type": "integer", "minimum": 0 }
+              "discarded": { "type": "integer", "minimum": 0 },
+              "skipped": {
+                "description": "Copies that an optional destination had no room for",
+                "type": "integer",
+                "minimum": 0
+              }
             },
-            "required": ["waiting", "delivered", "dead", "expired", "discarded"],
+            "required": ["waiting", "delivered", "dead", "expired", "discarded", "skipped"],
             "additionalProperties": false
           },
           "dead_letters": {
@@ -5104,12 +5111,17 @@ enum EmbeddedFiles {
               "additionalProperties": false
             },
             "maxItems": 50
+          },
+          "upstream_left_out": {
+            "description": "Later attempts, which are not kept: there were more than 50, or the capture has no bytes left",
+            "type": "integer",
+            "minimum": 0
           }
         },
         "required": [
           "n", "time", "method", "path", "query", "version", "address", "key", "tag", "head",
           "body", "decoded", "decisions", "log_count", "logs", "batches", "receipt", "answer",
-          "delivery", "outcomes", "dead_letters", "upstream"
+          "delivery", "outcomes", "dead_letters", "upstream", "upstream_left_out"
         ],
         "additionalProperties": false
       },

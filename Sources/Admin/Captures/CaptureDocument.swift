@@ -66,6 +66,7 @@ extension JSONWriter {
             json.member("dead", progress.dead)
             json.member("expired", progress.expired)
             json.member("discarded", progress.discarded)
+            json.member("skipped", progress.skipped)
         }
         array("dead_letters") { json in for id in progress.letters { json.element(id) } }
         array("upstream") { json in
@@ -73,6 +74,7 @@ extension JSONWriter {
                 json.object { $0.attempt(each, number + 1) }
             }
         }
+        member("upstream_left_out", progress.attemptsLeftOut)
     }
 
     private mutating func attempt(_ each: CaptureRecord.Attempt, _ number: Int) {

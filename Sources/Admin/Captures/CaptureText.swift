@@ -67,10 +67,13 @@ enum CaptureText {
                     + (attempt.requestID.map { " (request id \($0))" } ?? "")
             )
         }
+        if progress.attemptsLeftOut > 0 {
+            lines.append("\(counted(Int64(progress.attemptsLeftOut), "more attempt")), not kept")
+        }
         let outcomes = [
             ("waiting", progress.waiting), ("delivered", progress.delivered),
-            ("dead", progress.dead),
-            ("expired", progress.expired), ("discarded", progress.discarded),
+            ("dead", progress.dead), ("expired", progress.expired),
+            ("discarded", progress.discarded), ("skipped", progress.skipped),
         ].filter { $0.1 > 0 }
         if !outcomes.isEmpty {
             let counts = outcomes.map { "\($0.1) \($0.0)" }.joined(separator: ", ")

@@ -149,6 +149,7 @@ async function record(page, id, n) {
         { name: "result", label: "Result", cell: (row) => [badge(row.result === "stored" ? "good" : "bad", row.result), row.code ? ` ${row.code}` : "", row.message ? h("div", { class: "reason" }, row.message) : null] },
         { name: "request", label: "Request id", cell: (row) => (row.request_id ? h("code", {}, row.request_id) : "–") },
         { name: "ms", label: "Time", kind: "number", cell: (row) => span(row.milliseconds / 1000) }] }),
+    one.upstream_left_out ? h("p", { class: "quiet" }, `${count(one.upstream_left_out)} more attempts are not kept.`) : null,
     h("h2", {}, "Head"), head(one.head),
     body("Body", one.body), body("Body, inflated", one.decoded),
     one.answer ? [h("h2", {}, "Answer"), head(one.answer.head), h("pre", {}, one.answer.body)] : null,
