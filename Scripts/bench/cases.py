@@ -11,7 +11,9 @@ STEPS = """filters:
       - sample: { keep: 90%, by: device_id }
 """
 REDACT = "filters: [{ steps: [{ redact: { fields: [msg], pattern: email, with: mask } }] }]\n"
+# Captures that take no request: one looks at tags and bodies, one waits for refusals.
 CAPTURE = '{"filter":{"tag":"*.**","text":"no body has this"},"seconds":3600}'
+CAPTURE_STATUS = '{"filter":{"status":"5xx"},"seconds":3600}'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Case:
     exactly_once: bool = False
     # Names of the destinations; each gets the settings of `app`.
     destinations: tuple[str, ...] = ("app",)
-    # A capture that looks at each request and takes none.
-    capture: bool = False
+    # The body that starts a capture.
+    capture: str | None = None
     # Also measures answers at half the load.
     half: bool = False
     # The case whose rate is this one's 100 %.
@@ -59,7 +61,8 @@ FILTERS = [
         destinations=("app", "second"),
         base="plain",
     ),
-    Case("capture", capture=True, base="plain"),
+    Case("capture", capture=CAPTURE, base="plain"),
+    Case("capture status", capture=CAPTURE_STATUS, base="plain"),
     Case("exactly once", exactly_once=True, base="plain"),
 ]
 CONNECTIONS = [Case(f"{count} connections", connections=count) for count in (1, 8, 32, 128, 512)]

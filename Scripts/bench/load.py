@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from bench.cases import CAPTURE, Case
+from bench.cases import Case
 from harness.gateway import Gateway
 from harness.http import ask, port_of
 from harness.program import Programs
@@ -98,7 +98,7 @@ class Bench:
             ready = gateway.wait_for("TLS listener is ready")
             url = f"https://127.0.0.1:{port_of(ready['devices-tls'])}"
         if case.capture:
-            ask(gateway.admin, "/admin/captures", method="POST", body=CAPTURE.encode(), token=gateway.token)
+            ask(gateway.admin, "/admin/captures", method="POST", body=case.capture.encode(), token=gateway.token)
         self.post(case, url, 1)
         gateway.require_drained()
         before, cpu = gateway.ledger()["ledger"], processor(gateway)
