@@ -31,6 +31,16 @@ import Testing
         return store
     }
 
+    /// What the watcher learnt, when it knows of so many logs. The queue tells it last, after it shows its status.
+    private func ended(logs: Int) -> [EndedLogs] {
+        #expect(
+            eventually {
+                watcher.ended.withLock { $0.reduce(0) { $0 + $1.numbers.count } } == logs
+            }
+        )
+        return watcher.ended.withLock { $0 }
+    }
+
     /// Stores the logs and returns their place.
     private func place(_ logs: EncodedLogs, in store: DurableQueue) throws -> BatchTrack.Place {
         var batch = Batch(stream: .named("a"), logs: logs)
@@ -47,7 +57,7 @@ import Testing
         let place = try place(timed(0..<10, at: now), in: store)
         let sls = FakeSLS(store) { (try? number($0)).map { $0 == 3 || $0 == 7 } ?? true }
         try sls.run()
-        let ended = watcher.ended.withLock { $0 }
+        let ended = ended(logs: 2)
         #expect(Set(ended.map(\.numbers.lowerBound)) == [place.row + 3, place.row + 7])
         for each in ended {
             #expect(each.stream == place.stream && each.numbers.count == 1)
@@ -74,7 +84,7 @@ import Testing
         }
         let place = try place(logs, in: store)
         try FakeSLS(store) { $0.time.seconds < now - 7 * 86_400 }.run()
-        let ended = watcher.ended.withLock { $0 }
+        let ended = ended(logs: 3)
         #expect(
             ended.map(\.numbers) == [place.row + 5...place.row + 5, place.row + 1...place.row + 2]
         )
@@ -97,7 +107,7 @@ import Testing
         _ = try place(logs(10..<25, noise: 1000), in: store)
         store.wait { $0.ledger.expired == 10 }
         #expect(
-            watcher.ended.withLock { $0 } == [
+            ended(logs: 10) == [
                 EndedLogs(stream: first.stream, numbers: first.numbers, end: .expired)
             ]
         )
@@ -106,7 +116,7 @@ import Testing
         let packet = Consumer(store).packets(1)[0]
         store.discard(packet, because: FakeSLS.reason)
         store.wait { $0.ledger.discarded == 15 }
-        let ended = watcher.ended.withLock { $0 }
+        let ended = ended(logs: 15)
         #expect(ended.map(\.end) == [.discarded] && ended.map(\.numbers.count) == [15])
     }
 
@@ -154,7 +164,7 @@ import Testing
         let waiting = try place(logs(10..<14), in: store)
         clock.advance(.seconds(61))
         store.wait { $0.ledger.expired == 14 }
-        let ended = watcher.ended.withLock { $0 }
+        let ended = ended(logs: 14)
         #expect(ended.allSatisfy { $0.end == .expired })
         #expect(Set(ended.map(\.numbers)) == [sealed.numbers, waiting.numbers])
     }
