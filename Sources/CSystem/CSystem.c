@@ -1,6 +1,7 @@
 #include "CSystem.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -8,6 +9,12 @@
 
 int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length) {
     return accept4(listener, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+void sluice_wait_readable(int descriptor, int64_t nanoseconds) {
+    struct pollfd entry = {descriptor, POLLIN, 0};
+    struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    ppoll(&entry, 1, nanoseconds < 0 ? NULL : &time, NULL);
 }
 
 void sluice_name_thread(const char *name) {

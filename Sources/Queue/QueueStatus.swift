@@ -51,6 +51,20 @@ package struct QueueStatus: Sendable, Equatable {
         package init() {}
     }
 
+    /// Transactions since the start.
+    package struct Commits: Sendable, Equatable {
+        package var count = 0
+        package var byReason: [CommitReason: Int] = [:]
+        /// Requests that they answered, and rows that they stored.
+        package var requests = 0
+        package var rows = 0
+        /// The time of all commits together, and of the longest one.
+        package var time = Duration.zero
+        package var timeMax = Duration.zero
+
+        package init() {}
+    }
+
     /// Requests with an identity.
     package struct Repeats: Sendable, Equatable {
         /// The number of remembered requests.
@@ -89,10 +103,7 @@ package struct QueueStatus: Sendable, Equatable {
     package var freeBytes = 0
 
     // Counted since the start.
-    package var commits = 0
-    /// The time of all commits together, and of the longest one.
-    package var commitTime = Duration.zero
-    package var commitTimeMax = Duration.zero
+    package var commits = Commits()
     package var checkpoints = 0
     package var failures = 0
     /// Damaged databases that were moved aside, logs that were saved from them, and lost logs.
@@ -136,4 +147,20 @@ package struct StreamRefusals: Sendable, Equatable {
     package var sender = 0
 
     package init() {}
+}
+
+/// Why a commit began, instead of waiting for more requests to share it.
+package enum CommitReason: String, Sendable, CaseIterable {
+    /// No commit was shortly before.
+    case alone
+    /// Nearly as many requests were there as the last commit answered.
+    case returned
+    /// The requests had enough bytes.
+    case enoughBytes = "enough_bytes"
+    /// The wait took as long as a commit.
+    case waitTooLong = "wait_too_long"
+    /// More waited than the transaction before could take.
+    case moreWaits = "more_waits"
+    /// The commit has no requests, but work of delivery, operators or the clock.
+    case otherWork = "other_work"
 }

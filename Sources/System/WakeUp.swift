@@ -27,9 +27,12 @@ package final class WakeUp: Sendable {
 
     /// Sleeps until a signal or the timeout; nil waits without limit.
     package func wait(timeout: Duration? = nil) {
-        var entry = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
-        _ = poll(&entry, 1, timeout.map { CInt(clamping: max(0, $0.milliseconds)) } ?? -1)
+        sluice_wait_readable(event.number, timeout.map(Self.nanoseconds(of:)) ?? -1)
         clear()
+    }
+
+    private static func nanoseconds(of timeout: Duration) -> Int64 {
+        max(0, (Moment(nanoseconds: 0) + timeout).nanoseconds)
     }
 }
 

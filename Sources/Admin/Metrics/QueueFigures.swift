@@ -96,9 +96,26 @@ enum QueueFigures {
             ),
             Figure(
                 "sluice_queue_commits_total",
-                \.commits,
+                \.commits.count,
                 "Transactions committed.",
                 member: "commits"
+            ),
+            Figure(
+                "sluice_queue_commit_starts_total",
+                by: "reason",
+                "Transactions committed, by the reason that ended the wait for more requests."
+            ) { queue in
+                CommitReason.allCases.map { ($0.rawValue, queue.commits.byReason[$0] ?? 0) }
+            },
+            Figure(
+                "sluice_queue_committed_requests_total",
+                \.commits.requests,
+                "Requests that transactions answered."
+            ),
+            Figure(
+                "sluice_queue_committed_rows_total",
+                \.commits.rows,
+                "Rows that transactions stored; requests share a row of up to 64 KiB."
             ),
             Figure(
                 "sluice_queue_checkpoints_total",
@@ -168,12 +185,12 @@ enum QueueFigures {
             },
             Figure(
                 "sluice_queue_commit_seconds_total",
-                \.commitTime,
+                \.commits.time,
                 "Time spent in commits."
             ),
             Figure(
                 "sluice_queue_commit_seconds_max",
-                \.commitTimeMax,
+                \.commits.timeMax,
                 "The longest commit so far."
             ),
         ]

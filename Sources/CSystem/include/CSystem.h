@@ -13,6 +13,10 @@
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC; the peer's address is written to `peer`.
 int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length);
 
+/// Waits until `descriptor` is readable, or for so many nanoseconds; less than 0 waits without limit. poll would round
+/// the time to milliseconds.
+void sluice_wait_readable(int descriptor, int64_t nanoseconds);
+
 /// Names the calling thread, as `top -H` and core dumps show it (15 bytes at most).
 void sluice_name_thread(const char *name);
 

@@ -26,6 +26,7 @@ final class QueueHandle: Sendable {
     private let admissions = Locked(Admissions(queue: .open))
     private let crowdedOut = Locked<Set<String>>([])
     private let waiting = Atomic<Int>(0)
+    let requests: RequestCount
     /// Tallies of requests without batches since the owner's last turn.
     private let tallies = Locked(IntakeTally())
     /// True if the owner takes nothing from the mailbox any more.
@@ -35,6 +36,7 @@ final class QueueHandle: Sendable {
         let wake = try WakeUp()
         self.wake = wake
         mailbox = Mailbox { wake.signal() }
+        requests = RequestCount(wake)
         status = Locked(QueueStatus())
         let database = DataDirectory(path: configuration.directory).database
         reader = Locked(PayloadReader(database))
@@ -171,9 +173,11 @@ final class QueueHandle: Sendable {
         if after > tuning.waitingBytesMax, before > 0 {
             settled(rawBytes)
             append.refuse(.full)
-            return post(.append(append))
+            post(.append(append))
+            return requests.add()
         }
         post(.append(append))
+        requests.add()
         // Ends the owner's linger: there is enough for a commit.
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }

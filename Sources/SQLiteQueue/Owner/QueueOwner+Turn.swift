@@ -16,9 +16,10 @@ extension QueueOwner {
             try delivery.changeLanes(in: store)
             try store.tally.add(tallies)
             try take(&taken, into: store)
-            try store.overflow.makeRoom(rowsAdded: store.intake.writeStaged())
+            let rows = try store.intake.writeStaged()
+            try store.overflow.makeRoom(rowsAdded: rows)
             let sealed = try delivery.seal(in: store)
-            try commit(store)
+            try commit(store, requests: taken.count, rows: rows)
             precondition(!store.database.isWriting, "answers would come before the commit")
             delivery.settle(sealed, in: store)
             settleLosses()
@@ -98,13 +99,14 @@ extension QueueOwner {
         announcer.announceShortage(refusal, append, streamsMax: configuration.streamsMax)
     }
 
-    private func commit(_ store: OpenStore) throws(SQLiteError) {
+    private func commit(_ store: OpenStore, requests: Int, rows: Int) throws(SQLiteError) {
         guard store.database.isWriting else { return }
         let start = Moment.now
         try store.commit()
         let end = Moment.now
-        schedule.committed(end)
-        board.committed(in: end - start)
+        schedule.linger.committed(requests: requests, took: end - start, at: end)
+        let reason = requests > 0 ? schedule.commitReason : .otherWork
+        board.committed(in: end - start, because: reason, requests: requests, rows: rows)
         keeper.recovered()
     }
 

@@ -17,7 +17,9 @@ final class QueueOwner {
     private var questions = StreamQuestions()
     var announcer: QueueAnnouncer
     var board = StatusBoard()
-    var schedule = OwnerSchedule()
+    var schedule: OwnerSchedule
+    /// The requests that the owner took from the mailbox.
+    private var takenRequests = 0
     private(set) var isStopping = false
     let journal: Journal
     let clock: QueueClock
@@ -32,6 +34,7 @@ final class QueueOwner {
         self.door = door
         self.clock = clock
         self.journal = journal
+        schedule = OwnerSchedule(configuration.tuning)
         keeper = try StoreKeeper(CurrentConfiguration(configuration), clock, journal)
         delivery = DeliveryWork(door.recalls, journal)
         letters = LetterWork(journal)
@@ -50,7 +53,7 @@ final class QueueOwner {
             if isStopping, appends.isEmpty { break }
             questions.answerOne(from: store)
             doHousekeeping(isQuiet: !hasNews)
-            if !hasMore { wait() }
+            if hasMore { schedule.commitReason = .moreWaits } else { wait() }
         }
         shutDown()
     }
@@ -83,12 +86,19 @@ final class QueueOwner {
 
     private func wait() {
         door.wake.wait(timeout: pause)
-        // Under load the next commit waits a little: rows become larger and syncs fewer. A batch that comes alone is
-        // committed at once.
-        let tuning = configuration.tuning
-        let linger = tuning.linger - schedule.sinceCommit
-        if linger > .zero, door.waitingBytes < tuning.lingerBytes, !isStopping {
-            door.wake.wait(timeout: linger)
+        while !isStopping {
+            let here = door.requests.total - takenRequests
+            let (time, count): (Duration, Int)
+            switch schedule.linger.decide(requests: here, bytes: door.waitingBytes, at: .now) {
+            case .commit(let reason):
+                schedule.commitReason = reason
+                return
+            case .wait(let most, let requests): (time, count) = (most, requests)
+            }
+            if door.requests.wakesOwner(at: takenRequests + count) {
+                door.wake.wait(timeout: time)
+            }
+            door.requests.wakesOwnerNoMore()
         }
     }
 
@@ -99,7 +109,9 @@ final class QueueOwner {
         let messages = door.mailbox.takeAll()
         for message in messages {
             switch message {
-            case .append(let append): appends.append(append)
+            case .append(let append):
+                appends.append(append)
+                takenRequests += 1
             case .delivery(let message): delivery.take(message, store)
             case .apply(let rules, let bounds): apply(rules, bounds)
             case .letters(let request): letters.add(request)
@@ -195,15 +207,18 @@ final class QueueOwner {
     }
 }
 
-/// The times of the last commit and of the next housekeeping.
+/// The times of the next commit and of the next housekeeping.
 struct OwnerSchedule {
-    private var lastCommit = Moment(nanoseconds: 0)
+    var linger: CommitLinger
+    /// Why the next commit begins.
+    var commitReason = CommitReason.alone
     private var nextHousekeeping = Moment(nanoseconds: 0)
 
-    var sinceCommit: Duration { .now - lastCommit }
-    var untilHousekeeping: Duration { nextHousekeeping - .now }
+    init(_ tuning: QueueTuning) {
+        linger = CommitLinger(longest: tuning.linger, bytesEnough: tuning.lingerBytes)
+    }
 
-    mutating func committed(_ time: Moment) { lastCommit = time }
+    var untilHousekeeping: Duration { nextHousekeeping - .now }
 
     /// Returns true if housekeeping is due, and schedules the next one after `period`.
     mutating func startHousekeeping(every period: Duration) -> Bool {

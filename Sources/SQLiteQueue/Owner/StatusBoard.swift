@@ -3,9 +3,7 @@ import System
 
 /// The counts since the start, and the state that was published last.
 struct StatusBoard {
-    private var commits = 0
-    private var commitTime = Duration.zero
-    private var commitTimeMax = Duration.zero
+    private var commits = QueueStatus.Commits()
     /// Commits at the last housekeeping.
     private var commitsBefore = 0
     var checkpoints = 0
@@ -26,16 +24,24 @@ struct StatusBoard {
         var volumes = Volumes()
     }
 
-    mutating func committed(in time: Duration) {
-        commits += 1
-        commitTime += time
-        commitTimeMax = max(commitTimeMax, time)
+    mutating func committed(
+        in time: Duration,
+        because reason: CommitReason,
+        requests: Int,
+        rows: Int
+    ) {
+        commits.count += 1
+        commits.byReason[reason, default: 0] += 1
+        commits.requests += requests
+        commits.rows += rows
+        commits.time += time
+        commits.timeMax = max(commits.timeMax, time)
     }
 
     /// Returns true if nothing was committed since the last call.
     mutating func takeIdle() -> Bool {
-        defer { commitsBefore = commits }
-        return commits == commitsBefore
+        defer { commitsBefore = commits.count }
+        return commits.count == commitsBefore
     }
 
     /// Called after a commit. Counts repeated requests, and requests that the store forgot before their age.
@@ -69,8 +75,6 @@ struct StatusBoard {
 
     func show(in status: inout QueueStatus) {
         status.commits = commits
-        status.commitTime = commitTime
-        status.commitTimeMax = commitTimeMax
         status.checkpoints = checkpoints
         status.streamRefusals = streamRefusals
         status.repeats.repeated = repeats.repeated
