@@ -49,6 +49,8 @@ package struct Batch: Sendable {
     /// How often the logs were replayed as dead letters, this time included. Logs with different counts never share a
     /// row, so each log keeps its own.
     package var replays = 0
+    /// The logs as rows, if the queue compressed them when it got them. Empty for small batches, which share rows.
+    package var rows: [PackedRow] = []
     /// Learns where the logs are stored; nil for almost all batches.
     package var track: BatchTrack?
 
@@ -68,6 +70,17 @@ package struct Batch: Sendable {
 
     /// The number of all its logs: for the queue, dead and dropped.
     package var allLogs: Int { dead.reduce(logs.count + dropped) { $0 + $1.logs.count } }
+}
+
+/// Logs that the queue stores as one row.
+package struct PackedRow: Sendable {
+    package let block: StoredBlock
+    package let logs: Int
+
+    package init(block: StoredBlock, logs: Int) {
+        self.block = block
+        self.logs = logs
+    }
 }
 
 /// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes nothing does not hold up

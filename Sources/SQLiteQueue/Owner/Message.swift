@@ -60,6 +60,13 @@ struct Append: Sendable {
         self.answer = answer
     }
 
+    /// Compresses the batches that need no others for a good row.
+    mutating func compress(_ packer: RowPacker) {
+        for index in batches.indices {
+            batches[index].rows = packer.compressAlone(batches[index].logs)
+        }
+    }
+
     /// Refuses the append. Its place in the order stays for the answer; its logs go.
     mutating func refuse(_ admission: QueueAdmission) {
         batches = []

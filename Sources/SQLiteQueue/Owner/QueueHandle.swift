@@ -176,6 +176,7 @@ final class QueueHandle: Sendable {
             post(.append(append))
             return requests.add()
         }
+        append.compress(RowPacker(rawBytesMax: tuning.rowBytes, logsMax: .max))
         post(.append(append))
         requests.add()
         // Ends the owner's linger: there is enough for a commit.

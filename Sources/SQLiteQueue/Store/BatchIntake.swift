@@ -191,22 +191,16 @@ final class BatchIntake: StorePart {
             )
             let staged = stream.staged.takeAll()
             var written = 0
-            try packer.pack(staged.batches, scratch: &joined) { raw, logs throws(SQLiteError) in
-                let row = try waiting.add(
-                    raw,
-                    logs: logs,
-                    to: stream,
-                    replays: 0,
-                    time
-                )
+            try packer.pack(staged.batches, scratch: &joined) { packed throws(SQLiteError) in
+                let row = try waiting.add(packed, to: stream, replays: 0, time)
                 if !staged.tracked.isEmpty {
-                    staged.tell(row: row, of: stream.id, logs: logs, at: written)
+                    staged.tell(row: row, of: stream.id, logs: packed.logs, at: written)
                 }
-                written += logs
+                written += packed.logs
             }
             for (replays, batches) in staged.replayed.sorted(by: { $0.key < $1.key }) {
-                try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
-                    _ = try waiting.add(raw, logs: logs, to: stream, replays: replays, time)
+                try packer.pack(batches, scratch: &joined) { packed throws(SQLiteError) in
+                    _ = try waiting.add(packed, to: stream, replays: replays, time)
                 }
             }
             stream.outlet.schedule(stream, time)

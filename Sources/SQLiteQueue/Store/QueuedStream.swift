@@ -158,23 +158,30 @@ struct StagedBatches {
         let logs: Int
     }
 
+    struct Staged {
+        let logs: EncodedLogs
+        /// The same logs, if they were compressed before.
+        let rows: [PackedRow]
+    }
+
     /// New logs, which may share rows.
-    private(set) var batches: [EncodedLogs] = []
+    private(set) var batches: [Staged] = []
     /// Replayed dead letters by their count of replays. Only logs with the same count share a row.
-    private(set) var replayed: [Int: [EncodedLogs]] = [:]
+    private(set) var replayed: [Int: [Staged]] = [:]
     private(set) var tracked: [Tracked] = []
     private var logs = 0
 
     var isEmpty: Bool { batches.isEmpty && replayed.isEmpty }
 
     mutating func add(_ batch: Batch) {
+        let new = Staged(logs: batch.logs, rows: batch.rows)
         guard batch.replays == 0 else {
-            return replayed[batch.replays, default: []].append(batch.logs)
+            return replayed[batch.replays, default: []].append(new)
         }
         if let track = batch.track {
             tracked.append(Tracked(track: track, offset: logs, logs: batch.logs.count))
         }
-        batches.append(batch.logs)
+        batches.append(new)
         logs += batch.logs.count
     }
 

@@ -1,69 +1,80 @@
 import Logs
+import Queue
 import SQLite
 
-/// Joins the batches of a stream into rows, and splits batches that are too large for one row.
+/// Makes rows of the batches of a stream: joins small ones, and splits those that are too large for one row.
 ///
 /// Rows that reach 64 KiB compress as well as whole packets do, and a packet ends between rows.
 struct RowPacker {
     let rawBytesMax: Int
     let logsMax: Int
 
-    /// Calls `row` with the content of each row and its number of logs, in order. A single log that is larger than a
-    /// row gets a row of its own.
+    /// Compresses a batch that fills most of a row, so that the queue's thread only has to store it. Called by the
+    /// thread that appends the batch: while one commit syncs, others compress for the next. Returns nothing for a
+    /// smaller batch, which shares a row with others.
+    func compressAlone(_ batch: EncodedLogs) -> [PackedRow] {
+        guard batch.bytes.count > rawBytesMax / 2 else { return [] }
+        return pieces(of: batch).map { PackedRow($0) }
+    }
+
+    /// Calls `row` with each row, in order. A single log that is larger than a row gets a row of its own. `scratch` is
+    /// the buffer in which batches are joined.
     func pack(
-        _ batches: [EncodedLogs],
+        _ batches: [StagedBatches.Staged],
         scratch: inout [UInt8],
-        row: (UnsafeRawBufferPointer, Int) throws(SQLiteError) -> Void
+        row: (PackedRow) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         var index = 0
         while index < batches.count {
             let first = batches[index]
+            if isUsable(first.rows) {
+                for packed in first.rows { try row(packed) }
+                index += 1
+                continue
+            }
             var end = index + 1
-            var bytes = first.bytes.count
-            var logs = first.count
-            while end < batches.count, bytes + batches[end].bytes.count <= rawBytesMax,
-                logs + batches[end].count <= logsMax
+            var bytes = first.logs.bytes.count
+            var logs = first.logs.count
+            while end < batches.count, batches[end].rows.isEmpty,
+                bytes + batches[end].logs.bytes.count <= rawBytesMax,
+                logs + batches[end].logs.count <= logsMax
             {
-                bytes += batches[end].bytes.count
-                logs += batches[end].count
+                bytes += batches[end].logs.bytes.count
+                logs += batches[end].logs.count
                 end += 1
             }
             if end > index + 1 {
                 scratch.removeAll(keepingCapacity: true)
-                for batch in batches[index..<end] { scratch.append(contentsOf: batch.bytes) }
-                try emit(scratch, logs, row)
-            } else if bytes <= rawBytesMax, logs <= logsMax {
-                try emit(first.bytes, logs, row)
+                for batch in batches[index..<end] { scratch.append(contentsOf: batch.logs.bytes) }
+                try row(PackedRow(scratch, logs: logs))
             } else {
-                try split(first, row)
+                for piece in pieces(of: first.logs) { try row(PackedRow(piece)) }
             }
             index = end
         }
     }
 
-    private func split(
-        _ batch: EncodedLogs,
-        _ row: (UnsafeRawBufferPointer, Int) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
-        // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the same.
-        let pieces = (try? batch.pieces(atMost: rawBytesMax, logs: logsMax)) ?? [batch]
-        for piece in pieces { try emit(piece.bytes, piece.count, row) }
+    /// The destination may allow less than the queue's rows have.
+    private func isUsable(_ rows: [PackedRow]) -> Bool {
+        !rows.isEmpty
+            && rows.allSatisfy { row in
+                row.logs == 1 || row.block.rawBytes <= rawBytesMax && row.logs <= logsMax
+            }
     }
 
-    private func emit(
-        _ bytes: [UInt8],
-        _ logs: Int,
-        _ row: (UnsafeRawBufferPointer, Int) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
-        // `withUnsafeBytes` of Array carries no typed throw on this toolchain.
-        let failure: SQLiteError? = bytes.withUnsafeBytes { buffer in
-            do throws(SQLiteError) {
-                try row(buffer, logs)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure { throw failure }
+    private func pieces(of batch: EncodedLogs) -> [EncodedLogs] {
+        // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the same.
+        (try? batch.pieces(atMost: rawBytesMax, logs: logsMax)) ?? [batch]
+    }
+}
+
+extension PackedRow {
+    fileprivate init(_ logs: EncodedLogs) { self.init(logs.bytes, logs: logs.count) }
+
+    fileprivate init(_ bytes: [UInt8], logs: Int) {
+        self.init(
+            block: StoredBlock(compressed: LZ4.compress(bytes), rawBytes: bytes.count),
+            logs: logs
+        )
     }
 }

@@ -1,4 +1,3 @@
-import Logs
 import Queue
 import SQLite
 import System
@@ -21,23 +20,22 @@ final class WaitingRows: StorePart {
 
     /// Returns the row's number.
     func add(
-        _ raw: UnsafeRawBufferPointer,
-        logs: Int,
+        _ packed: PackedRow,
         to stream: QueuedStream,
         replays: Int,
         _ time: WallTime
     ) throws(SQLiteError) -> Int64 {
-        let payload = LZ4.compress(raw)
+        let (block, logs) = (packed.block, packed.logs)
         let row = RowRecord(
             // A row takes a number for each log, so that a part of the row can become a row at its place: see `halve`.
             id: try context.takeNumbers(max(logs, 1)),
             logs: logs,
-            raw: raw.count,
-            size: payload.count,
+            raw: block.rawBytes,
+            size: block.compressed.count,
             received: time
         )
-        try database.rows.add(row, of: stream.id, replays: replays, payload)
-        recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
+        try database.rows.add(row, of: stream.id, replays: replays, block.compressed)
+        recent.keep(block, row: row.id)
 
         if replays > 0 {
             // Parts of the row may become rows under the numbers of its logs.
@@ -50,7 +48,7 @@ final class WaitingRows: StorePart {
             ledger.accepted += Int64(logs)
             ledger.queued += Int64(logs)
         }
-        stream.destination.volumes.accepted += raw.count
+        stream.destination.volumes.accepted += block.rawBytes
         return row.id
     }
 
