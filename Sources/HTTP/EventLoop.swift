@@ -128,6 +128,9 @@ final class EventLoop {
             switch message {
             case .answer(let token, let response): deliver(response, to: token)
             case .more(let token): continueStream(of: token)
+            case .callbacks(let callbacks):
+                for callback in callbacks { callback() }
+                sendLocalAnswers()
             case .stop(let deadline): beginStopping(by: deadline)
             }
         }

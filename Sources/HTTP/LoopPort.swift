@@ -9,6 +9,8 @@ final class LoopPort: Sendable {
         case answer(PollToken, Response)
         /// The connection's stream has bytes to take.
         case more(PollToken)
+        /// Work of other threads that ends with answers.
+        case callbacks([@Sendable () -> Void])
         case stop(by: Moment)
     }
 
@@ -64,9 +66,16 @@ final class LoopPort: Sendable {
         dropMessages()
     }
 
-    // Messages from before the loop's end are dropped by the loop, later ones by the thread that posts them.
+    // Messages from before the loop's end are dropped by the loop, later ones by the thread that posts them. Callbacks
+    // also give back what the request held.
     private func dropMessages() {
-        for case .answer(_, let response) in mailbox.takeAll() { response.stream?.close() }
+        for message in mailbox.takeAll() {
+            switch message {
+            case .answer(_, let response): response.stream?.close()
+            case .callbacks(let callbacks): for callback in callbacks { callback() }
+            case .more, .stop: continue
+            }
+        }
     }
 
     /// On the loop thread: takes the answers given there since the last call.
@@ -83,4 +92,8 @@ final class LoopPort: Sendable {
         localAnswers.removeLast()
         return last.1
     }
+}
+
+extension LoopPort: CallbackThread {
+    func run(_ callbacks: [@Sendable () -> Void]) { post(.callbacks(callbacks)) }
 }

@@ -1,5 +1,6 @@
 import Net
 import Synchronization
+import System
 
 /// A request that the handler owes an answer: once, from any thread. Dropping it answers 500.
 ///
@@ -34,6 +35,9 @@ final class PendingAnswer: Sendable {
         self.wantsBody = wantsBody
         self.minorVersion = minorVersion
     }
+
+    /// The loop of the connection.
+    var thread: any CallbackThread { port }
 
     // The last reference is gone without an answer. That is our own bug, but the client must not wait for ever.
     deinit {

@@ -1,3 +1,5 @@
+package import System
+
 /// The way back to the client that waits for an answer.
 ///
 /// Cheap to copy and safe on any thread, even after the client has gone; the answer is then dropped.
@@ -16,6 +18,14 @@ package struct Responder: Sendable {
     /// Passes the answer to a function. Such a responder has no streams.
     package init(_ deliver: @escaping @Sendable (Response) -> Void) {
         way = .function(deliver)
+    }
+
+    /// The thread on which an answer costs least; nil if all are equal.
+    package var thread: (any CallbackThread)? {
+        switch way {
+        case .request(let request): request.thread
+        case .function: nil
+        }
     }
 
     package func send(_ response: Response) {

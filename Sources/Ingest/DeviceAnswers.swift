@@ -1,7 +1,7 @@
 import HTTP
 import Logs
 
-/// Builds the answers to devices. The queue's thread uses it too, after a commit.
+/// Builds the answers to devices. Any thread may use it.
 struct DeviceAnswers: Sendable {
     let counters: IngestCounters
 

@@ -184,7 +184,7 @@ extension DeviceHandler {
         let start: Moment
     }
 
-    /// What the answer needs of a request, which may come from the queue's thread.
+    /// What the answer needs of a request.
     private struct Visit: Sendable {
         let head: RequestHead
         let draft: CaptureDraft?
@@ -262,7 +262,16 @@ extension DeviceHandler {
         let counts = dispatched.counts
         guard intake.enter() else { throw .draining }
         let tally = dispatched.tally(of: figures.logs, batches)
-        shared.queue.append(batches, identity: identity, sender: sender, tally: tally) { outcome in
+        // A capture must have its record before the queue tells what became of the logs, which follows the answers of
+        // the queue's own thread.
+        let thread = visit.draft == nil ? responder.thread : nil
+        shared.queue.append(
+            batches,
+            identity: identity,
+            sender: sender,
+            tally: tally,
+            on: thread
+        ) { outcome in
             defer { intake.leave() }
             switch outcome {
             case .stored:

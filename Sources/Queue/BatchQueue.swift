@@ -1,3 +1,5 @@
+package import System
+
 /// The queue as ingest sees it: it takes accepted batches.
 package protocol BatchQueue: Sendable {
     /// The present admission of a batch. Costs an atomic load; ingest asks for it before it reads a body.
@@ -19,8 +21,9 @@ package protocol BatchQueue: Sendable {
     /// at it, so clients must not be able to fill the queue with it.
     func keepsUnreadable(for destination: String) -> Bool
 
-    /// Stores all required batches or none. An optional batch whose destination has no room is skipped. Calls back on the queue's thread when they are on stable storage, or when storing
-    /// failed. The callback must be quick and must not wait.
+    /// Stores all required batches or none. An optional batch whose destination has no room is skipped. Calls back when they are on stable storage, or when storing failed: on `thread`, which
+    /// gets all callbacks of a commit together, or without one on the queue's own. The callback must be quick and must
+    /// not wait.
     ///
     /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to the first request.
     /// `tally` is what became of the request's logs, and its `copies` are the logs of all batches. It counts if the
@@ -31,6 +34,7 @@ package protocol BatchQueue: Sendable {
         identity: BatchIdentity?,
         sender: String?,
         tally: IntakeTally,
+        on thread: (any CallbackThread)?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
 
@@ -43,13 +47,15 @@ extension BatchQueue {
         _ batches: [Batch],
         identity: BatchIdentity? = nil,
         sender: String? = nil,
+        tally: IntakeTally? = nil,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         append(
             batches,
             identity: identity,
             sender: sender,
-            tally: IntakeTally(batches),
+            tally: tally ?? IntakeTally(batches),
+            on: nil,
             whenDurable: whenDurable
         )
     }

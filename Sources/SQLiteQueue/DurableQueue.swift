@@ -148,9 +148,10 @@ extension DurableQueue: BatchQueue {
         identity: BatchIdentity?,
         sender: String?,
         tally: IntakeTally,
+        on thread: (any CallbackThread)?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        door.append(batches, identity, sender: sender, tally: tally, whenDurable)
+        door.append(batches, identity, sender: sender, tally: tally, on: thread, whenDurable)
     }
 
     package func count(_ tally: IntakeTally) { door.count(tally) }

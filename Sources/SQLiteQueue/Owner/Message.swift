@@ -1,4 +1,5 @@
 import Queue
+import System
 
 /// The requests of other threads to the owner.
 enum Message: Sendable {
@@ -40,6 +41,8 @@ struct Append: Sendable {
     let tally: IntakeTally
     /// Bytes of the logs, of their streams, and of the identity.
     private(set) var rawBytes: Int
+    /// The thread that answers; nil is the owner's.
+    let thread: (any CallbackThread)?
     let answer: @Sendable (AppendOutcome) -> Void
     /// Set if the append was refused at once because too much waits.
     private(set) var refusal: QueueAdmission?
@@ -50,6 +53,7 @@ struct Append: Sendable {
         sender: String?,
         tally: IntakeTally,
         rawBytes: Int,
+        thread: (any CallbackThread)?,
         answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         self.batches = batches
@@ -57,6 +61,7 @@ struct Append: Sendable {
         self.sender = sender
         self.tally = tally
         self.rawBytes = rawBytes
+        self.thread = thread
         self.answer = answer
     }
 

@@ -148,6 +148,7 @@ final class QueueHandle: Sendable {
         _ identity: BatchIdentity?,
         sender: String?,
         tally: IntakeTally,
+        on thread: (any CallbackThread)? = nil,
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         precondition(
@@ -166,6 +167,7 @@ final class QueueHandle: Sendable {
             sender: sender,
             tally: tally,
             rawBytes: rawBytes,
+            thread: thread,
             answer: answer
         )
         let before = waiting.add(rawBytes, ordering: .relaxed).oldValue

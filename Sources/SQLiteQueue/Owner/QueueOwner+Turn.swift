@@ -29,7 +29,7 @@ extension QueueOwner {
             publish()
             letters.answer()
             decisions.answer()
-            for (append, outcome) in taken { answer(append, outcome) }
+            answer(taken)
             // After the answers, which must not wait for it, and before delivery tells of attempts with these packets.
             store.context.tellEnded()
             delivery.handOver(sealed)
@@ -41,7 +41,7 @@ extension QueueOwner {
             letters.refuse(door.admission)
             decisions.refuse(door.admission)
             // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of it.
-            for (append, _) in taken { answer(append, .refused(door.admission)) }
+            answer(taken.map { ($0.append, .refused(door.admission)) })
         }
     }
 
@@ -122,13 +122,21 @@ extension QueueOwner {
         announcer.note(dropped: dropped)
     }
 
-    private func answer(_ append: Append, _ outcome: AppendOutcome) {
-        door.settled(append.rawBytes)
-        append.answer(outcome)
+    private func answer(_ requests: [(append: Append, outcome: AppendOutcome)]) {
+        var callbacks = GatheredCallbacks()
+        for (append, outcome) in requests {
+            door.settled(append.rawBytes)
+            callbacks.add({ append.answer(outcome) }, on: append.thread)
+        }
+        callbacks.run()
     }
 
     private func refuseAll(_ reason: QueueAdmission) {
-        while let append = appends.popFirst() { answer(append, .refused(append.refusal ?? reason)) }
+        var refused: [(append: Append, outcome: AppendOutcome)] = []
+        while let append = appends.popFirst() {
+            refused.append((append, .refused(append.refusal ?? reason)))
+        }
+        answer(refused)
         letters.refuse(reason)
         decisions.refuse(reason)
         delivery.pause()

@@ -67,6 +67,7 @@ final class RecordingQueue: BatchQueue {
         identity: BatchIdentity?,
         sender: String?,
         tally: IntakeTally,
+        on thread: (any CallbackThread)?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         named.withLock { $0.append(identity) }
