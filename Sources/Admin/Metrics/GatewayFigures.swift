@@ -11,7 +11,9 @@ enum GatewayFigures {
         [Figure("sluice_build_info", \.self, "The version that runs; always 1.")]
     )
 
-    static let parts: [any FigurePart] = [credentials, webhook, operation, process, start]
+    static let parts: [any FigurePart] = [
+        credentials, webhook, operation, process, threads, start,
+    ]
 
     private static let credentials = FigureGroup<CredentialStatus>(
         .gateway,
@@ -123,6 +125,21 @@ enum GatewayFigures {
             ),
             Figure("process_max_fds", \.descriptorsMax, "Descriptors that may be open."),
             Figure("process_threads", \.threads, "Threads of the process."),
+        ]
+    )
+
+    /// On a full machine they show which threads have the cores, and which wait for one.
+    private static let threads = FigureGroup<ThreadFigures>(
+        .gateway,
+        by: ["thread"],
+        { _ in ThreadFigures.now.map { ([$0.name], $0) } },
+        [
+            Figure("sluice_thread_cpu_seconds_total", \.cpu, "CPU time of the thread."),
+            Figure(
+                "sluice_thread_wait_seconds_total",
+                \.waited,
+                "Time that the thread was ready to run and had no core."
+            ),
         ]
     )
 
