@@ -1,5 +1,5 @@
 import CSystem
-import Synchronization
+package import Synchronization
 
 /// A value that one thread at a time may use.
 ///
@@ -7,21 +7,31 @@ import Synchronization
 ///
 /// Wrap a closure in a struct before locking it. A bare closure is reabstracted at every access, and each time the
 /// wrapper stays: one more call deep and 64 bytes larger.
+///
+/// Inlinable, so that other rooms call a lock of their type. The generic one looks its type up at each call.
 package final class Locked<Value: ~Copyable>: Sendable {
-    private let mutex: Mutex<Value>
+    @usableFromInline
+    package let mutex: Mutex<Value>
 
+    @inlinable
     package init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
 
+    @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         try mutex.withLock { value throws(Failure) in
-            let edge = Unmanaged.passUnretained(self).toOpaque()
-            sluice_tsan_acquired(edge)
-            defer { sluice_tsan_releasing(edge) }
+            acquired()
+            defer { releasing() }
             return try body(&value)
         }
     }
+
+    @usableFromInline
+    func acquired() { sluice_tsan_acquired(Unmanaged.passUnretained(self).toOpaque()) }
+
+    @usableFromInline
+    func releasing() { sluice_tsan_releasing(Unmanaged.passUnretained(self).toOpaque()) }
 }

@@ -4,20 +4,33 @@ import Glibc
 ///
 /// It has no bound of its own. Each sender already holds a share of a bound (bytes in flight, leases), and a failed
 /// post would have no way to report the failure.
+///
+/// Inlinable for the reason that `Locked` is.
 package final class Mailbox<Message: Sendable>: Sendable {
-    private struct State {
-        var messages: [Message] = []
-        var isClosed = false
+    @usableFromInline
+    package struct State {
+        @usableFromInline
+        package var messages: [Message] = []
+        @usableFromInline
+        package var isClosed = false
+
+        @inlinable
+        package init() {}
     }
 
-    private let state = Locked(State())
-    private let wake: @Sendable () -> Void
+    @usableFromInline
+    package let state: Locked<State>
+    @usableFromInline
+    package let wake: @Sendable () -> Void
 
     /// - Parameter wake: called after a post to an empty mailbox, on the posting thread.
+    @inlinable
     package init(wake: @escaping @Sendable () -> Void) {
+        state = Locked(State())
         self.wake = wake
     }
 
+    @inlinable
     package func post(_ message: Message) {
         let wasEmpty = state.withLock { state in
             guard !state.isClosed else { return false }
@@ -40,6 +53,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Everything posted so far, in order.
+    @inlinable
     package func takeAll() -> [Message] {
         state.withLock { state in
             let taken = state.messages
