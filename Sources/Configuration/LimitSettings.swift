@@ -13,6 +13,8 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     package var json = LogLimits()
     /// What delivery keeps in memory for all destinations together.
     package var deliveryBytes = DeliveryMemory.usualMax
+    /// The nice value of the threads that serve devices.
+    package var deviceNice = 5
 
     package init() {}
 
@@ -57,6 +59,13 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             packets that wait for their turn; the rest waits on disk. `32MiB` at least; a quarter is \
             kept for destinations without a request in flight, and of the rest each gets no more than \
             it leaves free ([scaling](scaling.md))
+            """
+        }
+        Setting("device_nice", \.deviceNice, .count(0...19), reload: .atRestart) {
+            """
+            no answer of its own: the nice value of the threads that serve devices. While all cores are \
+            busy, the threads that store and deliver go first, and devices wait longer for answers; \
+            with 0 all are equal, and a full machine accepts more than it delivers
             """
         }
         count("json_depth", \.json.depth, 1...64) { "400" }

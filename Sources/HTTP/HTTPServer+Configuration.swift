@@ -11,6 +11,9 @@ extension HTTPServer {
         /// Worker threads ("http-large-0") for requests that `RequestHandler.costIfLarge` names. Zero: the loops run
         /// all requests.
         package var largeRequestThreads = 0
+        /// The nice value of its threads. With more than 0 they yield to the process's other threads when all cores are
+        /// busy.
+        package var nice = 0
         package var limits: Limits
         /// nil serves plain HTTP.
         package var tls: TLSContext?

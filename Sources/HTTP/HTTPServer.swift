@@ -72,7 +72,8 @@ package final class HTTPServer: Sendable {
             // The kernel keeps 15 bytes of a thread's name.
             let kind = name.split(separator: "-").last ?? ""
             for index in 0..<count {
-                let worker = try Worker("\(kind)-large-\(index)") {
+                let name = "\(kind)-large-\(index)"
+                let worker = try Worker(name, nice: configuration.nice) {
                     largeRequests.run(index, makeHandler())
                 }
                 threads.withLock { $0.ofLargeRequests.append(worker) }
@@ -80,7 +81,7 @@ package final class HTTPServer: Sendable {
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
                 let limits = limits
-                let worker = try Worker("\(name)-\(index)") {
+                let worker = try Worker("\(name)-\(index)", nice: configuration.nice) {
                     let loop = EventLoop(
                         port: port,
                         listener: listener,

@@ -7,17 +7,24 @@ package final class Worker: Sendable {
 
     private final class Job {
         let name: String
+        let nice: Int
         let body: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
+        init(name: String, nice: Int, body: @escaping @Sendable () -> Void) {
             self.name = name
+            self.nice = nice
             self.body = body
         }
     }
 
-    /// Starts at once. The thread blocks all signals; a thread that wants them asks for them (see `Signals`).
-    package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        let job = Unmanaged.passRetained(Job(name: name, body: body))
+    /// Starts at once. The thread blocks all signals; a thread that wants them asks for them (see `Signals`). `nice` is
+    /// added to the process's nice value: the thread yields to the process's others while all cores are busy.
+    package init(
+        _ name: String,
+        nice: Int = 0,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        let job = Unmanaged.passRetained(Job(name: name, nice: nice, body: body))
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -31,6 +38,8 @@ package final class Worker: Sendable {
                 guard let context else { return nil }
                 let job = Unmanaged<Job>.fromOpaque(context).takeRetainedValue()
                 sluice_name_thread(job.name)
+                // On Linux this concerns the calling thread alone, and anybody may raise the value.
+                if job.nice > 0 { _ = Glibc.nice(CInt(job.nice)) }
                 job.body()
                 return nil
             },

@@ -98,6 +98,7 @@ struct GatewayServers: Sendable {
             journal: journal
         )
         settings.largeRequestThreads = settings.loops
+        settings.nice = configuration.limits.deviceNice
         settings.proxies = shared.door.proxies
         guard let tls = configuration.tls, let certificates else {
             return (try HTTPServer(settings) { DeviceHandler(shared) }, nil)
