@@ -264,7 +264,8 @@ extension DeviceHandler {
         let tally = dispatched.tally(of: figures.logs, batches)
         // A capture must have its record before the queue tells what became of the logs, which follows the answers of
         // the queue's own thread.
-        let thread = visit.draft == nil ? responder.thread : nil
+        let isTracked = batches.contains { $0.track != nil }
+        let thread = isTracked ? nil : responder.thread
         shared.queue.append(
             batches,
             identity: identity,
