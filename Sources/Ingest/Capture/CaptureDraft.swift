@@ -69,7 +69,7 @@ final class CaptureDraft: Sendable {
             }
             guard !state.sessions.isEmpty else { return }
             (state.key, state.tag) = (key, tag)
-            state.rights = sender?.destinations
+            state.rights = sender?.rights.destinations
             state.redacts =
                 tag.map { plans?.redacts($0) ?? false } ?? plans?.router.rules.redacts ?? false
         }

@@ -8,26 +8,24 @@ struct DeviceSender: Sendable {
     let budget: SenderBudget
     /// nil: the common list applies.
     let origins: OriginList?
-    /// nil: all.
-    private(set) var destinations: Set<String>?
+    private(set) var rights: SenderRights
 
     init(_ name: String, _ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
         self.name = name
         self.counter = counter
         budget = SenderBudget(rules, counter, bodyBytesMax: bodyBytesMax)
-        destinations = rules.destinations
+        rights = SenderRights(destinations: rules.destinations)
         origins = rules.origins
     }
 
     /// The same sender, restricted to `some` destinations.
     func limited(to some: Set<String>?) -> DeviceSender {
-        guard let some else { return self }
         var limited = self
-        limited.destinations = destinations?.intersection(some) ?? some
+        limited.rights = rights.limited(to: some)
         return limited
     }
 
-    func maySend(to destination: String) -> Bool { destinations?.contains(destination) ?? true }
+    func maySend(to destination: String) -> Bool { rights.allows(destination) }
 
     /// Refuses a destination that the key has no right to. SLS's SDKs treat every 403 as a quota error; SLS itself
     /// answers 401 for missing rights.

@@ -1,6 +1,6 @@
 import System
 
-/// Where a sender may send, outside its own request: in a test of routes, or when its logs are sent again.
+/// Where a sender may send. A test of routes and a replay use it without the sender's counters and budget.
 struct SenderRights: Sendable {
     /// nil: everywhere.
     var destinations: Set<String>?
