@@ -8,7 +8,7 @@ import Routing
 import System
 
 /// Sends the logs of a captured request again, as a request of its own: through the present filters and routes into
-/// the queue, with a new receipt. A tag marks them, so that nobody takes them for what the device sent.
+/// the queue, with a new receipt. A tag tells them from what the device sent.
 ///
 /// The gateway sends the logs, not the request: keys, signatures and budgets of the device are not used again.
 package struct CaptureResender: Sendable {
@@ -192,7 +192,7 @@ extension CaptureRecord {
             }
             switch log.extent {
             case .masked: return "\(which) has masked secrets, which would be stored as masks"
-            case .cut: return "\(which) has a long value, of which only the beginning is kept"
+            case .cut: return "\(which) has a long value; only its beginning is kept"
             case .whole where groups[log.group] == nil:
                 return "\(which) has a secret in its topic, source or tags, which is not kept"
             case .whole, .unreadable: continue

@@ -53,7 +53,7 @@ package struct SealedPacket: Sendable {
         self.isReplayed = isReplayed
     }
 
-    /// The packet for whoever only looks at it, without the blocks that delivery would send.
+    /// A copy for observers, without the blocks that delivery sends.
     package var withoutContent: SealedPacket {
         SealedPacket(
             number: number,

@@ -126,7 +126,7 @@ function place() {
   try {
     words = path.split("/").map(decodeURIComponent);
   } catch {
-    // An address that somebody cut in the middle of a "%2F".
+    // The address may be cut in the middle of a "%2F".
     words = [];
   }
   const [name, ...rest] = words;

@@ -16,7 +16,7 @@ package struct RouteQuestion: Sendable {
     package var receipt = ""
     /// The name of a device's key. Its destinations bound the routes.
     package var key: String?
-    /// Of a captured request: further bounds of its sender, and how it addressed and labelled each log. nil in place of
+    /// For a captured request: its sender's further bounds, and how it addressed and labelled each log. nil in place of
     /// labels: they are not kept.
     var rights: Set<String>?
     var host: String?

@@ -40,7 +40,7 @@ enum TailEvent {
 /// The beginning of each field of a log that is too large to be shown.
 struct CutLog {
     let entry: LogEntry
-    /// Fields of which not even a beginning found room.
+    /// Fields left out because the event has no room for any part of them.
     let fieldsLeftOut: Int
 
     private static let nameBytesMax = 256

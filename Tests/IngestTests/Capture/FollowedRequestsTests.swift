@@ -93,7 +93,7 @@ import Testing
         #expect(!captures.wantsAttempts)
     }
 
-    @Test("Several records share a row, of which any part may leave")
+    @Test("Several records share a row, and any part of the row may leave")
     func sharedRow() throws {
         let session = try session(0)
         for index in 0..<3 {
