@@ -13,6 +13,7 @@ STEPS = """filters:
 REDACT = "filters: [{ steps: [{ redact: { fields: [msg], pattern: email, with: mask } }] }]\n"
 # Captures that take no request: one looks at tags and bodies, one waits for refusals.
 CAPTURE = '{"filter":{"tag":"*.**","text":"no body has this"},"seconds":3600}'
+CAPTURE_TEXT = '{"filter":{"text":"no body has this"},"seconds":3600}'
 CAPTURE_STATUS = '{"filter":{"status":"5xx"},"seconds":3600}'
 
 

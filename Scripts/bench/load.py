@@ -1,11 +1,13 @@
 """One case on one release: a fresh gateway, a load of wrk, and the figures of both."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
 import re
 import subprocess
 import time
+from collections.abc import Iterator
 
 from bench.cases import Case
 from harness.gateway import Gateway
@@ -75,6 +77,11 @@ class Bench:
         return key, certificate
 
     def measure(self, case: Case, sluice: str) -> Result:
+        with self.gateway(case, sluice) as gateway:
+            return self.measure_running(case, gateway)
+
+    @contextlib.contextmanager
+    def gateway(self, case: Case, sluice: str) -> Iterator[Gateway]:
         destinations = "\n".join(
             f'  {name}: {{ endpoint: "http://localhost:{self.sink_port}", project: {name}, logstore: "*", '
             f"region: bench, exactly_once: {str(case.exactly_once).lower()} }}"
@@ -88,7 +95,7 @@ class Bench:
         subprocess.run(["rm", "-rf", data], check=True)
         gateway = Gateway(self.work, data, destinations, settings, programs=self.programs, binary=sluice)
         try:
-            return self.measure_running(case, gateway)
+            yield gateway
         finally:
             gateway.stop()
 

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -19,6 +20,10 @@ void sluice_wait_readable(int descriptor, int64_t nanoseconds) {
 
 void sluice_name_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
+}
+
+bool sluice_find(const void *bytes, size_t count, const void *text, size_t textCount) {
+    return memmem(bytes, count, text, textCount) != NULL;
 }
 
 int sluice_random(void *bytes, size_t count) {

@@ -19,11 +19,15 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        if let draft {
-            let tag = request.reader.tag ?? request.target.tag
-            draft.admitted(request.sender, tag: tag, dispatch.plans(tables.routing))
-            draft.decide("route", request.dialect.label.name, request.target.place)
-            draft.decide("key", request.sender?.name ?? "open")
+        var draft = draft
+        if let wanted = draft {
+            let facts = CaptureDraft.Request(
+                label: request.dialect.label,
+                target: request.target,
+                sender: request.sender,
+                tag: request.reader.tag ?? request.target.tag
+            )
+            if !wanted.admitted(facts, dispatch.plans(tables.routing)) { draft = nil }
         }
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
@@ -41,11 +45,15 @@ extension DeviceHandler {
         }
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
-        draft?.look(at: content)
         // What cannot be read is kept as it is.
         var isRead = false
         let isCompressed = content.baseAddress != body.baseAddress
-        defer { if !isRead { draft?.keep(body, content, isCompressed: isCompressed) } }
+        defer {
+            if !isRead, let draft {
+                draft.look(at: content)
+                draft.keep(body, content, isCompressed: isCompressed)
+            }
+        }
         var taken = try request.reader.read(
             LogRequest(
                 head: head,
@@ -69,8 +77,10 @@ extension DeviceHandler {
             taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
         }
         let receipt = shared.mint.next()
+        let plans = dispatch.plans(tables.routing)
+        if let wanted = draft, !wanted.read(taken.groups, from: content, plans) { draft = nil }
         var trace: FilterTrace?
-        if let draft, draft.follows(taken.groups, dispatch.plans(tables.routing)) {
+        if let draft, draft.followsAccepted {
             draft.keep(body, content, isCompressed: isCompressed)
             trace = FilterTrace(bytesMax: CaptureDraft.traceBytesMax)
         }
@@ -85,7 +95,7 @@ extension DeviceHandler {
                 routing(head, request, receipt, repeatedBytesMax)
             )
         if let draft, let trace {
-            draft.dispatched(taken.groups, dispatched, trace, dispatch.plans(tables.routing))
+            draft.dispatched(taken.groups, dispatched, trace, plans)
         }
         // Logs may name their own targets.
         for part in dispatched.parts {
@@ -245,7 +255,7 @@ extension DeviceHandler {
             let tally = dispatched.tally(of: figures.logs, [])
             if tally.received > 0 { shared.queue.count(tally) }
             keyCounter?.countAccepted(figures)
-            visit.draft?.decide("queue", "nothing to store")
+            visit.draft?.storedNothing()
             return answer(receipt, figures.logs)
         }
         var batches: [Batch] = []
@@ -299,12 +309,6 @@ extension DeviceHandler {
                 responder.send(response)
             }
         }
-    }
-}
-
-extension RoutingTable.Target {
-    fileprivate var place: String {
-        isRouted ? "routes decide" : "\(destination)/\(logstore)"
     }
 }
 

@@ -2,6 +2,7 @@
 // Linux functions that `import Glibc` does not show to Swift.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,9 @@ void sluice_wait_readable(int descriptor, int64_t nanoseconds);
 
 /// Names the calling thread, as `top -H` and core dumps show it (15 bytes at most).
 void sluice_name_thread(const char *name);
+
+/// Whether `bytes` contain `text`, by the C library's vectorised search.
+bool sluice_find(const void *bytes, size_t count, const void *text, size_t textCount);
 
 /// Fills `bytes` from the kernel's generator; returns -1 with errno on failure.
 int sluice_random(void *bytes, size_t count);

@@ -1,6 +1,5 @@
 import Configuration
 import Crypto
-import Glibc
 import HTTP
 import Logs
 import Net
@@ -16,84 +15,112 @@ final class CaptureDraft: Sendable {
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
-    fileprivate struct State {
+    /// What the queue made of the logs.
+    private enum Outcome {
+        case nothingToStore
+        case stored(receipt: [UInt8])
+        case repeated(receipt: [UInt8])
+
+        var receipt: [UInt8]? {
+            switch self {
+            case .nothingToStore: nil
+            case .stored(let receipt), .repeated(let receipt): receipt
+            }
+        }
+    }
+
+    /// What a request's head asks for.
+    struct Request {
+        let label: DeviceLabel
+        let target: RoutingTable.Target
+        let sender: DeviceSender?
+        /// nil: only the body may tell it.
+        let tag: String?
+    }
+
+    /// Most requests that are looked at are dropped, so nothing becomes text before `answered` keeps the record.
+    private struct State {
         var sessions: [CaptureSession]
+        /// nil: it was refused before its target was known.
+        var request: Request?
         /// The body was read as far as a text in it can be found.
         var isRead = false
         /// A filter redacts logs like these, so nothing that shows them as they came is kept.
         var redacts = false
-        var key: String?
-        var rights: Set<String>?
         var tag: String?
         var body: CaptureRecord.Body?
         var inflated: CaptureRecord.Body?
-        var decisions: [CaptureRecord.Decision] = []
+        /// Copies of the logs after filters and routes, and what those took away.
+        var dispatched: (copies: Int, counts: DispatchedLogs.Counts)?
         var logs: [CaptureRecord.Log] = []
         var groups: [CaptureRecord.Group?] = []
         var logCount = 0
         var droppedCount = 0
         var batches: [CaptureRecord.Batch] = []
-        var receipt: String?
+        /// nil: refused.
+        var outcome: Outcome?
         /// A capture wants the request when its logs are accepted.
         var followsAccepted = false
         /// Learn where the batches are stored.
         var tracks: [BatchTrack] = []
+
+        mutating func look(at content: UnsafeRawBufferPointer) {
+            isRead = true
+            sessions.removeAll { $0.text.map { !content.contains($0) } ?? false }
+        }
     }
 
     private let captures: Captures
     private let head: RequestHead
-    private let address: IPAddress?
-    private let start = Moment.now
+    private let proxies: [AddressRange]
+    private let start: Moment
     private let state: Locked<State>
 
     /// nil: no capture wants it.
     init?(_ head: RequestHead, _ captures: Captures, _ proxies: [AddressRange]) {
-        let address = head.clientAddress(behind: proxies)
-        let sessions = captures.wanting(head, from: address)
+        start = .now
+        let sessions = captures.wanting(head, behind: proxies, at: start)
         guard !sessions.isEmpty else { return nil }
         self.captures = captures
         self.head = head
-        self.address = address
+        self.proxies = proxies
         state = Locked(State(sessions: sessions))
     }
 
     // MARK: - Who wants it
 
-    /// The request has a sender, and perhaps a tag.
-    func admitted(_ sender: DeviceSender?, tag: String?, _ plans: TagPlans?) {
-        let key = sender?.name
-        state.withLock { state in
+    /// False: no capture wants it.
+    func admitted(_ request: Request, _ plans: TagPlans?) -> Bool {
+        let tag = request.tag
+        return state.withLock { state in
             // A tag that only the body tells is known when that is read.
             state.sessions.removeAll {
-                !$0.filter.admits(key: key) || tag != nil && !$0.filter.admits(tag: tag)
+                !$0.filter.admits(key: request.sender?.name)
+                    || tag != nil && !$0.filter.admits(tag: tag)
             }
-            guard !state.sessions.isEmpty else { return }
-            (state.key, state.tag) = (key, tag)
-            state.rights = sender?.rights.destinations
+            guard !state.sessions.isEmpty else { return false }
+            (state.request, state.tag) = (request, tag)
             state.redacts =
                 tag.map { plans?.redacts($0) ?? false } ?? plans?.router.rules.redacts ?? false
+            return true
         }
     }
 
-    /// The content, inflated where the body was compressed.
-    func look(at content: UnsafeRawBufferPointer) {
+    /// Logs that could be read. False: no capture wants them.
+    func read(
+        _ groups: [LogGroup],
+        from content: UnsafeRawBufferPointer,
+        _ plans: TagPlans?
+    ) -> Bool {
         state.withLock { state in
-            state.isRead = true
-            state.sessions.removeAll { session in
-                session.filter.text.map { !content.contains(text: $0) } ?? false
-            }
-        }
-    }
-
-    /// True if a capture wants these logs when they are accepted; only then their way is followed.
-    func follows(_ groups: [LogGroup], _ plans: TagPlans?) -> Bool {
-        state.withLock { state in
+            // The tag first: to look for a text takes time.
             state.sessions.removeAll { session in
                 guard let pattern = session.filter.tag else { return false }
                 return !groups.contains { pattern.match($0.tag) != nil }
             }
+            state.look(at: content)
             state.followsAccepted = state.sessions.contains(where: \.filter.admitsAccepted)
-            guard state.followsAccepted else { return false }
+            guard state.followsAccepted else { return !state.sessions.isEmpty }
             state.tag = state.tag ?? groups.first?.tag
             let redacts = groups.contains { plans?.redacts($0.tag) ?? false }
             state.redacts = state.redacts || redacts
@@ -101,17 +128,15 @@ final class CaptureDraft: Sendable {
         }
     }
 
+    /// True if a capture wants the logs when they are accepted; only then their way is followed.
+    var followsAccepted: Bool { state.withLock(\.followsAccepted) }
+
+    /// Content that could not be read, inflated where the body was compressed.
+    func look(at content: UnsafeRawBufferPointer) { state.withLock { $0.look(at: content) } }
+
     private var isWanted: Bool { state.withLock { !$0.sessions.isEmpty } }
 
     // MARK: - What is kept
-
-    func decide(_ step: String, _ outcome: String, _ detail: String = "") {
-        guard isWanted else { return }
-        state.withLock { state in
-            let detail = clipped(detail, to: 300)
-            state.decisions.append(.init(step: step, outcome: outcome, detail: detail))
-        }
-    }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
     func keep(
@@ -166,7 +191,9 @@ final class CaptureDraft: Sendable {
         }
         let named = groups.prefix(logs.last.map { $0.group + 1 } ?? 0)
         let kept = named.map { redacts ? nil : CaptureRecord.Group($0) }
+        let copies = dispatched.parts.reduce(0) { $0 + $1.logs.count }
         state.withLock { state in
+            state.dispatched = (copies, dispatched.counts)
             (state.logs, state.groups) = (logs, kept)
             state.logCount = groups.reduce(0) { $0 + $1.logs.count }
             state.droppedCount = groups.reduce(0) { $0 + $1.logs.dropped }
@@ -180,12 +207,6 @@ final class CaptureDraft: Sendable {
                 )
             }
         }
-        let counts = dispatched.counts
-        decide(
-            "filters and routes",
-            "\(dispatched.parts.reduce(0) { $0 + $1.logs.count }) copies",
-            "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
-        )
     }
 
     /// Has the queue tell where it stores the batches, if a capture wants the request when it is accepted.
@@ -198,11 +219,13 @@ final class CaptureDraft: Sendable {
 
     /// The queue's outcome, before the answer.
     func stored(_ receipt: [UInt8], isRepeated: Bool) {
-        guard isWanted else { return }
-        let receipt = String(decoding: receipt, as: UTF8.self)
-        state.withLock { $0.receipt = receipt }
-        decide("queue", isRepeated ? "repeated" : "stored", "receipt \(receipt)")
+        state.withLock {
+            $0.outcome = isRepeated ? .repeated(receipt: receipt) : .stored(receipt: receipt)
+        }
     }
+
+    /// Filters and routes left nothing.
+    func storedNothing() { state.withLock { $0.outcome = .nothingToStore } }
 
     /// The request is answered. Whoever still wants it keeps the record.
     func answered(_ response: Response, _ refusal: Refusal? = nil) {
@@ -211,25 +234,28 @@ final class CaptureDraft: Sendable {
             state.sessions.removeAll { session in
                 let filter = session.filter
                 return !filter.admits(status: response.status)
-                    || !state.isRead && filter.text != nil || !filter.admits(key: state.key)
+                    || !state.isRead && filter.text != nil
+                    || !filter.admits(key: state.request?.sender?.name)
                     || !filter.admits(tag: state.tag)
             }
             return state.sessions
         }
         guard !sessions.isEmpty else { return }
-        if let refusal { decide("answer", refusal.code, refusal.reason) }
-        let record = record(of: response)
-        let (tracks, isStored) = state.withLock { state in
+        let record = record(of: response, refusal)
+        let tracks = state.withLock { state in
             defer { (state.sessions, state.tracks) = ([], []) }
-            return (state.tracks, state.receipt != nil)
+            return state.tracks
         }
         // A commit that failed may have given rows as well.
+        let isStored = record.receipt != nil
         let news = isStored ? tracks.reduce(into: BatchTrack.News()) { $0 += $1.takeNews() } : nil
         for session in sessions { captures.keep(record, news, in: session) }
     }
 
-    private func record(of response: Response) -> CaptureRecord {
+    private func record(of response: Response, _ refusal: Refusal?) -> CaptureRecord {
         let state = state.withLock { $0 }
+        let sender = state.request?.sender
+        let address = head.clientAddress(behind: proxies)
         return CaptureRecord(
             time: head.arrival,
             method: head.methodText,
@@ -238,18 +264,18 @@ final class CaptureDraft: Sendable {
             minorVersion: head.minorVersion,
             address: address?.description ?? head.peer.host,
             fields: Mask.fields(head),
-            key: state.key,
-            rights: state.rights,
+            key: sender?.name,
+            rights: sender?.rights.destinations,
             tag: state.tag,
             body: state.body,
             inflated: state.inflated,
-            decisions: state.decisions,
+            decisions: Self.decisions(of: state, refusal),
             logs: state.logs,
             logCount: state.logCount,
             droppedCount: state.droppedCount,
             groups: state.groups,
             batches: state.batches,
-            receipt: state.receipt,
+            receipt: (state.outcome?.receipt).map { String(decoding: $0, as: UTF8.self) },
             answer: CaptureRecord.Answer(
                 status: response.status,
                 fields: response.fields.map { name, value in
@@ -259,6 +285,38 @@ final class CaptureDraft: Sendable {
                 time: Moment.now - start
             )
         )
+    }
+
+    /// In the order in which they were made.
+    private static func decisions(
+        of state: State,
+        _ refusal: Refusal?
+    ) -> [CaptureRecord.Decision] {
+        var decisions: [CaptureRecord.Decision] = []
+        let add = { (step: String, outcome: String, detail: String) in
+            decisions.append(.init(step: step, outcome: outcome, detail: clipped(detail, to: 300)))
+        }
+        if let request = state.request {
+            add("route", request.label.name, request.target.place)
+            add("key", request.sender?.name ?? "open", "")
+        }
+        if let (copies, counts) = state.dispatched {
+            add(
+                "filters and routes",
+                "\(copies) copies",
+                "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
+            )
+        }
+        switch state.outcome {
+        case .nothingToStore: add("queue", "nothing to store", "")
+        case .stored(let receipt):
+            add("queue", "stored", "receipt \(String(decoding: receipt, as: UTF8.self))")
+        case .repeated(let receipt):
+            add("queue", "repeated", "receipt \(String(decoding: receipt, as: UTF8.self))")
+        case nil: break
+        }
+        if let refusal { add("answer", refusal.code, refusal.reason) }
+        return decisions
     }
 }
 
@@ -289,19 +347,8 @@ extension LogFault {
     fileprivate var isUnreadable: Bool { if case .unreadable = self { true } else { false } }
 }
 
-extension UnsafeRawBufferPointer {
-    fileprivate func contains(text: String) -> Bool {
-        let wanted = Array(text.utf8)
-        guard let first = wanted.first else { return true }
-        var place = 0
-        while place + wanted.count <= count {
-            guard let start = baseAddress,
-                let found = memchr(start + place, CInt(first), count - place - wanted.count + 1)
-            else { return false }
-            place = UnsafeRawPointer(found) - start
-            if self[place..<place + wanted.count].elementsEqual(wanted) { return true }
-            place += 1
-        }
-        return false
+extension RoutingTable.Target {
+    fileprivate var place: String {
+        isRouted ? "routes decide" : "\(destination)/\(logstore)"
     }
 }

@@ -1,3 +1,4 @@
+import HTTP
 package import Net
 package import Routing
 
@@ -16,10 +17,10 @@ package struct CaptureFilter: Sendable {
 
     package init() {}
 
-    func admits(path: String, address: IPAddress?) -> Bool {
-        if let prefix = self.path, !path.hasPrefix(prefix) { return false }
-        guard let range = self.address else { return true }
-        return address.map(range.contains) ?? false
+    func admits(_ head: RequestHead, behind proxies: [AddressRange]) -> Bool {
+        if let path, !head.bytes[head.path].starts(with: path.utf8) { return false }
+        guard let address else { return true }
+        return head.clientAddress(behind: proxies).map(address.contains) ?? false
     }
 
     func admits(key: String?) -> Bool { self.key.map { $0 == key } ?? true }

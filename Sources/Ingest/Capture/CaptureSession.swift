@@ -1,3 +1,4 @@
+import Synchronization
 package import System
 
 /// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
@@ -47,7 +48,11 @@ package final class CaptureSession: Sendable {
     package let started: WallTime
     /// The bytes of its records.
     let budget: CaptureBudget
+    /// What the filter looks for in a body.
+    let text: [UInt8]?
     private let end: Moment
+    /// Read for each request. False once it ended for another reason than time.
+    private let isOpen = Atomic<Bool>(true)
     private let content = Locked(Content())
 
     init(_ id: String, _ filter: CaptureFilter, _ limits: Limits, by actor: String) {
@@ -56,17 +61,20 @@ package final class CaptureSession: Sendable {
         self.limits = limits
         self.actor = actor
         budget = CaptureBudget(bytesMax: limits.bytes)
+        text = filter.text.map { Array($0.utf8) }
         started = .now
         end = .now + limits.time
     }
 
     package var ends: WallTime { started + limits.time }
 
-    package var isRunning: Bool { status.state == .running }
+    package var isRunning: Bool { isRunning(at: .now) }
+
+    func isRunning(at now: Moment) -> Bool { isOpen.load(ordering: .relaxed) && now < end }
 
     package var status: Status {
         content.withLock { content in
-            if content.state == .running, Moment.now >= end { content.state = .ended }
+            if content.state == .running, Moment.now >= end { finish(&content, .ended) }
             return Status(
                 state: content.state,
                 kept: content.records.count,
@@ -85,7 +93,12 @@ package final class CaptureSession: Sendable {
     }
 
     package func stop() {
-        content.withLock { if $0.state == .running { $0.state = .stopped } }
+        content.withLock { if $0.state == .running { finish(&$0, .stopped) } }
+    }
+
+    private func finish(_ content: inout Content, _ state: State) {
+        content.state = state
+        isOpen.store(false, ordering: .relaxed)
     }
 
     /// Stops it and forgets its records.
@@ -101,13 +114,13 @@ package final class CaptureSession: Sendable {
             guard content.state == .running else { return false }
             content.matched += 1
             guard budget.take(record.weight) else {
-                content.state = .full
+                finish(&content, .full)
                 return false
             }
             var record = record
             record.number = content.records.count + 1
             content.records.append(record)
-            if content.records.count >= limits.records { content.state = .full }
+            if content.records.count >= limits.records { finish(&content, .full) }
             return true
         }
     }

@@ -74,14 +74,21 @@ package final class Captures: Sendable {
     var mayWant: Bool { isRunning.load(ordering: .relaxed) }
 
     /// The running captures that a request's head suits.
-    func wanting(_ head: RequestHead, from address: IPAddress?) -> [CaptureSession] {
-        let running = sessions.withLock { sessions in
-            let running = sessions.filter(\.isRunning)
-            if running.isEmpty { isRunning.store(false, ordering: .relaxed) }
-            return running
+    func wanting(
+        _ head: RequestHead,
+        behind proxies: [AddressRange],
+        at now: Moment
+    ) -> [CaptureSession] {
+        sessions.withLock { sessions in
+            var wanting: [CaptureSession] = []
+            var isNoneRunning = true
+            for session in sessions where session.isRunning(at: now) {
+                isNoneRunning = false
+                if session.filter.admits(head, behind: proxies) { wanting.append(session) }
+            }
+            if isNoneRunning { isRunning.store(false, ordering: .relaxed) }
+            return wanting
         }
-        let path = head.pathText
-        return running.filter { $0.filter.admits(path: path, address: address) }
     }
 
     /// Keeps the record of an answered request, and follows its logs out of the queue. `news` are those of its batches;
