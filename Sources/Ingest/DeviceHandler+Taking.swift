@@ -15,19 +15,18 @@ extension DeviceHandler {
         _ head: RequestHead,
         _ request: AdmittedLogs,
         _ body: UnsafeRawBufferPointer,
-        _ draft: CaptureDraft?,
+        _ draft: inout CaptureDraft?,
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        var draft = draft
-        if let wanted = draft {
+        if draft != nil {
             let facts = CaptureDraft.Request(
                 label: request.dialect.label,
                 target: request.target,
                 sender: request.sender,
                 tag: request.reader.tag ?? request.target.tag
             )
-            if !wanted.admitted(facts, dispatch.plans(tables.routing)) { draft = nil }
+            if draft?.admitted(facts, dispatch.plans(tables.routing)) == false { draft = nil }
         }
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
@@ -49,9 +48,9 @@ extension DeviceHandler {
         var isRead = false
         let isCompressed = content.baseAddress != body.baseAddress
         defer {
-            if !isRead, let draft {
-                draft.look(at: content)
-                draft.keep(body, content, isCompressed: isCompressed)
+            if !isRead {
+                draft?.look(at: content)
+                draft?.keep(body, content, isCompressed: isCompressed)
             }
         }
         var taken = try request.reader.read(
@@ -78,10 +77,10 @@ extension DeviceHandler {
         }
         let receipt = shared.mint.next()
         let plans = dispatch.plans(tables.routing)
-        if let wanted = draft, !wanted.read(taken.groups, from: content, plans) { draft = nil }
+        if draft?.read(taken.groups, from: content, plans) == false { draft = nil }
         var trace: FilterTrace?
-        if let draft, draft.followsAccepted {
-            draft.keep(body, content, isCompressed: isCompressed)
+        if draft?.followsAccepted == true {
+            draft?.keep(body, content, isCompressed: isCompressed)
             trace = FilterTrace(bytesMax: CaptureDraft.traceBytesMax)
         }
         dispatch.trace = trace
@@ -94,8 +93,8 @@ extension DeviceHandler {
                 taken.groups,
                 routing(head, request, receipt, repeatedBytesMax)
             )
-        if let draft, let trace {
-            draft.dispatched(taken.groups, dispatched, trace, plans)
+        if let trace {
+            draft?.dispatched(taken.groups, dispatched, trace, plans)
         }
         // Logs may name their own targets.
         for part in dispatched.parts {
@@ -126,8 +125,8 @@ extension DeviceHandler {
             isRepaired: decoder.json.repairs != repairs,
             start: start
         )
-        let visit = Visit(head: head, draft: draft, readers: tables.crossOrigin(head))
-        try store(taken, dispatched, of: dialect, origin, visit, responder)
+        let visit = Visit(head: head, readers: tables.crossOrigin(head))
+        try store(taken, dispatched, of: dialect, origin, visit, &draft, responder)
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -197,7 +196,6 @@ extension DeviceHandler {
     /// What the answer needs of a request.
     private struct Visit: Sendable {
         let head: RequestHead
-        let draft: CaptureDraft?
         let readers: CrossOrigin
     }
 
@@ -207,6 +205,7 @@ extension DeviceHandler {
         of dialect: any LogDialect,
         _ origin: Origin,
         _ visit: Visit,
+        _ draft: inout CaptureDraft?,
         _ responder: Responder
     ) throws(Refusal) {
         let (start, keyCounter) = (origin.start, origin.sender?.counter)
@@ -225,7 +224,9 @@ extension DeviceHandler {
                 throw .tooManyAnswers
             }
         }
-        let answer = { @Sendable (receipt: [UInt8], logs: Int) in
+        let answer = {
+            @Sendable
+            (receipt: [UInt8], logs: Int, draft: CaptureDraft?, outcome: CaptureDraft.Outcome) in
             let acceptance = Acceptance(
                 receipt: String(decoding: receipt, as: UTF8.self),
                 logs: logs
@@ -236,7 +237,7 @@ extension DeviceHandler {
                 acceptance,
                 visit.readers
             )
-            visit.draft?.answered(response)
+            draft?.answered(response, outcome: outcome)
             responder.send(response)
         }
         let identity = taken.identity.map {
@@ -255,12 +256,11 @@ extension DeviceHandler {
             let tally = dispatched.tally(of: figures.logs, [])
             if tally.received > 0 { shared.queue.count(tally) }
             keyCounter?.countAccepted(figures)
-            visit.draft?.storedNothing()
-            return answer(receipt, figures.logs)
+            return answer(receipt, figures.logs, draft, .nothingToStore)
         }
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
-        visit.draft?.track(&batches)
+        draft?.track(&batches)
         // The inflated batches wait for the commit, and count like the body.
         guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
             throw .tooMuchInFlight
@@ -270,6 +270,7 @@ extension DeviceHandler {
         let (intake, sender) = (shared.intake, origin.sender?.name)
         let refused = shared.refusedRequests
         let counts = dispatched.counts
+        let waiting = draft.map { WaitingDraft($0) }
         guard intake.enter() else { throw .draining }
         let tally = dispatched.tally(of: figures.logs, batches)
         // A capture must have its record before the queue tells what became of the logs, which follows the answers of
@@ -290,12 +291,10 @@ extension DeviceHandler {
                 counters.countAccepted(dialect.label, figures, since: start)
                 counters.countRouted(counts)
                 keyCounter?.countAccepted(figures)
-                visit.draft?.stored(receipt, isRepeated: false)
-                answer(receipt, figures.logs)
+                answer(receipt, figures.logs, waiting?.draft, .stored(receipt: receipt))
             case .repeated(let receipt, let count):
                 counters.countRepeated(dialect.label, since: start)
-                visit.draft?.stored(receipt, isRepeated: true)
-                answer(receipt, count)
+                answer(receipt, count, waiting?.draft, .repeated(receipt: receipt))
             case .refused(let admission):
                 let refusal = Refusal(admission)
                 let response = answers.refused(refusal, .logs(dialect), visit.readers)
@@ -305,7 +304,7 @@ extension DeviceHandler {
                     as: response.status,
                     .init(key: sender)
                 )
-                visit.draft?.answered(response, refusal)
+                waiting?.draft.answered(response, refusal: refusal)
                 responder.send(response)
             }
         }

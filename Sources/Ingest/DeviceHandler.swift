@@ -80,7 +80,7 @@ package final class DeviceHandler: RequestHandler {
             return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
             let response = refused(error, route, head)
-            capture(head)?.answered(response, error)
+            capture(head)?.answered(response, refusal: error)
             return .refuse(response)
         }
     }
@@ -195,7 +195,7 @@ package final class DeviceHandler: RequestHandler {
             handle(head, route, try subject(of: head, route), body, responder)
         } catch {
             let response = refused(error, route, head)
-            capture(head)?.answered(response, error)
+            capture(head)?.answered(response, refusal: error)
             responder.send(response)
         }
     }
@@ -229,15 +229,15 @@ package final class DeviceHandler: RequestHandler {
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
         case .logs(let logs):
-            let draft = capture(head)
+            var draft = capture(head)
             do throws(Refusal) {
-                try take(head, logs, body, draft, responder)
+                try take(head, logs, body, &draft, responder)
             } catch {
                 let response = refused(error, route, head, key: logs.sender?.name)
                 // Unless its content was kept already.
                 let isCompressed = head.fieldRange("content-encoding") != nil
                 draft?.keep(body, nil, isCompressed: isCompressed)
-                draft?.answered(response, error)
+                draft?.answered(response, refusal: error)
                 responder.send(response)
             }
         }
@@ -257,7 +257,7 @@ package final class DeviceHandler: RequestHandler {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
         let response = refused(refusal, route, head)
-        if let head { capture(head)?.answered(response, refusal) }
+        if let head { capture(head)?.answered(response, refusal: refusal) }
         return response
     }
 
