@@ -1,5 +1,5 @@
 import CSystem
-package import Synchronization
+public import Synchronization
 
 /// A value that one thread at a time may use.
 ///
@@ -8,18 +8,21 @@ package import Synchronization
 /// Wrap a closure in a struct before locking it. A bare closure is reabstracted at every access, and each time the
 /// wrapper stays: one more call deep and 64 bytes larger.
 ///
-/// Inlinable, so that other rooms call a lock of their type. The generic one looks its type up at each call.
-package final class Locked<Value: ~Copyable>: Sendable {
+/// Public, so that other rooms inline it: the compiler inlines no package function into another module, and the generic
+/// one looks its type up at each call.
+public final class Locked<Value: ~Copyable>: Sendable {
     @usableFromInline
-    package let mutex: Mutex<Value>
+    let mutex: Mutex<Value>
 
+    /// The value is this lock's alone from here on.
     @inlinable
-    package init(_ value: consuming sending Value) {
+    public init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
 
+    /// Runs the body with the value, which no other thread has meanwhile.
     @inlinable
-    package func withLock<Result: ~Copyable, Failure: Error>(
+    public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         try mutex.withLock { value throws(Failure) in

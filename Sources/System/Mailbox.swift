@@ -5,33 +5,34 @@ import Glibc
 /// It has no bound of its own. Each sender already holds a share of a bound (bytes in flight, leases), and a failed
 /// post would have no way to report the failure.
 ///
-/// Inlinable for the reason that `Locked` is.
-package final class Mailbox<Message: Sendable>: Sendable {
+/// Public for the reason that `Locked` is.
+public final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline
-    package struct State {
+    struct State {
         @usableFromInline
-        package var messages: [Message] = []
+        var messages: [Message] = []
         @usableFromInline
-        package var isClosed = false
+        var isClosed = false
 
         @inlinable
-        package init() {}
+        init() {}
     }
 
     @usableFromInline
-    package let state: Locked<State>
+    let state: Locked<State>
     @usableFromInline
-    package let wake: @Sendable () -> Void
+    let wake: @Sendable () -> Void
 
     /// - Parameter wake: called after a post to an empty mailbox, on the posting thread.
     @inlinable
-    package init(wake: @escaping @Sendable () -> Void) {
+    public init(wake: @escaping @Sendable () -> Void) {
         state = Locked(State())
         self.wake = wake
     }
 
+    /// Leaves a message for the owner, from any thread.
     @inlinable
-    package func post(_ message: Message) {
+    public func post(_ message: Message) {
         let wasEmpty = state.withLock { state in
             guard !state.isClosed else { return false }
             state.messages.append(message)
@@ -54,7 +55,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     /// Everything posted so far, in order.
     @inlinable
-    package func takeAll() -> [Message] {
+    public func takeAll() -> [Message] {
         state.withLock { state in
             let taken = state.messages
             state.messages = []

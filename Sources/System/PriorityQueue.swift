@@ -1,26 +1,19 @@
 /// A binary heap, least key first. Adding and taking cost the logarithm of the count. Elements with equal keys come in
 /// any order.
 package struct PriorityQueue<Key: Comparable, Element> {
-    @usableFromInline
     package typealias Entry = (key: Key, element: Element)
 
-    @usableFromInline
-    package var entries: [Entry] = []
+    private var entries: [Entry] = []
 
-    @inlinable
     package init() {}
 
-    @inlinable
     package var count: Int { entries.count }
 
-    @inlinable
     package var first: Entry? { entries.first }
 
     /// The least key.
-    @inlinable
     package var nextKey: Key? { entries.first?.key }
 
-    @inlinable
     package mutating func add(_ element: Element, at key: Key) {
         entries.append((key, element))
         var child = entries.count - 1
@@ -32,7 +25,6 @@ package struct PriorityQueue<Key: Comparable, Element> {
         }
     }
 
-    @inlinable
     package mutating func takeFirst() -> Entry? {
         guard !entries.isEmpty else { return nil }
         entries.swapAt(0, entries.count - 1)
@@ -42,7 +34,6 @@ package struct PriorityQueue<Key: Comparable, Element> {
     }
 
     /// Takes the first element if its key is not greater than the limit.
-    @inlinable
     package mutating func takeFirst(upTo limit: Key) -> Entry? {
         guard let nextKey, nextKey <= limit else { return nil }
         return takeFirst()
@@ -54,8 +45,7 @@ package struct PriorityQueue<Key: Comparable, Element> {
         entries.sort { $0.key < $1.key }
     }
 
-    @inlinable
-    package mutating func sink(from start: Int) {
+    private mutating func sink(from start: Int) {
         var parent = start
         while true {
             var least = parent

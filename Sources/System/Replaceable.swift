@@ -1,22 +1,31 @@
-import Synchronization
+public import Synchronization
 
 /// A value that every request reads and a reload replaces, such as the routing table or the device keys.
-package final class Replaceable<Value: Sendable>: Sendable {
-    private struct Current {
+///
+/// Public for the reason that `Locked` is.
+public final class Replaceable<Value: Sendable>: Sendable {
+    @usableFromInline
+    struct Current {
+        @usableFromInline
         var value: Value
         /// Grows with each new value.
+        @usableFromInline
         var generation = 0
     }
 
-    private let current: Locked<Current>
+    @usableFromInline
+    let current: Locked<Current>
     /// The present generation, so a refresh without news takes no lock.
-    private let hint = Atomic<Int>(0)
+    @usableFromInline
+    let hint = Atomic<Int>(0)
 
     package init(_ value: Value) {
         current = Locked(Current(value: value))
     }
 
-    package var value: Value { current.withLock { $0.value } }
+    /// The present value.
+    @inlinable
+    public var value: Value { current.withLock { $0.value } }
 
     package func replace(_ new: Value) {
         replace { _ in new }
@@ -31,18 +40,24 @@ package final class Replaceable<Value: Sendable>: Sendable {
     }
 
     /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic load.
-    package struct Snapshot {
-        private let source: Replaceable
+    public struct Snapshot {
+        @usableFromInline
+        let source: Replaceable
         /// Two snapshots with the same generation have the same value.
-        package let generation: Int
-        package let value: Value
+        public let generation: Int
+        /// The value of this generation.
+        public let value: Value
 
-        package init(of source: Replaceable) {
+        /// A copy of the present value.
+        @inlinable
+        public init(of source: Replaceable) {
             self.source = source
             (value, generation) = source.current.withLock { ($0.value, $0.generation) }
         }
 
-        package mutating func refresh() {
+        /// Takes over the present value.
+        @inlinable
+        public mutating func refresh() {
             guard source.hint.load(ordering: .acquiring) != generation else { return }
             self = Snapshot(of: source)
         }
