@@ -72,15 +72,22 @@ def idle(bench: Bench, sluice: str, count: int, tls: bool) -> tuple[float, float
         return before, with_all, count / took
 
 
+def raise_limit(descriptors: int) -> None:
+    """The limit of open files, which the gateway inherits."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, max(descriptors, most)))
+    except ValueError:
+        raise SystemExit(f"standing: {most} files may be open here; use --connections {most - 500}") from None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="Benchmarks/standing", description=__doc__)
     parser.add_argument("sluice", help="a release build")
     parser.add_argument("--starts", type=int, default=20)
     parser.add_argument("--connections", type=int, default=20_000)
     arguments = parser.parse_args()
-    descriptors = 2 * arguments.connections + 1000
-    # The gateway inherits it.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    raise_limit(arguments.connections + 500)
     with tempfile.TemporaryDirectory() as directory:
         bench = Bench(pathlib.Path(directory), os.environ["SLUICE_BENCH"], 1)
         try:
