@@ -20,13 +20,8 @@ extension DeviceHandler {
     ) throws(Refusal) {
         let start = Moment.now
         if draft != nil {
-            let facts = CaptureDraft.Request(
-                label: request.dialect.label,
-                target: request.target,
-                sender: request.sender,
-                tag: request.reader.tag ?? request.target.tag
-            )
-            if draft?.admitted(facts, dispatch.plans(tables.routing)) == false { draft = nil }
+            let plans = dispatch.plans(tables.routing)
+            if draft?.admitted(request.facts, plans) == false { draft = nil }
         }
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
@@ -49,7 +44,7 @@ extension DeviceHandler {
         let isCompressed = content.baseAddress != body.baseAddress
         defer {
             if !isRead {
-                draft?.look(at: content)
+                draft?.matchText(in: content)
                 draft?.keep(body, content, isCompressed: isCompressed)
             }
         }
@@ -125,7 +120,11 @@ extension DeviceHandler {
             isRepaired: decoder.json.repairs != repairs,
             start: start
         )
-        let visit = Visit(head: head, readers: tables.crossOrigin(head))
+        let visit = Visit(
+            head: head,
+            readers: tables.crossOrigin(head),
+            hidesQuery: tables.routing.redacts
+        )
         try store(taken, dispatched, of: dialect, origin, visit, &draft, responder)
     }
 
@@ -197,6 +196,8 @@ extension DeviceHandler {
     private struct Visit: Sendable {
         let head: RequestHead
         let readers: CrossOrigin
+        /// A filter redacts, so a refusal is noted without the values of the query.
+        let hidesQuery: Bool
     }
 
     private func store(
@@ -302,12 +303,24 @@ extension DeviceHandler {
                     visit.head,
                     refusal,
                     as: response.status,
-                    .init(key: sender)
+                    .init(key: sender),
+                    hidesQuery: visit.hidesQuery
                 )
                 waiting?.draft.answered(response, refusal: refusal)
                 responder.send(response)
             }
         }
+    }
+}
+
+extension AdmittedLogs {
+    var facts: CaptureDraft.Request {
+        CaptureDraft.Request(
+            label: dialect.label,
+            target: target,
+            sender: sender,
+            tag: reader.tag
+        )
     }
 }
 

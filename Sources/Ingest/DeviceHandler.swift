@@ -71,16 +71,17 @@ package final class DeviceHandler: RequestHandler {
     package func admit(_ head: RequestHead) -> Admission {
         tables.refresh()
         let route = tables.route(of: head)
+        var logs: AdmittedLogs?
         do throws(Refusal) {
-            let subject = try admit(head, route)
+            let subject = try admit(head, route, &logs)
             let admitted = AdmittedRequest(subject, tables.generations)
             guard case .logs = subject else {
                 return .accept(bodyBytesMax: 0, admitted: admitted)
             }
             return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
-            let response = refused(error, route, head)
-            capture(head)?.answered(response, refusal: error)
+            let response = refused(error, route, head, key: logs?.sender?.name)
+            capture(head, logs)?.answered(response, refusal: error)
             return .refuse(response)
         }
     }
@@ -88,7 +89,19 @@ package final class DeviceHandler: RequestHandler {
     /// The draft of a request that a capture may want; mostly nil, after one atomic load.
     private func capture(_ head: RequestHead) -> CaptureDraft? {
         guard shared.captures.mayWant else { return nil }
-        return CaptureDraft(head, shared.captures, tables.access.proxies)
+        return CaptureDraft(
+            head,
+            shared.captures,
+            tables.access.proxies,
+            anyTagIsRedacted: tables.routing.redacts
+        )
+    }
+
+    /// The same, for a request whose head may have been admitted.
+    private func capture(_ head: RequestHead, _ logs: AdmittedLogs?) -> CaptureDraft? {
+        guard var draft = capture(head) else { return nil }
+        guard let logs else { return draft }
+        return draft.admitted(logs.facts, dispatch.plans(tables.routing)) ? draft : nil
     }
 
     /// Answers a refused request, and notes it.
@@ -104,19 +117,22 @@ package final class DeviceHandler: RequestHandler {
             head,
             refusal,
             as: response.status,
-            .init(address: address, key: key)
+            .init(address: address, key: key),
+            hidesQuery: tables.routing.redacts
         )
         return response
     }
 
+    /// `logs` is set as soon as the sender and the target are known, also if the request is refused after that.
     private func admit(
         _ head: RequestHead,
-        _ route: DeviceRoute
+        _ route: DeviceRoute,
+        _ logs: inout AdmittedLogs?
     ) throws(Refusal) -> AdmittedRequest.Subject {
         if case .unknown = route { throw tables.access.accepted.unknownPath }
         guard route.methods.all.contains(head.method) else { throw .method(route.methods) }
         if case .logs(let dialect) = route, head.method != .options {
-            return .logs(try admit(head, dialect))
+            return .logs(try admit(head, dialect, &logs))
         }
         let subject = try subject(of: head, route)
         guard !head.announcesBody else { throw .unwantedBody }
@@ -125,12 +141,14 @@ package final class DeviceHandler: RequestHandler {
 
     private func admit(
         _ head: RequestHead,
-        _ dialect: any LogDialect
+        _ dialect: any LogDialect,
+        _ found: inout AdmittedLogs?
     ) throws(Refusal) -> AdmittedLogs {
         guard !dialect.bringsLogs || !shared.intake.isOff else { throw .draining }
         let address = tables.addressBudget(of: head)
         try address?.enter(dialect.label, at: shared.clock())
         let logs = try tables.admitLogs(head, dialect, address)
+        found = logs
         let admission = admission(of: logs)
         guard admission == .open else { throw Refusal(admission) }
         // The last check: a request that is refused for another reason takes nothing.
@@ -256,8 +274,10 @@ package final class DeviceHandler: RequestHandler {
         if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
-        let response = refused(refusal, route, head)
-        if let head { capture(head)?.answered(response, refusal: refusal) }
+        var logs: AdmittedLogs?
+        if case .logs(let found)? = (admitted as? AdmittedRequest)?.subject { logs = found }
+        let response = refused(refusal, route, head, key: logs?.sender?.name)
+        if let head { capture(head, logs)?.answered(response, refusal: refusal) }
         return response
     }
 

@@ -347,6 +347,7 @@ import Testing
             [
                 "cookie": "sid=canary-9", "x-acs-security-token": "canary-10",
                 "x-my-secret-thing": "canary-11",
+                "referer": "https://shop.example/back?access_token=canary-14",
             ]
         )
         #expect(answer.status == 200)
@@ -390,6 +391,83 @@ import Testing
         #expect(pages.contains("fine") && pages.contains("shown"))
         let replay = try trial.admin.post("/admin/captures/\(id)/records/1/replay", [UInt8](), json)
         #expect(replay.status == 409)
+    }
+
+    @Test(
+        "What a filter may redact is not kept while the tag is unknown",
+        arguments: ["{}", #"{"filter":{"status":"4xx"}}"#]
+    )
+    func redactedUnknownTag(capture: String) throws {
+        let trial = try redacting()
+        let id = try start(trial, capture)
+        let push = #"{"streams":[{"stream":{"job":"pay.x","card":"canary-1"}"#
+        #expect(try trial.devices.post("/loki/api/v1/push", push.utf8, json).status == 400)
+        let wrong = try trial.devices.get("/logstores/pay.x/tracks?card=canary-2")
+        #expect(wrong.status == 404)
+        #expect(eventually { (try? entries(trial, id).count) == 2 })
+        let pages =
+            try trial.admin("/admin/captures/\(id)/export").text
+            + trial.admin("/admin/refusals").text
+        #expect(!pages.contains("canary"), "\(pages)")
+    }
+
+    @Test("Headers that become fields of a log are hidden where a filter redacts")
+    func redactedHeaders() throws {
+        let trial = try redacting()
+        let id = try start(trial)
+        let headers: KeyValuePairs = ["referer": "https://canary.example/", "user-agent": "canary"]
+        for tag in ["pay.x", "other"] {
+            _ = try trial.devices.get("/logstores/\(tag)/track_ua.gif?m=1", headers)
+        }
+        #expect(eventually { (try? entries(trial, id).count) == 2 })
+        let path = "/admin/captures/\(id)/records"
+        let hidden = try object(trial, "\(path)/1")["head"] as? [[String]]
+        #expect(hidden?.joined().contains { $0.contains("canary") } == false)
+        let shown = try object(trial, "\(path)/2")["head"] as? [[String]]
+        #expect(shown?.contains(["user-agent", "canary"]) == true)
+    }
+
+    private func redacting() throws -> SandboxedGateway {
+        let filters = try rules(
+            """
+            filters:
+            - match: "pay.**"
+              steps: [{ redact: { fields: [card, __referer__], with: "[gone]" } }]
+            """
+        )
+        return try SandboxedGateway { $0.routing = filters }
+    }
+
+    @Test("A tag that only the body tells chooses requests", arguments: ["2xx", "4xx", nil])
+    func tagOfBody(status: String?) throws {
+        let trial = try redacting()
+        let wanted = status.map { #","status":"\#($0)""# } ?? ""
+        let id = try start(trial, #"{"filter":{"tag":"pay.**"\#(wanted)}}"#)
+        let push = { (jobs: [String]) in
+            let streams = jobs.map { #"{"stream":{"job":"\#($0)"},"values":[["1","m"]]}"# }
+            let body = #"{"streams":[\#(streams.joined(separator: ","))]}"#
+            let answer = try trial.devices.post("/loki/api/v1/push", body.utf8, json)
+            #expect(answer.status == 204, "\(answer.text)")
+        }
+        try push(["other"])
+        try push(["other", "pay.x"])
+        try push(["pay.x"])
+        let kept = status == "4xx" ? 0 : 2
+        #expect(try entries(trial, id).count == kept)
+    }
+
+    @Test("A refusal is kept for its tag and status, also before the body has come")
+    func refusedEarly() throws {
+        let trial = try SandboxedGateway { $0.limits.bodyBytes = 100 }
+        let id = try start(trial, #"{"filter":{"tag":"app.**","status":413}}"#)
+        for tag in ["app.x", "other"] {
+            let body = String(repeating: "x", count: 101).utf8
+            #expect(try trial.devices.post("/logs/\(tag)", body).status == 413)
+        }
+        let kept = try entries(trial, id)
+        #expect(kept.map { $0["path"] as? String } == ["/logs/app.x"])
+        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        #expect(record["tag"] as? String == "app.x")
     }
 
     @Test("A replay shows what edited filters would change, and stores nothing")

@@ -17,12 +17,12 @@ struct CaptureDraft: Sendable {
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
-    /// What a request's head asks for.
+    /// What is known of a request when its head is admitted.
     struct Request: Sendable {
         let label: DeviceLabel
         let target: RoutingTable.Target
         let sender: DeviceSender?
-        /// nil: only the body may tell it.
+        /// nil: the body tells it.
         let tag: String?
     }
 
@@ -63,8 +63,11 @@ struct CaptureDraft: Sendable {
     private var request: Request?
     /// The body was read as far as a text in it can be found.
     private var isRead = false
-    /// A filter redacts logs like these, so nothing that shows them as they came is kept.
-    private var redacts = false
+    /// The remaining sessions want one of the body's tags.
+    private var areTagsMatched = false
+    /// A filter redacts logs of this tag, so nothing that shows them as they came is kept. While the tag is unknown,
+    /// it may be any tag.
+    private var redacts: Bool
     private var tag: String?
     private var body: CaptureRecord.Body?
     private var inflated: CaptureRecord.Body?
@@ -73,13 +76,19 @@ struct CaptureDraft: Sendable {
     private(set) var followsAccepted = false
 
     /// nil: no capture wants it.
-    init?(_ head: RequestHead, _ captures: Captures, _ proxies: [AddressRange]) {
+    init?(
+        _ head: RequestHead,
+        _ captures: Captures,
+        _ proxies: [AddressRange],
+        anyTagIsRedacted: Bool
+    ) {
         start = .now
         sessions = captures.wanting(head, behind: proxies, at: start)
         guard !sessions.isEmpty else { return nil }
         self.captures = captures
         self.head = head
         self.proxies = proxies
+        redacts = anyTagIsRedacted
     }
 
     // MARK: - Who wants it
@@ -96,7 +105,7 @@ struct CaptureDraft: Sendable {
         }
         guard isWanted else { return false }
         (self.request, self.tag) = (request, tag)
-        redacts = tag.map { plans?.redacts($0) ?? false } ?? plans?.router.rules.redacts ?? false
+        if let tag { redacts = plans?.redacts(tag) ?? false }
         return true
     }
 
@@ -111,16 +120,20 @@ struct CaptureDraft: Sendable {
             guard let pattern = session.filter.tag else { return false }
             return !groups.contains { pattern.match($0.tag) != nil }
         }
-        look(at: content)
+        areTagsMatched = true
+        matchText(in: content)
+        guard isWanted else { return false }
+        if let first = groups.first {
+            let isKnown = tag != nil
+            tag = tag ?? first.tag
+            redacts = isKnown && redacts || groups.contains { plans?.redacts($0.tag) ?? false }
+        }
         followsAccepted = sessions.contains(where: \.filter.admitsAccepted)
-        guard followsAccepted else { return isWanted }
-        tag = tag ?? groups.first?.tag
-        redacts = redacts || groups.contains { plans?.redacts($0.tag) ?? false }
         return true
     }
 
     /// The content, inflated where the body was compressed.
-    mutating func look(at content: UnsafeRawBufferPointer) {
+    mutating func matchText(in content: UnsafeRawBufferPointer) {
         isRead = true
         sessions.removeAll { $0.text.map { !content.contains($0) } ?? false }
     }
@@ -134,7 +147,11 @@ struct CaptureDraft: Sendable {
         isCompressed: Bool
     ) {
         guard isWanted, self.body == nil else { return }
-        let hidden = redacts ? "a filter redacts logs of this tag; see the logs" : nil
+        let reason =
+            tag == nil
+            ? "a filter redacts logs of some tag, and the tag of these is unknown"
+            : "a filter redacts logs of this tag; see the logs"
+        let hidden = redacts ? reason : nil
         let compressed = isCompressed ? "compressed; see the inflated body" : nil
         self.body = CaptureRecord.Body(body, hides: hidden ?? compressed)
         inflated = isCompressed ? content.map { CaptureRecord.Body($0, hides: hidden) } : nil
@@ -204,7 +221,7 @@ struct CaptureDraft: Sendable {
         way?.tracks = tracks
     }
 
-    /// The request is answered. Whoever still wants it keeps the record. Without an outcome it was refused.
+    /// Adds the record to each capture that wants a request with this answer. `outcome` is nil for a refused one.
     func answered(
         _ response: Response,
         outcome: Outcome? = nil,
@@ -212,9 +229,10 @@ struct CaptureDraft: Sendable {
     ) {
         let wanting = sessions.filter { session in
             let filter = session.filter
-            // Of a request that was refused early, not all that a filter asks for is known.
+            // A request that is refused early has no text, and perhaps no key and tag.
             return filter.admits(status: response.status) && (isRead || filter.text == nil)
-                && filter.admits(key: request?.sender?.name) && filter.admits(tag: tag)
+                && filter.admits(key: request?.sender?.name)
+                && (areTagsMatched || filter.admits(tag: tag))
         }
         guard !wanting.isEmpty else { return }
         let record = record(of: response, outcome, refusal)
@@ -238,7 +256,7 @@ struct CaptureDraft: Sendable {
             query: head.query.map { Mask.query(head.bytes[$0], hidesAll: redacts) },
             minorVersion: head.minorVersion,
             address: address?.description ?? head.peer.host,
-            fields: Mask.fields(head),
+            fields: Mask.fields(head, hidesPage: redacts),
             key: sender?.name,
             rights: sender?.rights.destinations,
             tag: tag,
@@ -268,8 +286,8 @@ struct CaptureDraft: Sendable {
         _ refusal: Refusal?
     ) -> [CaptureRecord.Decision] {
         var decisions: [CaptureRecord.Decision] = []
-        let add = { (step: String, outcome: String, detail: String) in
-            decisions.append(.init(step: step, outcome: outcome, detail: clipped(detail, to: 300)))
+        let add = { (step: String, result: String, detail: String) in
+            decisions.append(.init(step: step, outcome: result, detail: clipped(detail, to: 300)))
         }
         if let request {
             add("route", request.label.name, request.target.place)
@@ -302,29 +320,6 @@ final class WaitingDraft: Sendable {
 
     init(_ draft: CaptureDraft) {
         self.draft = draft
-    }
-}
-
-extension TagPlans {
-    /// Whether a filter redacts something of logs with this tag, or of the tag that a filter gives them.
-    fileprivate func redacts(_ tag: String) -> Bool {
-        let filters = plan(for: tag).filters.map { router.rules.filters[$0.index] }
-        return filters.contains(where: \.redacts)
-            || filters.contains(where: \.retags) && router.rules.redacts
-    }
-}
-
-extension RoutingRules {
-    fileprivate var redacts: Bool { filters.contains(where: \.redacts) }
-}
-
-extension Filter {
-    fileprivate var redacts: Bool {
-        steps.contains { if case .redact = $0.action { true } else { false } }
-    }
-
-    fileprivate var retags: Bool {
-        steps.contains { if case .tag = $0.action { true } else { false } }
     }
 }
 

@@ -14,14 +14,21 @@ package struct Mask: Sendable {
         return "[redacted \(value.count) bytes #\(hex(digest.prefix(3)))]"
     }
 
-    /// The fields of a head, in order, with their repetitions.
-    package static func fields(_ head: RequestHead) -> [(name: String, value: String)] {
+    /// The headers that web tracking makes fields of a log.
+    private static let pageHeaders: Set = ["referer", "user-agent"]
+
+    /// The fields of a head, in order, with their repetitions. `hidesPage` masks the browser and the page, too.
+    package static func fields(
+        _ head: RequestHead,
+        hidesPage: Bool
+    ) -> [(name: String, value: String)] {
         head.fields.map { field in
             let name = String(decoding: head.bytes[field.name], as: UTF8.self)
-            let value = head.bytes[field.value]
+            let value = Array(head.bytes[field.value])
+            let isHidden =
+                SecretNames.contains(name) || hidesPage && pageHeaders.contains(name.lowercased())
             return (
-                name,
-                SecretNames.contains(name) ? text(value) : String(decoding: value, as: UTF8.self)
+                name, isHidden ? text(value) : String(decoding: text(in: value), as: UTF8.self)
             )
         }
     }

@@ -71,8 +71,14 @@ package final class RefusedRequests: Sendable {
     /// Refused requests that were only counted.
     package var missed: Int { state.withLock(\.missed) }
 
-    /// Keeps what may be kept of a refused request.
-    func note(_ head: RequestHead?, _ refusal: Refusal, as status: Int, _ sender: Sender) {
+    /// Keeps what may be kept of a refused request. `hidesQuery`: a filter redacts, so no value of the query is kept.
+    func note(
+        _ head: RequestHead?,
+        _ refusal: Refusal,
+        as status: Int,
+        _ sender: Sender,
+        hidesQuery: Bool
+    ) {
         let now = WallTime.now
         guard hasRoom(at: now) else { return }
         add(
@@ -81,14 +87,17 @@ package final class RefusedRequests: Sendable {
                 method: head?.methodText ?? "",
                 path: head.map { clipped($0.pathText, to: 200) } ?? "",
                 query: head?.query.map { range in
-                    clipped(Mask.query(head?.bytes[range] ?? []), to: 500)
+                    clipped(Mask.query(head?.bytes[range] ?? [], hidesAll: hidesQuery), to: 500)
                 },
                 address: sender.address ?? head?.peer.host ?? "",
                 key: sender.key,
                 status: status,
                 code: refusal.code,
                 reason: clipped(refusal.reason, to: 500),
-                agent: head?.field("user-agent").map { clipped($0, to: 200) },
+                agent: head?.field("user-agent").map { agent in
+                    let masked = Mask.text(in: Array(agent.utf8))
+                    return clipped(String(decoding: masked, as: UTF8.self), to: 200)
+                },
                 bytes: head?.declaredBodyBytes
             )
         )

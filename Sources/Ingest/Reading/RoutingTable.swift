@@ -51,6 +51,8 @@ package final class RoutingTable: Sendable {
     let names: [String: RoutedDestination]
     /// nil: there are neither filters nor routes.
     package let router: Router?
+    /// A filter redacts logs of some tag.
+    let redacts: Bool
     /// The common rules of the destinations that routes can reach; nil: they differ.
     let routedIntake: Destination.Intake?
 
@@ -65,6 +67,7 @@ package final class RoutingTable: Sendable {
         fallback = RoutedDestination(configuration.defaultDestination)
         names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
+        redacts = configuration.routing.redacts
         routedIntake = Self.commonIntake(configuration)
     }
 
