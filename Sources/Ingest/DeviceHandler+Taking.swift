@@ -39,14 +39,12 @@ extension DeviceHandler {
         }
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
-        // What cannot be read is kept as it is.
-        var isRead = false
+        // What is refused is kept as it is.
+        var (isRead, isTaken) = (false, false)
         let isCompressed = content.baseAddress != body.baseAddress
         defer {
-            if !isRead {
-                draft?.matchText(in: content)
-                draft?.keep(body, content, isCompressed: isCompressed)
-            }
+            if !isRead { draft?.matchText(in: content) }
+            if !isTaken { draft?.keep(body, content, isCompressed: isCompressed) }
         }
         var taken = try request.reader.read(
             LogRequest(
@@ -126,6 +124,7 @@ extension DeviceHandler {
             hidesQuery: tables.routing.redacts
         )
         try store(taken, dispatched, of: dialect, origin, visit, &draft, responder)
+        isTaken = true
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -262,8 +261,9 @@ extension DeviceHandler {
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
         draft?.track(&batches)
-        // The inflated batches wait for the commit, and count like the body.
-        guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
+        // The inflated batches and what a capture keeps wait for the commit, and count like the body.
+        let held = batches.reduce(draft?.heldBytes ?? 0) { $0 + $1.heldBytes }
+        guard responder.hold(held - origin.sentBytes) else {
             throw .tooMuchInFlight
         }
         // Without a viewer, which is the usual case, the batches are not kept.

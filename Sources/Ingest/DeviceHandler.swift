@@ -253,7 +253,7 @@ package final class DeviceHandler: RequestHandler {
             } catch {
                 let response = refused(error, route, head, key: logs.sender?.name)
                 // Unless its content was kept already.
-                let isCompressed = head.fieldRange("content-encoding") != nil
+                let isCompressed = decoder.inflates(head, logs.dialect.coding)
                 draft?.keep(body, nil, isCompressed: isCompressed)
                 draft?.answered(response, refusal: error)
                 responder.send(response)

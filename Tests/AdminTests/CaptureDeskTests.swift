@@ -470,6 +470,24 @@ import Testing
         #expect(record["tag"] as? String == "app.x")
     }
 
+    @Test("A compressed body that was read and refused is kept as text")
+    func refusedAfterReading() throws {
+        let filters = try rules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
+        let trial = try SandboxedGateway { $0.routing = filters }
+        let id = try start(trial, #"{"filter":{"status":"4xx"}}"#)
+        let logs = Array(repeating: #"{"m":"1"}"#, count: 10_001).joined(separator: ",")
+        let body = Array("[\(logs)]".utf8)
+        let answer = try trial.devices.post(
+            "/logs/stray",
+            LZ4.compress(body),
+            ["x-log-compresstype": "lz4", "x-log-bodyrawsize": "\(body.count)"]
+        )
+        #expect(answer.status >= 400, "\(answer.text)")
+        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        let inflated = record["decoded"] as? [String: Any]
+        #expect((inflated?["text"] as? String)?.hasPrefix(#"[{"m":"1"},"#) == true, "\(record)")
+    }
+
     @Test("A replay shows what edited filters would change, and stores nothing")
     func replay() throws {
         let filters = try rules("filters:\n" + Self.debugDropped)

@@ -140,6 +140,12 @@ struct CaptureDraft: Sendable {
 
     // MARK: - What is kept
 
+    /// The memory that it takes while the queue stores the logs.
+    var heldBytes: Int {
+        let bodies = [body, inflated].reduce(0) { $0 + ($1?.text?.utf8.count ?? 0) }
+        return bodies + (way?.logs ?? []).reduce(0) { $0 + $1.weight }
+    }
+
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
     mutating func keep(
         _ body: UnsafeRawBufferPointer,
@@ -152,7 +158,9 @@ struct CaptureDraft: Sendable {
             ? "a filter redacts logs of some tag, and the tag of these is unknown"
             : "a filter redacts logs of this tag; see the logs"
         let hidden = redacts ? reason : nil
-        let compressed = isCompressed ? "compressed; see the inflated body" : nil
+        let place =
+            content == nil ? "it was refused before it was inflated" : "see the inflated body"
+        let compressed = isCompressed ? "compressed; \(place)" : nil
         self.body = CaptureRecord.Body(body, hides: hidden ?? compressed)
         inflated = isCompressed ? content.map { CaptureRecord.Body($0, hides: hidden) } : nil
     }

@@ -127,9 +127,7 @@ package struct CaptureRecord: Sendable {
         var sum = 1024 + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
         sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
-        for log in logs {
-            sum += 128 + Self.weight(log.before ?? []) + Self.weight(log.after ?? [])
-        }
+        sum += logs.reduce(0) { $0 + $1.weight }
         for group in groups.compactMap(\.self) {
             sum += 256 + (group.topic?.utf8.count ?? 0) + (group.source?.utf8.count ?? 0)
             sum += Self.weight(group.tags.map { (name: $0.key, value: $0.value) })
@@ -140,7 +138,14 @@ package struct CaptureRecord: Sendable {
         return sum
     }
 
-    private static func weight(_ fields: Fields) -> Int {
+    fileprivate static func weight(_ fields: Fields) -> Int {
         fields.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
+    }
+}
+
+extension CaptureRecord.Log {
+    /// About the memory that it takes.
+    var weight: Int {
+        128 + CaptureRecord.weight(before ?? []) + CaptureRecord.weight(after ?? [])
     }
 }

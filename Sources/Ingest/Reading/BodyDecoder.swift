@@ -47,6 +47,11 @@ struct BodyDecoder {
         }
     }
 
+    /// False also for a coding that is not known.
+    func inflates(_ head: RequestHead, _ own: ContentCoding?) -> Bool {
+        (try? coding(head, own)) != nil
+    }
+
     /// An upper bound of the content's size, from the body's size and the head alone.
     func contentBytesMax(
         of bodyBytes: Int,
