@@ -488,6 +488,24 @@ import Testing
         #expect((inflated?["text"] as? String)?.hasPrefix(#"[{"m":"1"},"#) == true, "\(record)")
     }
 
+    @Test("A log whose result had no room is not shown as dropped")
+    func longTrace() throws {
+        let filters = try rules("filters:\n- { match: app, steps: [{ add: { env: prod } }] }")
+        let trial = try SandboxedGateway { $0.routing = filters }
+        let id = try start(trial)
+        let log = #"{"m":"\#(String(repeating: "x", count: 6000))"}"#
+        let body = "[\(Array(repeating: log, count: 100).joined(separator: ","))]"
+        #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
+        let path = "/admin/captures/\(id)/records/1"
+        let logs = try #require(try object(trial, path)["logs"] as? [[String: Any]])
+        let last = try #require(logs.last)
+        #expect(last["after"] is NSNull)
+        #expect(last["destinations"] as? [String] == ["default"])
+        #expect((last["reason"] as? String)?.contains("no room") == true, "\(last)")
+        let replay = try trial.admin.post("\(path)/replay", [UInt8](), json).text
+        #expect(replay.contains(#""changes":[]"#), "\(replay.prefix(500))")
+    }
+
     @Test("A replay shows what edited filters would change, and stores nothing")
     func replay() throws {
         let filters = try rules("filters:\n" + Self.debugDropped)

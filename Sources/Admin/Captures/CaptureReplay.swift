@@ -79,6 +79,10 @@ struct CaptureReplay: Sendable {
             let kept = now.places.filter { $0.outcome != .passedOver }.map(\.destination)
             destinations =
                 Set(was.destinations) == Set(kept) ? nil : (was.destinations, kept)
+            guard !was.wasTooLong else {
+                fields = []
+                return
+            }
             let before = Dictionary(was.after ?? []) { _, last in last }
             let after = Dictionary(isDropped ? [] : now.fields.map { ($0.name, $0.value) }) {
                 _,

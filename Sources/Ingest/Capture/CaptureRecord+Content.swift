@@ -59,12 +59,15 @@ extension CaptureRecord.Log {
             ? plans?.plan(for: tag).destinations ?? [] : [group.target.destination]
         var reason: String?
         var after: CaptureRecord.Fields? = fields
+        var (isDropped, wasTooLong) = (false, false)
         if let trace {
             after = trace.fields.map { [fields[0]] + $0 }
+            wasTooLong = after == nil
             switch trace.end {
-            case .kept: break
+            case .kept:
+                if wasTooLong { reason = "no room for its fields behind the filters" }
             case .droppedBy(let filter):
-                after = nil
+                (after, isDropped, wasTooLong) = (nil, true, false)
                 reason = "dropped by filters[\(filter)]"
             case .deadLetter(let fault): reason = "dead letter: \(fault.code): \(fault.message)"
             }
@@ -76,8 +79,9 @@ extension CaptureRecord.Log {
             extent: isUnreadable ? .unreadable : extent,
             before: redacts ? nil : before,
             after: after.map { Self.masked($0).fields },
+            wasTooLong: wasTooLong,
             tag: tag,
-            destinations: after == nil ? [] : destinations,
+            destinations: isDropped ? [] : destinations,
             reason: reason
         )
     }

@@ -53,8 +53,10 @@ package struct CaptureRecord: Sendable {
         package let extent: Fidelity
         /// As it came; nil where a filter redacts, because this is what it redacts.
         package let before: Fields?
-        /// After the filters; nil for a log that they dropped.
+        /// After the filters; nil for a log that they dropped, or that `wasTooLong`.
         package let after: Fields?
+        /// The record had no room for the log as it left the filters.
+        package let wasTooLong: Bool
         package let tag: String
         package let destinations: [String]
         /// Why it was dropped or became a dead letter.
