@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import os
 import pathlib
 import re
 import subprocess
@@ -12,10 +11,10 @@ from collections.abc import Iterator
 from bench.cases import Case
 from harness.gateway import Gateway
 from harness.http import ask, port_of
+from harness.process import cpu_seconds, memory
 from harness.program import Programs
 
 LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclasses.dataclass
@@ -108,7 +107,7 @@ class Bench:
             ask(gateway.admin, "/admin/captures", method="POST", body=case.capture.encode(), token=gateway.token)
         self.post(case, url, 1)
         gateway.require_drained()
-        before, cpu = gateway.ledger()["ledger"], processor(gateway)
+        before, cpu = gateway.ledger()["ledger"], cpu_seconds(gateway.process.pid)
         load = self.start(case, url, self.seconds)
         # The first quarter warms up; rates are those of the part between the two looks.
         time.sleep(self.seconds / 4)
@@ -117,14 +116,13 @@ class Bench:
         last, took = gateway.ledger()["ledger"], time.monotonic() - began
         wrk = finish(load)
         after = gateway.require_drained(120)["ledger"]
-        spent = processor(gateway) - cpu
+        spent = cpu_seconds(gateway.process.pid) - cpu
         rate = (last["accepted"] - first["accepted"]) / took
         half = None
         if case.half:
             # The pause of a connection between an answer and its next request.
             pause = case.connections * 1000 / (rate / case.logs_per_request / 2) - wrk["p50_ms"] * 0.7
             half = finish(self.start(case, url, self.seconds / 2, pause))["p99_ms"]
-        peak = re.findall(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{gateway.process.pid}/status").read_text())
         return Result(
             accepted=rate,
             delivered=(last["delivered"] - first["delivered"]) / took,
@@ -133,7 +131,7 @@ class Bench:
             p50=wrk["p50_ms"],
             p99=wrk["p99_ms"],
             half_p99=half,
-            memory=int(peak[0]) // 1024,
+            memory=int(memory(gateway.process.pid)),
             errors=int(wrk["errors"] + wrk["not_2xx"]),
         )
 
@@ -153,9 +151,3 @@ def finish(load: "subprocess.Popen[str]") -> dict[str, float]:
     text = load.communicate(timeout=600)[0]
     line = next(line for line in text.splitlines() if line.startswith("wrk "))
     return {name: float(value) for name, value in (pair.split("=") for pair in line.split()[1:])}
-
-
-def processor(gateway: Gateway) -> float:
-    """The CPU seconds that it has used."""
-    fields = pathlib.Path(f"/proc/{gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS

@@ -3,52 +3,25 @@
 import argparse
 import os
 import pathlib
-import re
 import resource
 import socket
 import ssl
 import statistics
-import subprocess
 import tempfile
 import time
 
 from bench.cases import Case
 from bench.load import Bench
-from harness.gateway import Gateway, configuration
 from harness.http import port_of
+from harness.process import memory
 
 LIMITS = "limits: { connections: %d, connections_per_address: %d, idle_timeout: 600s }\n"
 
 
-def memory(gateway: Gateway) -> float:
-    """Resident MiB."""
-    status = pathlib.Path(f"/proc/{gateway.process.pid}/status").read_text()
-    return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
-
-
 def start(bench: Bench, sluice: str) -> float:
     """Milliseconds from the start of the process, without a queue, until it says that it is ready."""
-    data = bench.work / "start"
-    subprocess.run(["rm", "-rf", data], check=True)
-    file = bench.work / "start.yaml"
-    destination = (
-        f'  app: {{ endpoint: "http://localhost:{bench.sink_port}", project: bench, logstore: bench, region: bench }}'
-    )
-    credentials = "credentials: { default: { from: static, access_key_id: id, access_key_secret: secret } }"
-    file.write_text(configuration(data, destination, credentials))
-    began = time.monotonic()
-    words = [sluice, "serve", "--config", str(file)]
-    gateway = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    bench.programs.add(gateway)
-    assert gateway.stdout is not None
-    try:
-        for line in gateway.stdout:
-            if "sluice is ready" in line:
-                return (time.monotonic() - began) * 1000
-        raise SystemExit("standing: the gateway does not become ready")
-    finally:
-        gateway.terminate()
-        gateway.communicate(timeout=20)
+    with bench.gateway(Case("start"), sluice) as gateway:
+        return gateway.ready_after * 1000
 
 
 def idle(bench: Bench, sluice: str, count: int, tls: bool) -> tuple[float, float, float]:
@@ -58,7 +31,7 @@ def idle(bench: Bench, sluice: str, count: int, tls: bool) -> tuple[float, float
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with bench.gateway(case, sluice) as gateway:
         port = port_of(gateway.wait_for("TLS listener is ready")["devices-tls"]) if tls else gateway.devices
-        before, began = memory(gateway), time.monotonic()
+        before, began = memory(gateway.process.pid, "VmRSS"), time.monotonic()
         connections: list[socket.socket] = []
         for number in range(count):
             # An address has some 28,000 ports for its connections to one listener.
@@ -66,7 +39,7 @@ def idle(bench: Bench, sluice: str, count: int, tls: bool) -> tuple[float, float
             connections.append(context.wrap_socket(connection) if tls else connection)
         took = time.monotonic() - began
         gateway.ledger()
-        with_all = memory(gateway)
+        with_all = memory(gateway.process.pid, "VmRSS")
         for connection in connections:
             connection.close()
         return before, with_all, count / took

@@ -5,9 +5,9 @@ import socket
 import time
 
 from harness.gateway import Gateway
+from harness.process import cpu_seconds
 from proof.attacks.decompression_bombs import Body
 from proof.clients.device import ConnectionLost, Device
-from proof.measures.process import cpu_seconds
 from proof.trial import Trial
 
 # Seconds of wall time that a request may take.

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 
 from harness.gateway import Gateway
+from harness.process import memory
 from harness.waiting import wait_until
 from proof.clients.device import request
-from proof.measures.process import memory
 from proof.trial import Trial
 
 MIB = 1 << 20

@@ -7,11 +7,11 @@ import time
 import typing
 
 from harness.gateway import Gateway
+from harness.process import busy, contention, per_thread
 from proof.attacks import costly_requests
 from proof.attacks.known_costly_requests import KNOWN
 from proof.attacks.pieces import Built, Genes
 from proof.clients.device import request
-from proof.measures.process import busy, contention, per_thread
 from proof.trial import Trial
 
 # Processor seconds that one request may take of a loop and of a worker thread.

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 
 from harness.gateway import Gateway
+from harness.process import busy, contention, memory
 from harness.sandbox import Sandbox
 from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
 from proof.attacks.attack_meter import AttackMeter
 from proof.attacks.decompression_bombs import Body
 from proof.clients.device import Device, is_whole
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
-from proof.measures.process import busy, contention, memory
 from proof.trial import Trial
 
 # MiB of memory in all, by length of the run: the long one has several attackers at a time.

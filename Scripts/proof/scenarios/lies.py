@@ -7,6 +7,7 @@ import time
 from random import Random
 
 from harness.gateway import Gateway
+from harness.process import busy, contention, cpu_seconds, memory
 from harness.sandbox import Log
 from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
@@ -15,7 +16,6 @@ from proof.faults import lying_answers
 from proof.faults.log_server import LogServer
 from proof.faults.lying_server import LyingServer
 from proof.measures.lateness import Lateness
-from proof.measures.process import busy, contention, cpu_seconds, memory
 from proof.trial import Trial
 
 # Invalid answers of each kind before a valid one.

@@ -21,7 +21,7 @@ void sluice_wait_readable(int descriptor, int64_t nanoseconds);
 /// Names the calling thread, as `top -H` and core dumps show it (15 bytes at most).
 void sluice_name_thread(const char *name);
 
-/// Whether `bytes` contain `text`, by the C library's vectorised search.
+/// True if `text` is somewhere in `bytes`. The C library searches.
 bool sluice_find(const void *bytes, size_t count, const void *text, size_t textCount);
 
 /// Fills `bytes` from the kernel's generator; returns -1 with errno on failure.

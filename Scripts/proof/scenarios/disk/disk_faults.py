@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+from harness.process import context_switches
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
-from proof.measures.process import context_switches
 from proof.queues.queue_files import DATABASE, WAL
 from proof.scenarios.disk import file_faults, small_disk
 from proof.scenarios.kills import failed_syncs

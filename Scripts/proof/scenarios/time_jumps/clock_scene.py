@@ -4,11 +4,11 @@ import json
 import time
 from typing import Any
 
+from harness.process import busy
 from harness.program import Program
 from harness.sandbox import Log
 from proof.clients.device import Device, body, is_whole, log
 from proof.faults import fake_clock
-from proof.measures.process import busy
 from proof.trial import Trial
 
 # The shares of one processor that a thread may use and may want while the gateway only retries now and then. A

@@ -15,27 +15,23 @@ import time
 from bench.cases import CAPTURE, CAPTURE_STATUS, CAPTURE_TEXT, Case
 from bench.load import Bench
 from harness.gateway import Gateway
+from harness.process import cpu_seconds
 
 SETTLE = 0.1
-
-
-def processor(gateway: Gateway) -> float:
-    """The CPU seconds of all its threads."""
-    tasks = pathlib.Path(f"/proc/{gateway.process.pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def window(gateway: Gateway, seconds: float) -> tuple[float, float]:
     """Logs a second, and CPU seconds per million logs."""
     time.sleep(SETTLE)
-    accepted, spent, began = gateway.ledger()["ledger"]["accepted"], processor(gateway), time.monotonic()
+    pid = gateway.process.pid
+    accepted, spent, began = gateway.ledger()["ledger"]["accepted"], cpu_seconds(pid), time.monotonic()
     time.sleep(seconds)
     logs = gateway.ledger()["ledger"]["accepted"] - accepted
-    return logs / (time.monotonic() - began), (processor(gateway) - spent) / logs * 1e6
+    return logs / (time.monotonic() - began), (cpu_seconds(pid) - spent) / logs * 1e6
 
 
 def ratios(gateway: Gateway, capture: str | None, pairs: int, seconds: float) -> tuple[list[float], list[float]]:
-    """Of rates and of CPU seconds, with the capture and without."""
+    """How the rate and the CPU seconds with the capture compare to those without, for each pair of windows."""
     rates, costs = [], []
     for _ in range(pairs):
         figures = {}
