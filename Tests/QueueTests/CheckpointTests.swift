@@ -1,5 +1,7 @@
+import Logs
 import Queue
 import SQLite
+import System
 import TestSupport
 import Testing
 
@@ -50,5 +52,31 @@ import Testing
             try other.execute("COMMIT")
         }
         #expect(writer.walPages >= 5)
+    }
+
+    @Test("The log is moved less often while packets leave than while they wait")
+    func lessOften() throws {
+        let (leaving, waiting) = (try checkpoints(delivers: true), try checkpoints(delivers: false))
+        #expect(waiting > 10)
+        #expect(leaving * 2 < waiting, "\(leaving), \(waiting)")
+    }
+
+    /// How often the log was moved while 200 batches of 64 KiB were stored.
+    private func checkpoints(delivers: Bool) throws -> Int {
+        var configuration = QueueConfiguration.small("\(directory.path)/\(delivers)")
+        configuration.tuning.checkpointBytes = 1 << 20
+        let store = try DurableQueue(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let bytes: [UInt8] = [0x0A, 0x80, 0x80, 0x04]
+        for _ in 0..<200 {
+            let noise = EncodedLogs(bytes: bytes + randomBytes(1 << 16), count: 1)
+            #expect(store.store(Batch(stream: .named("a"), logs: noise)) == .stored)
+            guard delivers else { continue }
+            store.flush("app")
+            store.request(1, for: "app")
+            for packet in consumer.next() { store.acknowledge(packet) }
+        }
+        return store.status.checkpoints
     }
 }

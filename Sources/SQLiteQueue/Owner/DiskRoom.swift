@@ -51,7 +51,7 @@ final class DiskRoom {
             (bytes, movableBytes) = (0, 0)
             return
         }
-        let plenty = others + 4 * tuning.checkpointBytes + 2 * tuning.transactionBytes
+        let plenty = others + 2 * tuning.longLogBytes + 2 * tuning.transactionBytes
         guard disk.freeBytes < plenty else {
             (bytes, movableBytes) = (.max, .max)
             return

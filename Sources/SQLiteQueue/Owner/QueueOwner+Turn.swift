@@ -168,9 +168,7 @@ extension QueueOwner {
                 try store.commit()
                 publish()
             }
-            // While space is scarce the log stays short, so that its space can be written again.
-            let most = tuning.checkpointBytes
-            if store.files.logBytes >= (keeper.room.isScarce ? most / 8 : most) {
+            if store.files.logBytes >= logBytesMax(store) {
                 try checkpoint(store)
                 publish()
             }
@@ -218,6 +216,15 @@ extension QueueOwner {
         try delivery.expireSome(in: store)
         settleLosses()
         store.context.tellEnded()
+    }
+
+    /// The size at which the log is moved into the database.
+    private func logBytesMax(_ store: OpenStore) -> Int {
+        let tuning = configuration.tuning
+        // While space is scarce the log stays short, so that its space can be written again.
+        if keeper.room.isScarce { return tuning.checkpointBytes / 8 }
+        let isLittle = store.weight.bytes < tuning.checkpointBytes
+        return isLittle ? tuning.longLogBytes : tuning.checkpointBytes
     }
 
     private func checkpoint(_ store: OpenStore) throws(SQLiteError) {

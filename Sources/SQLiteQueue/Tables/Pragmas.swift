@@ -41,7 +41,7 @@ enum Pragmas {
         connection.watchLog()
         // The log keeps its space between rounds: overwriting it in place makes a commit sync only data. SQLite cuts
         // off everything beyond twice the usual round.
-        try connection.execute("PRAGMA journal_size_limit = \(2 * tuning.checkpointBytes)")
+        try connection.execute("PRAGMA journal_size_limit = \(2 * tuning.longLogBytes)")
         // Sorting and rebuilding need no files beside the queue.
         try connection.execute("PRAGMA temp_store = MEMORY")
         // SQLite finds a damaged page when it reads the page, before the damage does harm.
