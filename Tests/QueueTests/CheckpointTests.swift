@@ -61,9 +61,20 @@ import Testing
         #expect(leaving * 2 < waiting, "\(leaving), \(waiting)")
     }
 
+    @Test("A power cut loses no more of a log that is not synced because packets leave")
+    func notSynced() throws {
+        let full = try checkpoints(delivers: true)
+        #expect(try checkpoints(delivers: true, .normal) > 2 * full)
+    }
+
     /// How often the log was moved while 200 batches of 64 KiB were stored.
-    private func checkpoints(delivers: Bool) throws -> Int {
-        var configuration = QueueConfiguration.small("\(directory.path)/\(delivers)")
+    private func checkpoints(
+        delivers: Bool,
+        _ durability: Durability = .full
+    ) throws -> Int {
+        let path = "\(directory.path)/\(delivers)-\(durability)"
+        var configuration = QueueConfiguration.small(path)
+        configuration.durability = durability
         configuration.tuning.checkpointBytes = 1 << 20
         let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }

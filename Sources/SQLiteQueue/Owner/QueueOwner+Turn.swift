@@ -223,8 +223,11 @@ extension QueueOwner {
         let tuning = configuration.tuning
         // While space is scarce the log stays short, so that its space can be written again.
         if keeper.room.isScarce { return tuning.checkpointBytes / 8 }
-        let isLittle = store.weight.bytes < tuning.checkpointBytes
-        return isLittle ? tuning.longLogBytes : tuning.checkpointBytes
+        // Without a sync for each commit, a power cut loses the log.
+        guard configuration.durability == .full, store.weight.bytes < tuning.checkpointBytes else {
+            return tuning.checkpointBytes
+        }
+        return tuning.longLogBytes
     }
 
     private func checkpoint(_ store: OpenStore) throws(SQLiteError) {
