@@ -90,8 +90,8 @@ def several(case: KilledRun) -> None:
 
 
 def fill(case: KilledRun) -> None:
-    # A little more than the 4 MiB after which a checkpoint runs.
-    for _ in range(3):
+    # More than the 4 MiB that may wait before a checkpoint runs for each 4 MiB.
+    for _ in range(5):
         case.writer.post(case.gateway, 36, "large", 40_000)
     # Answered after the checkpoint.
     case.writer.post(case.gateway)
