@@ -45,8 +45,10 @@ int sluice_forbid_dumps(void) {
     return limited == 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1;
 }
 
-void sluice_limit_arenas(int count) {
-    mallopt(M_ARENA_MAX, count);
+void sluice_keep_memory(int arenas, int bytes) {
+    mallopt(M_ARENA_MAX, arenas);
+    mallopt(M_TRIM_THRESHOLD, bytes);
+    mallopt(M_MMAP_THRESHOLD, bytes);
 }
 
 #if defined(__has_feature)

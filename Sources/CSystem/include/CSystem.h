@@ -31,8 +31,9 @@ int sluice_random(void *bytes, size_t count);
 /// -1.
 int sluice_forbid_dumps(void);
 
-/// Limits the allocator's arenas, and with them the free memory that threads retain.
-void sluice_limit_arenas(int count);
+/// Limits the allocator to this many arenas. Each keeps up to so many free bytes at its end; smaller requests are served
+/// from an arena, larger ones are mapped.
+void sluice_keep_memory(int arenas, int bytes);
 
 // ThreadSanitizer does not see the futex in Swift's Mutex. These two functions report the lock's edges to it; in an
 // ordinary build they do nothing.

@@ -20,7 +20,9 @@ package struct Service: Sendable {
         let areDumpsForbidden = CoreDumps.forbid()
         // Our threads pass buffers to each other. With an arena for each thread, memory that one freed would lie idle
         // while another allocates.
-        sluice_limit_arenas(4)
+        // Each packet needs buffers of a MiB or two. An arena keeps that much when they are freed: memory that went back
+        // to the kernel would come back as page faults with every packet.
+        sluice_keep_memory(4, 4 << 20)
         let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration
         do throws(ConfigurationProblems) {
