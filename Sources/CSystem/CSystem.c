@@ -45,10 +45,10 @@ int sluice_forbid_dumps(void) {
     return limited == 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1;
 }
 
-void sluice_keep_memory(int arenas, int bytes) {
+void sluice_set_allocator(int arenas, int keptBytes) {
     mallopt(M_ARENA_MAX, arenas);
-    mallopt(M_TRIM_THRESHOLD, bytes);
-    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, keptBytes);
+    mallopt(M_MMAP_THRESHOLD, keptBytes);
 }
 
 #if defined(__has_feature)

@@ -31,9 +31,9 @@ int sluice_random(void *bytes, size_t count);
 /// -1.
 int sluice_forbid_dumps(void);
 
-/// Limits the allocator to this many arenas. Each keeps up to so many free bytes at its end; smaller requests are served
-/// from an arena, larger ones are mapped.
-void sluice_keep_memory(int arenas, int bytes);
+/// Limits the allocator to `arenas` arenas, each of which keeps up to `keptBytes` free at its end. Larger allocations are
+/// mapped, and unmapped when they are freed.
+void sluice_set_allocator(int arenas, int keptBytes);
 
 // ThreadSanitizer does not see the futex in Swift's Mutex. These two functions report the lock's edges to it; in an
 // ordinary build they do nothing.

@@ -20,9 +20,9 @@ package struct Service: Sendable {
         let areDumpsForbidden = CoreDumps.forbid()
         // Our threads pass buffers to each other. With an arena for each thread, memory that one freed would lie idle
         // while another allocates.
-        // Each packet needs buffers of a MiB or two. An arena keeps that much when they are freed: memory that went back
-        // to the kernel would come back as page faults with every packet.
-        sluice_keep_memory(4, 4 << 20)
+        // An arena keeps what a packet's buffers need, a MiB or two: memory that goes back to the kernel when they are
+        // freed costs page faults with the next packet.
+        sluice_set_allocator(4, 4 << 20)
         let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration
         do throws(ConfigurationProblems) {
