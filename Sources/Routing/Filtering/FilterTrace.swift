@@ -45,6 +45,7 @@ package final class FilterTrace {
     }
 
     package static let bytesMax = 1 << 20
+    package static let logsMax = 10_000
     /// What a step costs besides its texts.
     private static let stepBytes = 128
 
@@ -52,20 +53,28 @@ package final class FilterTrace {
     /// True when the trace had no room for everything.
     package private(set) var isCut = false
     private var room: Int
+    private let logsMax: Int
+    /// There is room for no more logs, so the present one is not among them.
+    private var isFull = false
     /// The present log behind the last step.
     private var fields: Fields = []
 
-    package init(bytesMax: Int = bytesMax) {
+    package init(bytesMax: Int = bytesMax, logsMax: Int = logsMax) {
         room = bytesMax
+        self.logsMax = logsMax
     }
 
     func start(_ draft: LogDraft) {
+        guard logs.count < logsMax else {
+            (isFull, isCut) = (true, true)
+            return
+        }
         logs.append(Log())
         fields = isCut ? [] : draft.texts
     }
 
     func add(_ effect: Effect, _ step: Int, of place: FilterPlace, _ draft: LogDraft) {
-        guard spend(Self.stepBytes) else { return }
+        guard !isFull, spend(Self.stepBytes) else { return }
         var (before, after): (Fields, Fields) = ([], [])
         // A failed step may have removed what it could not redact.
         if effect == .changed || effect.isFailure {
@@ -90,6 +99,7 @@ package final class FilterTrace {
     }
 
     func end(_ end: End, _ tag: TagState) {
+        guard !isFull else { return }
         logs[logs.count - 1].end = end
         logs[logs.count - 1].tag = tag.plan.tag
         if spend(fields.bytes) { logs[logs.count - 1].fields = fields }

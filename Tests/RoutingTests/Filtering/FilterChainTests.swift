@@ -205,6 +205,15 @@ import Testing
         #expect(trace.logs.last?.fields == nil && trace.logs.last?.tag == "app")
     }
 
+    @Test func aTraceFollowsTheFirstLogsOnly() throws {
+        let trace = FilterTrace(logsMax: 3)
+        let bench = try FilterBench([try filter("F", nil, try set("a", "{{field:a}}x"))])
+        _ = try bench.apply((0..<5).map { [("a", "\($0)")] }, trace: trace)
+        #expect(trace.isCut)
+        #expect(trace.logs.map { $0.fields?.first?.value } == ["0x", "1x", "2x"])
+        #expect(trace.logs.allSatisfy { $0.steps.count == 1 })
+    }
+
     @Test func damagedLogsAreRefused() throws {
         let bench = try FilterBench([try filter("F", nil, FilterStep(.drop))])
         for bytes: [UInt8] in [[0x0A, 0x01, 0x08], [0x0A], [1, 2, 3], [0x0A, 0x00]] {
