@@ -222,7 +222,7 @@ import Testing
         let body = Array("{}\nx".utf8)
         let (end, answer) = try send("/logs/x?on_error=keep", body)
         #expect(answer.status == 400)
-        #expect(answer.text.contains("on_error keep is neither dead_letter nor refuse"))
+        #expect(answer.text.contains("on_error is neither dead_letter nor refuse"))
         #expect(end.queue.stored.isEmpty)
         #expect(try send("/logs/x?_=1&on_error=dead_letter", body).answer.status == 200)
     }

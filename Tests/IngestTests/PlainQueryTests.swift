@@ -95,7 +95,7 @@ import Testing
             ("source=\(String(repeating: "x", count: 129))", "source must not exceed 128 bytes"),
             ("topic=a&topic=a", "topic is there twice"),
             ("_=1&_=2&topic=%zz", "topic has a % that is no escape"),
-            ("topic=%ff", "not UTF-8"), ("format=csv", "format csv is neither json nor lines"),
+            ("topic=%ff", "not UTF-8"), ("format=csv", "format is neither json nor lines"),
             ("format=lines&time_field=t", "time_field is for JSON"),
         ]
     )

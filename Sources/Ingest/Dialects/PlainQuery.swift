@@ -56,7 +56,7 @@ struct PlainQuery {
         case "source": source = try Self.label(name, value, Self.limits.sourceBytes)
         default:
             guard let format = Format(rawValue: value) else {
-                throw Self.wrong("format \(clipped(value)) is neither json nor lines")
+                throw Self.wrong("format is neither json nor lines")
             }
             self.format = format
         }

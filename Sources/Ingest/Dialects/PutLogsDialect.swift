@@ -89,13 +89,9 @@ extension RequestHead {
     /// MD5 in hexadecimal.
     fileprivate func checkDigest(of body: UnsafeRawBufferPointer) throws(Refusal) {
         guard let given = field("content-md5"), !given.isEmpty else { return }
-        let right = hex(Digest.md5(body), upper: true)
-        guard given.uppercased() == right else {
-            throw Refusal(
-                400,
-                "InvalidContentMD5",
-                "Content-MD5 \(clipped(given)) is not the body's, \(right)"
-            )
+        // Without the values: a hash tells a body that is hidden from those who read refusals.
+        guard given.uppercased() == hex(Digest.md5(body), upper: true) else {
+            throw Refusal(400, "InvalidContentMD5", "Content-MD5 is not that of the body")
         }
     }
 }

@@ -20,7 +20,7 @@ extension RequestHead {
                     throw Refusal(
                         400,
                         "ParameterInvalid",
-                        "the query: on_error \(clipped(value)) is neither dead_letter nor refuse"
+                        "the query: on_error is neither dead_letter nor refuse"
                     )
                 }
             }

@@ -90,7 +90,7 @@ extension BadRequest {
             fields: [("content-md5", "47651B3A52D197A22E9A41A8A8EA5C75")],
             status: 400,
             code: "InvalidContentMD5",
-            reason: "is not the body's"
+            reason: "is not that of the body"
         ),
         .init(
             name: "a LogGroup of another size",
@@ -113,7 +113,7 @@ extension BadRequest {
             path: routed + "?key=0123",
             status: 400,
             code: "ParameterInvalid",
-            reason: "key 0123 is not 32"
+            reason: "key is not 32"
         ),
         .init(
             name: "a key of other digits",
@@ -127,7 +127,7 @@ extension BadRequest {
             path: routed + "?\(key)&seqid=-1",
             status: 400,
             code: "ParameterInvalid",
-            reason: "seqid -1 is not a number"
+            reason: "seqid is not a number"
         ),
         .init(
             name: "a query that ends in an escape",
