@@ -4936,7 +4936,10 @@ enum EmbeddedFiles {
         "type": "object",
         "properties": {
           "bytes": { "type": "integer", "minimum": 0 },
-          "sha256": { "type": "string" },
+          "sha256": {
+            "type": ["string", "null"],
+            "description": "null: the text is not all that came"
+          },
           "text": { "type": ["string", "null"], "description": "null: it is not kept" },
           "truncated": { "type": "boolean" },
           "reason": { "type": ["string", "null"] }

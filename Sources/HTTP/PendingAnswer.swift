@@ -48,14 +48,14 @@ final class PendingAnswer: Sendable {
     }
 
     /// Charges more memory to the request until it is answered; see `Responder.hold`.
-    func hold(_ bytes: Int) -> Bool {
+    func hold(_ bytes: Int, isNeeded: Bool = true) -> Bool {
         let budget = port.budgets.bodies
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         // A single request always has room, or its client would repeat it for ever.
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
         guard budget.take(count, for: neighbourhood, largest: held + count) else {
-            port.counters.refusals.bodies.add()
+            if isNeeded { port.counters.refusals.bodies.add() }
             return false
         }
         heldBytes.add(count, ordering: .relaxed)

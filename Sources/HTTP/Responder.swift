@@ -37,10 +37,10 @@ package struct Responder: Sendable {
 
     /// Charges more memory to the request until it is answered: data made from its body that waits for something. The
     /// handler calls it before other threads get the request. Returns false without room; the handler must then refuse
-    /// the request.
-    package func hold(_ bytes: Int) -> Bool {
+    /// the request, or with `isNeeded` false do without that data.
+    package func hold(_ bytes: Int, isNeeded: Bool = true) -> Bool {
         switch way {
-        case .request(let request): request.hold(bytes)
+        case .request(let request): request.hold(bytes, isNeeded: isNeeded)
         case .function: true
         }
     }

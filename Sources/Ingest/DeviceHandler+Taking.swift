@@ -70,11 +70,17 @@ extension DeviceHandler {
         }
         let receipt = shared.mint.next()
         let plans = dispatch.plans(tables.routing)
-        if draft?.read(taken.groups, from: content, plans) == false { draft = nil }
+        if draft?.read(taken, from: content, plans) == false { draft = nil }
         var trace: FilterTrace?
         if draft?.followsAccepted == true {
             draft?.keep(body, content, isCompressed: isCompressed)
-            trace = FilterTrace(bytesMax: CaptureDraft.traceBytesMax)
+            trace = FilterTrace(
+                bytesMax: CaptureDraft.traceBytesMax,
+                logsMax: CaptureDraft.logsMax
+            )
+        } else if draft?.wantsBusy == true {
+            // The queue may still refuse the logs.
+            draft?.keep(body, content, isCompressed: isCompressed)
         }
         dispatch.trace = trace
         defer { dispatch.trace = nil }
@@ -121,7 +127,7 @@ extension DeviceHandler {
         let visit = Visit(
             head: head,
             readers: tables.crossOrigin(head),
-            hidesQuery: tables.routing.redacts
+            hidesLogs: tables.routing.redacts
         )
         try store(taken, dispatched, of: dialect, origin, visit, &draft, responder)
         isTaken = true
@@ -195,8 +201,8 @@ extension DeviceHandler {
     private struct Visit: Sendable {
         let head: RequestHead
         let readers: CrossOrigin
-        /// A filter redacts, so a refusal is noted without the values of the query.
-        let hidesQuery: Bool
+        /// A filter redacts, so a refusal is noted without what may be part of a log.
+        let hidesLogs: Bool
     }
 
     private func store(
@@ -260,12 +266,15 @@ extension DeviceHandler {
         }
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
-        draft?.track(&batches)
-        // The inflated batches and what a capture keeps wait for the commit, and count like the body.
-        let held = batches.reduce(draft?.heldBytes ?? 0) { $0 + $1.heldBytes }
-        guard responder.hold(held - origin.sentBytes) else {
-            throw .tooMuchInFlight
+        // The inflated batches wait for the commit, and count like the body.
+        let inflated = batches.reduce(0) { $0 + $1.heldBytes }
+        guard responder.hold(inflated - origin.sentBytes) else { throw .tooMuchInFlight }
+        // So does what a capture keeps, but no request is refused for its sake.
+        if let bytes = draft?.heldBytes, !responder.hold(bytes, isNeeded: false) {
+            draft?.missed()
+            draft = nil
         }
+        draft?.track(&batches)
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
@@ -304,7 +313,7 @@ extension DeviceHandler {
                     refusal,
                     as: response.status,
                     .init(key: sender),
-                    hidesQuery: visit.hidesQuery
+                    hidesLogs: visit.hidesLogs
                 )
                 waiting?.draft.answered(response, refusal: refusal)
                 responder.send(response)

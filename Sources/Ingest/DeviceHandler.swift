@@ -118,7 +118,7 @@ package final class DeviceHandler: RequestHandler {
             refusal,
             as: response.status,
             .init(address: address, key: key),
-            hidesQuery: tables.routing.redacts
+            hidesLogs: tables.routing.redacts
         )
         return response
     }

@@ -38,6 +38,9 @@ package final class BatchTrack: Sendable {
         }
     }
 
+    /// About the memory that it takes while it waits.
+    package static let weight = 160
+
     private let news = Locked(News())
 
     package init() {}

@@ -15,32 +15,7 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct CaptureDeskTests {
-    private let json: KeyValuePairs = [
-        "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
-    ]
-
-    private func start(_ trial: SandboxedGateway, _ body: String = "{}") throws -> String {
-        let answer = try trial.admin.post("/admin/captures", body.utf8, json)
-        #expect(answer.status == 201, "\(answer.text)")
-        let location = try #require(answer["location"])
-        return String(location.split(separator: "/")[2])
-    }
-
-    private func object(_ trial: SandboxedGateway, _ path: String) throws -> [String: Any] {
-        let answer = try trial.admin(path)
-        #expect(answer.status == 200, "\(answer.text)")
-        let value = try JSONSerialization.jsonObject(with: Data(answer.body))
-        return try #require(value as? [String: Any])
-    }
-
-    private func entries(_ trial: SandboxedGateway, _ id: String) throws -> [[String: Any]] {
-        try #require(try object(trial, "/admin/captures/\(id)")["entries"] as? [[String: Any]])
-    }
-
-    private func rules(_ text: String) throws -> RoutingRules {
-        let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
-        return try read(minimal + text + "\n", keys).routing
-    }
+    private let json = SandboxedGateway.jsonHeaders
 
     private static let debugDropped = """
         - match: "app.**"
@@ -49,15 +24,15 @@ import Testing
 
     @Test("A capture keeps what came, what was decided, and the answer")
     func record() throws {
-        let filters = try rules("filters:\n" + Self.debugDropped)
+        let filters = try routingRules("filters:\n" + Self.debugDropped)
         let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let body = #"[{"level":"debug","n":"1"},{"level":"error","n":"2"}]"#
         #expect(try trial.devices.post("/logs/app.home?x=1", body.utf8).status == 200)
         #expect(try trial.devices.post("/logs/app.home", "{bad".utf8).status == 400)
-        #expect(eventually { (try? entries(trial, id).count) == 2 })
+        #expect(eventually { (try? trial.captureEntries(id).count) == 2 })
         let path = "/admin/captures/\(id)/records"
-        let record = try object(trial, "\(path)/1")
+        let record = try trial.object("\(path)/1")
         #expect(record["path"] as? String == "/logs/app.home")
         #expect(record["query"] as? String == "x=1")
         #expect(record["tag"] as? String == "app.home")
@@ -75,7 +50,7 @@ import Testing
         let answer = try #require(record["answer"] as? [String: Any])
         #expect(answer["status"] as? Int == 200)
         #expect((answer["body"] as? String)?.contains(record["receipt"] as? String ?? "?") == true)
-        let refused = try object(trial, "\(path)/2")
+        let refused = try trial.object("\(path)/2")
         #expect((refused["answer"] as? [String: Any])?["code"] as? String == "PostBodyInvalid")
         #expect((refused["body"] as? [String: Any])?["text"] as? String == "{bad")
     }
@@ -83,7 +58,7 @@ import Testing
     @Test("A compressed body is shown inflated")
     func compressed() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let body = Array(#"{"a":"1"}"#.utf8)
         let answer = try trial.devices.post(
             "/logs/app",
@@ -91,13 +66,13 @@ import Testing
             ["content-encoding": "gzip"]
         )
         #expect(answer.status == 200)
-        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        let record = try trial.object("/admin/captures/\(id)/records/1")
         #expect((record["decoded"] as? [String: Any])?["text"] as? String == #"{"a":"1"}"#)
         #expect((record["body"] as? [String: Any])?["text"] is NSNull)
     }
 
     private func upstream(_ trial: SandboxedGateway, _ path: String) throws -> [[String: Any]] {
-        try #require(try object(trial, path)["upstream"] as? [[String: Any]])
+        try #require(try trial.object(path)["upstream"] as? [[String: Any]])
     }
 
     @Test("A record shows each attempt to deliver its logs, and no other")
@@ -106,11 +81,11 @@ import Testing
         let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/destinations/default"
         _ = try trial.admin.post("\(path)/pause", [UInt8](), token)
-        let id = try start(trial, #"{"filter":{"path":"/logs/app"}}"#)
+        let id = try trial.startCapture(#"{"filter":{"path":"/logs/app"}}"#)
         _ = try trial.devices.post("/logs/other", #"{"n":"0"}"#.utf8)
         for number in 1...2 { _ = try trial.devices.post("/logs/app\(number)", #"{"n":"1"}"#.utf8) }
         let records = "/admin/captures/\(id)/records"
-        #expect(try object(trial, "\(records)/1")["delivery"] as? String == "waiting")
+        #expect(try trial.object("\(records)/1")["delivery"] as? String == "waiting")
         #expect(try upstream(trial, "\(records)/1").isEmpty)
         let sandbox = TestClient(address: trial.sandbox.address)
         let fault = #"{"status":503,"code":"ServerBusy","count":1}"#
@@ -119,7 +94,7 @@ import Testing
         #expect(
             eventually {
                 (1...2).allSatisfy {
-                    (try? object(trial, "\(records)/\($0)")["delivery"] as? String) == "delivered"
+                    (try? trial.object("\(records)/\($0)")["delivery"] as? String) == "delivered"
                 }
             }
         )
@@ -139,13 +114,13 @@ import Testing
     @Test("An archive has the attempts to deliver, and the logs of a body that is not kept")
     func archive() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let body = Array(#"{"m":""#.utf8) + [0xff] + Array(#""}"#.utf8)
         #expect(try trial.devices.post("/logs/app", body).status == 200)
         let path = "/admin/captures/\(id)/records/1"
         #expect(eventually { (try? upstream(trial, path).count) == 1 })
         let log = try #require(
-            try object(trial, "/admin/captures/\(id)/har")["log"] as? [String: Any]
+            try trial.object("/admin/captures/\(id)/har")["log"] as? [String: Any]
         )
         let entries = try #require(log["entries"] as? [[String: Any]])
         try #require(entries.count == 2)
@@ -163,7 +138,7 @@ import Testing
     @Test("A refused log leads from its record to the dead letter's reason")
     func refusedUpstream() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let sandbox = TestClient(address: trial.sandbox.address)
         let poison = #"{"key":"bad","code":"PostBodyInvalid"}"#
         #expect(try sandbox.post("/poisons", poison.utf8, json).status < 300)
@@ -181,8 +156,8 @@ import Testing
                 $0["result"] as? String == "split" && $0["code"] as? String == "PostBodyInvalid"
             }
         )
-        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "dead" })
-        let record = try object(trial, path)
+        #expect(eventually { (try? trial.object(path)["delivery"] as? String) == "dead" })
+        let record = try trial.object(path)
         #expect((record["outcomes"] as? [String: Int])?["delivered"] == 1)
         #expect((record["outcomes"] as? [String: Int])?["dead"] == 1)
         try links(trial, id, record)
@@ -192,7 +167,7 @@ import Testing
     private func links(_ trial: SandboxedGateway, _ id: String, _ record: [String: Any]) throws {
         let letters = try #require(record["dead_letters"] as? [Int])
         try #require(letters.count == 1)
-        let letter = try object(trial, "/admin/dead-letters/\(letters[0])")
+        let letter = try trial.object("/admin/dead-letters/\(letters[0])")
         let captures = try #require(letter["captures"] as? [[String: Any]])
         #expect(captures.count == 1)
         #expect(captures.first?["id"] as? String == id)
@@ -208,13 +183,13 @@ import Testing
 
     @Test("A log that is dead on arrival leads to its dead letter and back")
     func deadOnArrival() throws {
-        let filters = try rules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
+        let filters = try routingRules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
         let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         _ = try trial.devices.post("/logs/stray", #"{"n":"1"}"#.utf8)
         let path = "/admin/captures/\(id)/records/1"
-        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "dead" })
-        try links(trial, id, try object(trial, path))
+        #expect(eventually { (try? trial.object(path)["delivery"] as? String) == "dead" })
+        try links(trial, id, try trial.object(path))
     }
 
     @Test("A log that is dropped to make room does not wait for ever")
@@ -225,7 +200,7 @@ import Testing
         }
         let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         _ = try trial.admin.post("/admin/destinations/default/pause", [UInt8](), token)
-        let id = try start(trial, #"{"filter":{"path":"/logs/first"}}"#)
+        let id = try trial.startCapture(#"{"filter":{"path":"/logs/first"}}"#)
         _ = try trial.devices.post("/logs/first", #"{"n":"1"}"#.utf8)
         var generator = SeededRandom(seed: 1)
         for _ in 0..<8 {
@@ -234,23 +209,23 @@ import Testing
             _ = try trial.devices.post("/logs/second", #"{"n":"\#(text)"}"#.utf8)
         }
         let path = "/admin/captures/\(id)/records/1"
-        #expect(eventually { (try? object(trial, path)["delivery"] as? String) == "expired" })
-        let record = try object(trial, path)
+        #expect(eventually { (try? trial.object(path)["delivery"] as? String) == "expired" })
+        let record = try trial.object(path)
         #expect((record["outcomes"] as? [String: Int])?["expired"] == 1)
-        #expect(try entries(trial, id).first?["delivery"] as? String == "expired")
+        #expect(try trial.captureEntries(id).first?["delivery"] as? String == "expired")
     }
 
     @Test("A body that came in chunks is whole")
     func chunked() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let connection = try trial.devices.opened(
             sending: "POST /logs/app HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "transfer-encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n"
         )
         connection.send(Array("4\r\n\"b\"}\r\n0\r\n\r\n".utf8))
         #expect(String(decoding: connection.readToEnd(), as: UTF8.self).contains("200"))
-        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        let record = try trial.object("/admin/captures/\(id)/records/1")
         #expect((record["body"] as? [String: Any])?["text"] as? String == #"{"a":"b"}"#)
     }
 
@@ -267,33 +242,34 @@ import Testing
     )
     func filter(filter: String, paths: [String]) throws {
         let trial = try SandboxedGateway()
-        let (wanted, all) = (try start(trial, #"{"filter":\#(filter)}"#), try start(trial))
+        let wanted = try trial.startCapture(#"{"filter":\#(filter)}"#)
+        let all = try trial.startCapture()
         _ = try trial.devices.post("/logs/apps.x", #"{"m":"hay"}"#.utf8)
         _ = try trial.devices.post("/logs/base", #"{"m":"a needle"}"#.utf8)
         _ = try trial.devices.get("/nothing")
-        #expect(eventually { (try? entries(trial, all).count) == 3 })
-        #expect(try entries(trial, wanted).map { $0["path"] as? String } == paths)
+        #expect(eventually { (try? trial.captureEntries(all).count) == 3 })
+        #expect(try trial.captureEntries(wanted).map { $0["path"] as? String } == paths)
     }
 
     @Test("A capture ends by itself with its records, its bytes and its time")
     func ends() throws {
         let trial = try SandboxedGateway()
-        let one = try start(trial, #"{"records":1}"#)
-        let small = try start(trial, #"{"bytes":100}"#)
+        let one = try trial.startCapture(#"{"records":1}"#)
+        let small = try trial.startCapture(#"{"bytes":100}"#)
         for _ in 0..<2 { _ = try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8) }
         #expect(
             eventually {
-                (try? object(trial, "/admin/captures/\(one)")["state"] as? String) == "full"
+                (try? trial.object("/admin/captures/\(one)")["state"] as? String) == "full"
             }
         )
-        let tight = try object(trial, "/admin/captures/\(small)")
+        let tight = try trial.object("/admin/captures/\(small)")
         #expect(tight["state"] as? String == "full")
         #expect(tight["kept"] as? Int == 0)
         #expect(tight["missed"] as? Int == 1)
-        let brief = try start(trial, #"{"seconds":1}"#)
+        let brief = try trial.startCapture(#"{"seconds":1}"#)
         #expect(
             eventually {
-                (try? object(trial, "/admin/captures/\(brief)")["state"] as? String) == "ended"
+                (try? trial.object("/admin/captures/\(brief)")["state"] as? String) == "ended"
             }
         )
         let running = trial.gateway.devices.captures.all.filter(\.isRunning)
@@ -303,12 +279,12 @@ import Testing
     @Test("At most four run; one that is removed is gone, with an audit line")
     func bounds() throws {
         let trial = try SandboxedGateway()
-        let ids = try (0..<Captures.runningMax).map { _ in try start(trial) }
+        let ids = try (0..<Captures.runningMax).map { _ in try trial.startCapture() }
         #expect(try trial.admin.post("/admin/captures", "{}".utf8, json).status == 409)
         let path = "/admin/captures/\(ids[0])"
         #expect(try trial.admin.send("DELETE", path, [UInt8](), json).status == 204)
         #expect(try trial.admin(path).status == 404)
-        _ = try start(trial)
+        _ = try trial.startCapture()
         #expect(
             eventually { (try? trial.admin("/admin/audit").text.contains("stop capture")) == true }
         )
@@ -332,117 +308,11 @@ import Testing
         #expect(answer.text.contains(word), "\(answer.text)")
     }
 
-    @Test("Planted secrets are in no record, export or page")
-    func canaries() throws {
-        let trial = try SandboxedGateway()
-        let id = try start(trial)
-        let body = #"""
-            [{"password":"canary-1","deep":{"api_token":{"x":"canary-2"}},
-              "text":"{\"secret\":\"canary-3\",\"in\":\"{\\\"session\\\":\\\"canary-4\\\"}\"}",
-              "line":"login token=canary-5&x=1 password=canary-6, fine", "n": 1}]
-            """#
-        let answer = try trial.devices.post(
-            "/logs/app?token=canary-7&x=1&Signature=canary-8",
-            body.utf8,
-            [
-                "cookie": "sid=canary-9", "x-acs-security-token": "canary-10",
-                "x-my-secret-thing": "canary-11",
-                "referer": "https://shop.example/back?access_token=canary-14",
-            ]
-        )
-        #expect(answer.status == 200)
-        _ = try trial.devices.post("/logs/app?password=canary-12", #"{"token":"canary-13","#.utf8)
-        #expect(eventually { (try? entries(trial, id).count) == 2 })
-        let bearer: KeyValuePairs = [
-            "authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain",
-        ]
-        var pages = ""
-        for path in [
-            "", "/har", "/export", "/records/1", "/records/2", "/records/1/curl", "/records/2/curl",
-        ] {
-            pages += try trial.admin("/admin/captures/\(id)\(path)").text
-            pages += try trial.admin.get("/admin/captures/\(id)\(path)", bearer).text
-        }
-        pages += try trial.admin.post("/admin/captures/\(id)/records/1/replay", [UInt8](), json)
-            .text
-        pages += try trial.admin("/admin/refusals").text
-        #expect(!pages.contains("canary"), "\(pages.firstMatch(of: /.{80}canary.{20}/)?.0 ?? "")")
-        #expect(pages.contains("[redacted 8 bytes #"))
-        #expect(pages.contains("fine"))
-    }
-
-    @Test("What a filter redacts is not kept as it came")
-    func redacted() throws {
-        let filters = try rules(
-            """
-            filters:
-            - match: "pay.**"
-              steps: [{ redact: { fields: [card], with: "[gone]" } }]
-            """
-        )
-        let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial)
-        _ = try trial.devices.post("/logs/pay.x?card=canary", #"{"card":"canary","m":"fine"}"#.utf8)
-        _ = try trial.devices.post("/logs/pay.x", #"{"card":"canary""#.utf8)
-        _ = try trial.devices.post("/logs/other", #"{"card":"shown"}"#.utf8)
-        #expect(eventually { (try? entries(trial, id).count) == 3 })
-        let pages = try trial.admin("/admin/captures/\(id)/export").text
-        #expect(!pages.contains("canary"), "\(pages)")
-        #expect(pages.contains("fine") && pages.contains("shown"))
-        let replay = try trial.admin.post("/admin/captures/\(id)/records/1/replay", [UInt8](), json)
-        #expect(replay.status == 409)
-    }
-
-    @Test(
-        "What a filter may redact is not kept while the tag is unknown",
-        arguments: ["{}", #"{"filter":{"status":"4xx"}}"#]
-    )
-    func redactedUnknownTag(capture: String) throws {
-        let trial = try redacting()
-        let id = try start(trial, capture)
-        let push = #"{"streams":[{"stream":{"job":"pay.x","card":"canary-1"}"#
-        #expect(try trial.devices.post("/loki/api/v1/push", push.utf8, json).status == 400)
-        let wrong = try trial.devices.get("/logstores/pay.x/tracks?card=canary-2")
-        #expect(wrong.status == 404)
-        #expect(eventually { (try? entries(trial, id).count) == 2 })
-        let pages =
-            try trial.admin("/admin/captures/\(id)/export").text
-            + trial.admin("/admin/refusals").text
-        #expect(!pages.contains("canary"), "\(pages)")
-    }
-
-    @Test("Headers that become fields of a log are hidden where a filter redacts")
-    func redactedHeaders() throws {
-        let trial = try redacting()
-        let id = try start(trial)
-        let headers: KeyValuePairs = ["referer": "https://canary.example/", "user-agent": "canary"]
-        for tag in ["pay.x", "other"] {
-            _ = try trial.devices.get("/logstores/\(tag)/track_ua.gif?m=1", headers)
-        }
-        #expect(eventually { (try? entries(trial, id).count) == 2 })
-        let path = "/admin/captures/\(id)/records"
-        let hidden = try object(trial, "\(path)/1")["head"] as? [[String]]
-        #expect(hidden?.joined().contains { $0.contains("canary") } == false)
-        let shown = try object(trial, "\(path)/2")["head"] as? [[String]]
-        #expect(shown?.contains(["user-agent", "canary"]) == true)
-    }
-
-    private func redacting() throws -> SandboxedGateway {
-        let filters = try rules(
-            """
-            filters:
-            - match: "pay.**"
-              steps: [{ redact: { fields: [card, __referer__], with: "[gone]" } }]
-            """
-        )
-        return try SandboxedGateway { $0.routing = filters }
-    }
-
     @Test("A tag that only the body tells chooses requests", arguments: ["2xx", "4xx", nil])
     func tagOfBody(status: String?) throws {
-        let trial = try redacting()
+        let trial = try SandboxedGateway.redacting()
         let wanted = status.map { #","status":"\#($0)""# } ?? ""
-        let id = try start(trial, #"{"filter":{"tag":"pay.**"\#(wanted)}}"#)
+        let id = try trial.startCapture(#"{"filter":{"tag":"pay.**"\#(wanted)}}"#)
         let push = { (jobs: [String]) in
             let streams = jobs.map { #"{"stream":{"job":"\#($0)"},"values":[["1","m"]]}"# }
             let body = #"{"streams":[\#(streams.joined(separator: ","))]}"#
@@ -453,28 +323,28 @@ import Testing
         try push(["other", "pay.x"])
         try push(["pay.x"])
         let kept = status == "4xx" ? 0 : 2
-        #expect(try entries(trial, id).count == kept)
+        #expect(try trial.captureEntries(id).count == kept)
     }
 
     @Test("A refusal is kept for its tag and status, also before the body has come")
     func refusedEarly() throws {
         let trial = try SandboxedGateway { $0.limits.bodyBytes = 100 }
-        let id = try start(trial, #"{"filter":{"tag":"app.**","status":413}}"#)
+        let id = try trial.startCapture(#"{"filter":{"tag":"app.**","status":413}}"#)
         for tag in ["app.x", "other"] {
             let body = String(repeating: "x", count: 101).utf8
             #expect(try trial.devices.post("/logs/\(tag)", body).status == 413)
         }
-        let kept = try entries(trial, id)
+        let kept = try trial.captureEntries(id)
         #expect(kept.map { $0["path"] as? String } == ["/logs/app.x"])
-        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        let record = try trial.object("/admin/captures/\(id)/records/1")
         #expect(record["tag"] as? String == "app.x")
     }
 
     @Test("A compressed body that was read and refused is kept as text")
     func refusedAfterReading() throws {
-        let filters = try rules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
+        let filters = try routingRules("unrouted: dead_letter\nroutes:\n- { match: known, to: [] }")
         let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial, #"{"filter":{"status":"4xx"}}"#)
+        let id = try trial.startCapture(#"{"filter":{"status":"4xx"}}"#)
         let logs = Array(repeating: #"{"m":"1"}"#, count: 10_001).joined(separator: ",")
         let body = Array("[\(logs)]".utf8)
         let answer = try trial.devices.post(
@@ -483,21 +353,22 @@ import Testing
             ["x-log-compresstype": "lz4", "x-log-bodyrawsize": "\(body.count)"]
         )
         #expect(answer.status >= 400, "\(answer.text)")
-        let record = try object(trial, "/admin/captures/\(id)/records/1")
+        let record = try trial.object("/admin/captures/\(id)/records/1")
         let inflated = record["decoded"] as? [String: Any]
         #expect((inflated?["text"] as? String)?.hasPrefix(#"[{"m":"1"},"#) == true, "\(record)")
     }
 
     @Test("A log whose result had no room is not shown as dropped")
     func longTrace() throws {
-        let filters = try rules("filters:\n- { match: app, steps: [{ add: { env: prod } }] }")
+        let steps = "steps: [{ add: { env: prod } }]"
+        let filters = try routingRules("filters:\n- { match: app, \(steps) }")
         let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let log = #"{"m":"\#(String(repeating: "x", count: 6000))"}"#
         let body = "[\(Array(repeating: log, count: 100).joined(separator: ","))]"
         #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
         let path = "/admin/captures/\(id)/records/1"
-        let logs = try #require(try object(trial, path)["logs"] as? [[String: Any]])
+        let logs = try #require(try trial.object(path)["logs"] as? [[String: Any]])
         let last = try #require(logs.last)
         #expect(last["after"] is NSNull)
         #expect(last["destinations"] as? [String] == ["default"])
@@ -506,11 +377,29 @@ import Testing
         #expect(replay.contains(#""changes":[]"#), "\(replay.prefix(500))")
     }
 
+    @Test("A record names the destinations that took the logs")
+    func destinations() throws {
+        let routes = try routingRules("unrouted: default\nroutes:\n- { match: known, to: [] }")
+        let trial = try SandboxedGateway { $0.routing = routes }
+        let id = try trial.startCapture()
+        for tag in ["stray", "known"] {
+            #expect(try trial.devices.post("/logs/\(tag)", #"{"m":"1"}"#.utf8).status == 200)
+        }
+        #expect(eventually { (try? trial.captureEntries(id).count) == 2 })
+        for (number, names) in [(1, ["default"]), (2, [])] {
+            let path = "/admin/captures/\(id)/records/\(number)"
+            let logs = try #require(try trial.object(path)["logs"] as? [[String: Any]])
+            #expect(logs[0]["destinations"] as? [String] == names, "record \(number)")
+            let replay = try trial.admin.post("\(path)/replay", [UInt8](), json).text
+            #expect(replay.contains(#""changes":[]"#), "\(replay.prefix(500))")
+        }
+    }
+
     @Test("A replay shows what edited filters would change, and stores nothing")
     func replay() throws {
-        let filters = try rules("filters:\n" + Self.debugDropped)
+        let filters = try routingRules("filters:\n" + Self.debugDropped)
         let trial = try SandboxedGateway { $0.routing = filters }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         _ = try trial.devices.post("/logs/app.x", #"[{"level":"debug"},{"level":"info"}]"#.utf8)
         let path = "/admin/captures/\(id)/records/1/replay"
         let accepted = trial.gateway.report.queue.ledger.accepted
@@ -534,7 +423,7 @@ import Testing
     )
     func curl(text: String) throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         var body = Array(#"{"m":"#.utf8)
         body += try JSONEncoder().encode(text) + Array("}".utf8)
         _ = try trial.devices.post("/logs/app?q=[x]", body, ["x-empty": "", "x-more": "don't"])
@@ -545,10 +434,10 @@ import Testing
         let host = try #require(line.firstMatch(of: /http:\/\/[^\/]+/)?.0)
         let shell = try ChildProcess(["/bin/sh", "-c", line.replacing(host, with: target)])
         #expect(shell.wait() == 0)
-        #expect(eventually { (try? entries(trial, id).count) == 2 })
+        #expect(eventually { (try? trial.captureEntries(id).count) == 2 })
         let (one, other) = (
-            try object(trial, "/admin/captures/\(id)/records/1"),
-            try object(trial, "/admin/captures/\(id)/records/2")
+            try trial.object("/admin/captures/\(id)/records/1"),
+            try trial.object("/admin/captures/\(id)/records/2")
         )
         for name in ["path", "query", "method"] {
             #expect(one[name] as? String == other[name] as? String, "\(name)")
@@ -564,13 +453,13 @@ import Testing
         let trial = try SandboxedGateway()
         _ = try trial.devices.get("/nothing?password=x", ["user-agent": "app/1"])
         _ = try trial.devices.post("/logs/app", "{".utf8)
-        let answer = try object(trial, "/admin/refusals")
+        let answer = try trial.object("/admin/refusals")
         let all = try #require(answer["refusals"] as? [[String: Any]])
         #expect(all.map { $0["code"] as? String } == ["PostBodyInvalid", "PathNotExist"])
         #expect(all[1]["agent"] as? String == "app/1")
         #expect((all[1]["query"] as? String)?.hasPrefix("password=[redacted 1 bytes #") == true)
         for _ in 0..<300 { _ = try? trial.devices.get("/nothing") }
-        let later = try object(trial, "/admin/refusals")
+        let later = try trial.object("/admin/refusals")
         #expect(
             try #require(later["refusals"] as? [[String: Any]]).count <= RefusedRequests.countMax
         )

@@ -15,14 +15,7 @@ import Testing
 
 /// Captured requests that are sent again.
 @Suite(.timeLimit(.minutes(1))) struct CaptureReplayTests {
-    private let json: KeyValuePairs = [
-        "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
-    ]
-
-    private func start(_ trial: SandboxedGateway) throws -> String {
-        let answer = try trial.admin.post("/admin/captures", "{}".utf8, json)
-        return try #require(answer["location"]).split(separator: "/").last.map(String.init) ?? ""
-    }
+    private let json = SandboxedGateway.jsonHeaders
 
     private func send(
         _ trial: SandboxedGateway,
@@ -42,7 +35,7 @@ import Testing
     @Test("Logs that are sent again arrive as they came, with a mark and a receipt of their own")
     func sends() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let body = #"[{"__time__":1763700000.25,"m":"1"},{"m":"2"}]"#
         let first = try trial.devices.post("/logs/app?topic=t&source=s", body.utf8)
         #expect(first.status == 200)
@@ -81,7 +74,7 @@ import Testing
             keys
         ).routing
         let trial = try SandboxedGateway { $0.routing = dropping }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         #expect(try trial.devices.post("/logs/app.x", #"{"m":"lost"}"#.utf8).status == 200)
         #expect(trial.gateway.report.queue.ledger.accepted == 0)
         // Still dropped, and told so.
@@ -109,7 +102,7 @@ import Testing
     )
     func refuses(body: String, reason: String) throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         _ = try trial.devices.post("/logs/app", body.utf8)
         let accepted = trial.gateway.report.queue.ledger.accepted
         let answer = try send(trial, id)
@@ -123,7 +116,7 @@ import Testing
         let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
         let nowhere = try read(minimal + "routes: [{ match: \"**\", to: [] }]\n", keys).routing
         let trial = try SandboxedGateway { $0.routing = nowhere }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let project = trial.gateway.configuration.withLock { $0.destinations[0].project }
         let fields: KeyValuePairs = ["x-log-project": project]
         #expect(try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8, fields).status == 200)
@@ -136,7 +129,7 @@ import Testing
     @Test("Logs that were dropped as they came are left out, and hinder nothing")
     func droppedOnArrival() throws {
         let trial = try SandboxedGateway { $0.destinations[0].intake.lateLogs = .drop }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         let body = #"[{"__time__":1000000000,"m":"old"},{"m":"new"}]"#
         #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
         let answer = try send(trial, id).text
@@ -154,7 +147,7 @@ import Testing
                 NamedToken(name: "grafana", secret: Secret(reader), role: .read)
             )
         }
-        let id = try start(trial)
+        let id = try trial.startCapture()
         _ = try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8)
         let path = "/admin/captures/\(id)/records/1/replay"
         let token: KeyValuePairs = ["authorization": "Bearer \(reader)"]
@@ -171,7 +164,7 @@ import Testing
     @Test("A draining gateway sends nothing again")
     func draining() throws {
         let trial = try SandboxedGateway()
-        let id = try start(trial)
+        let id = try trial.startCapture()
         _ = try trial.devices.post("/logs/app", #"{"m":"1"}"#.utf8)
         #expect(try trial.admin.post("/admin/drain", [UInt8](), json).status < 300)
         #expect(eventually { (try? send(trial, id).status) == 503 })

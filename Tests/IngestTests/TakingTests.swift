@@ -1,3 +1,5 @@
+import Configuration
+import Crypto
 import HTTP
 import Ingest
 import Logs
@@ -30,6 +32,56 @@ import Testing
         #expect(connection.rest().hasPrefix("HTTP/1.1 200 "))
         #expect(eventually { end.server.counters.held.bodies == 0 })
         #expect(try end.queue.stored[0].entries()[0].fields[0].value.utf8.count == repeated + 4)
+    }
+
+    @Test("A capture that has no memory misses a request, and the request is stored")
+    func captureWithoutMemory() throws {
+        let end = try DeviceListener { $0.http.inFlightBodyBytes = 500 << 10 }
+        end.queue.hold()
+        let log = #"{"m":"\#(String(repeating: "x", count: 600))"}"#
+        let body = "[\(Array(repeating: log, count: 100).joined(separator: ","))]"
+        let send = {
+            try end.client.opened(
+                sending: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+                    + "content-length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+        }
+        let earlier = try send()
+        #expect(eventually { end.queue.identities.count == 1 })
+        // What the record would keep is more than one address may hold beside the request that waits.
+        let capture = try end.shared.captures.start(CaptureFilter(), .init(), by: "test")
+        let captured = try send()
+        #expect(eventually { end.queue.identities.count == 2 })
+        #expect(end.server.counters.refusals.bodies == 0)
+        end.queue.release()
+        #expect(earlier.rest().hasPrefix("HTTP/1.1 200 "))
+        #expect(captured.rest().hasPrefix("HTTP/1.1 200 "))
+        #expect(capture.status.kept == 0 && capture.status.missed == 1)
+    }
+
+    @Test("A request that the queue refuses has its body in a capture", arguments: [nil, 5, 503])
+    func captureOfBusy(status: Int?) throws {
+        let end = try DeviceListener()
+        var filter = CaptureFilter()
+        filter.status = status
+        let capture = try end.shared.captures.start(filter, .init(), by: "test")
+        end.queue.outcome.withLock { $0 = .refused(.diskFull) }
+        #expect(try end.client.post("/logs/x", #"{"a":1}"#.utf8).status == 503)
+        let record = try #require(capture.record(1))
+        #expect(record.body?.text == #"{"a":1}"#)
+        #expect(record.answer?.status == 503)
+    }
+
+    @Test("A captured log names no destination to which its key may not send")
+    func captureWithRights() throws {
+        let routes = "\nroutes:\n- { match: both, to: [app, any] }"
+        let end = try DeviceListener(DeviceListener.twoDestinations + routes)
+        let rules = SenderRules(destinations: ["app"])
+        end.use([DeviceKey(name: "ios", secret: Secret("0123456789abcdef"), rules)])
+        let capture = try end.shared.captures.start(CaptureFilter(), .init(), by: "test")
+        let key: KeyValuePairs = ["x-sluice-key": "0123456789abcdef"]
+        #expect(try end.client.post("/logs/both", #"{"a":1}"#.utf8, key).status == 200)
+        #expect(capture.record(1)?.logs.first?.destinations == ["app"])
     }
 
     @Test("Plain JSON becomes a batch, and the answer names receipt and count")

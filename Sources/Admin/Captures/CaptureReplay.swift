@@ -74,8 +74,7 @@ struct CaptureReplay: Sendable {
         let destinations: (was: [String], is: [String])?
 
         init(_ was: CaptureRecord.Log, _ now: RouteFindings.Log) {
-            let isDropped = now.droppedBy != nil
-            tag = was.tag == now.tag || isDropped ? nil : (was.tag, now.tag)
+            tag = was.tag == now.tag || now.isFiltered ? nil : (was.tag, now.tag)
             let kept = now.places.filter { $0.outcome != .passedOver }.map(\.destination)
             destinations =
                 Set(was.destinations) == Set(kept) ? nil : (was.destinations, kept)
@@ -84,7 +83,7 @@ struct CaptureReplay: Sendable {
                 return
             }
             let before = Dictionary(was.after ?? []) { _, last in last }
-            let after = Dictionary(isDropped ? [] : now.fields.map { ($0.name, $0.value) }) {
+            let after = Dictionary(now.isFiltered ? [] : now.fields.map { ($0.name, $0.value) }) {
                 _,
                 last in last
             }

@@ -33,7 +33,8 @@ enum CaptureText {
         for (name, body) in [("body", record.body), ("inflated body", record.inflated)] {
             guard let body else { continue }
             let reason = body.reason.map { " (\($0))" } ?? ""
-            lines += ["", "\(name): \(body.bytes) bytes, sha256 \(body.sha256)\(reason)"]
+            let hash = body.sha256.map { ", sha256 \($0)" } ?? ""
+            lines += ["", "\(name): \(body.bytes) bytes\(hash)\(reason)"]
             if let text = body.text { lines.append(text) }
             if body.isCut { lines.append("… cut here") }
         }

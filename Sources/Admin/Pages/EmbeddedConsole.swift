@@ -393,7 +393,7 @@ async function session(page, id) {
 
 function body(title, one) {
   if (!one) return null;
-  return h("section", {}, h("h2", {}, title), h("p", { class: "quiet" }, `${count(one.bytes)} bytes, SHA-256 ${one.sha256}${one.reason ? `; ${one.reason}` : ""}`),
+  return h("section", {}, h("h2", {}, title), h("p", { class: "quiet" }, `${count(one.bytes)} bytes${one.sha256 ? `, SHA-256 ${one.sha256}` : ""}${one.reason ? `; ${one.reason}` : ""}`),
     one.text === null ? null : h("pre", {}, long(one.text), one.truncated ? "\n… only the beginning is kept" : ""));
 }
 

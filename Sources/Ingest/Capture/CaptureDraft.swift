@@ -13,7 +13,7 @@ import System
 struct CaptureDraft: Sendable {
     /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
-    private static let logsMax = 100
+    static let logsMax = 100
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
@@ -74,6 +74,8 @@ struct CaptureDraft: Sendable {
     private var way: Way?
     /// A capture wants the logs when they are accepted; only then their way is followed.
     private(set) var followsAccepted = false
+    /// A capture wants the request when the queue refuses it.
+    private(set) var wantsBusy = false
 
     /// nil: no capture wants it.
     init?(
@@ -111,24 +113,26 @@ struct CaptureDraft: Sendable {
 
     /// Logs that could be read. False: no capture wants them.
     mutating func read(
-        _ groups: [LogGroup],
+        _ taken: TakenLogs,
         from content: UnsafeRawBufferPointer,
         _ plans: TagPlans?
     ) -> Bool {
+        let tags = taken.groups.map(\.tag) + taken.refusedTags
         // The tag first: to look for a text takes time.
         sessions.removeAll { session in
             guard let pattern = session.filter.tag else { return false }
-            return !groups.contains { pattern.match($0.tag) != nil }
+            return !tags.contains { pattern.match($0) != nil }
         }
         areTagsMatched = true
         matchText(in: content)
         guard isWanted else { return false }
-        if let first = groups.first {
-            let isKnown = tag != nil
-            tag = tag ?? first.tag
-            redacts = isKnown && redacts || groups.contains { plans?.redacts($0.tag) ?? false }
+        if let first = tags.first {
+            let isOfTag = tag != nil && redacts
+            tag = tag ?? first
+            redacts = isOfTag || tags.contains { plans?.redacts($0) ?? false }
         }
         followsAccepted = sessions.contains(where: \.filter.admitsAccepted)
+        wantsBusy = sessions.contains { $0.filter.admits(status: 503) }
         return true
     }
 
@@ -140,10 +144,19 @@ struct CaptureDraft: Sendable {
 
     // MARK: - What is kept
 
-    /// The memory that it takes while the queue stores the logs.
+    /// About the memory that it takes while the queue stores the logs.
     var heldBytes: Int {
         let bodies = [body, inflated].reduce(0) { $0 + ($1?.text?.utf8.count ?? 0) }
-        return bodies + (way?.logs ?? []).reduce(0) { $0 + $1.weight }
+        guard let way else { return bodies }
+        return way.logs.reduce(bodies) { $0 + $1.weight }
+            + way.groups.reduce(0) { $0 + ($1?.weight ?? 0) }
+            + way.batches.reduce(0) { $0 + $1.weight + BatchTrack.weight }
+    }
+
+    /// Counts the request as missed by the captures that want it when it is accepted: there is no room for the draft,
+    /// and a capture must not cost a request its logs.
+    func missed() {
+        for session in sessions where session.filter.admitsAccepted { session.countMissed() }
     }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
@@ -177,25 +190,28 @@ struct CaptureDraft: Sendable {
         for (number, group) in groups.enumerated() where logs.count < Self.logsMax {
             let plan = plans?.plan(for: group.tag)
             let hasFilters = plan.map { !$0.filters.isEmpty } ?? false
-            let sound = group.logs.sound.entries.map { ($0, false) }
-            let faulty = group.logs.faulty.flatMap { faulty in
-                faulty.logs.entries.map { ($0, faulty.fault.isUnreadable) }
+            let room = Self.logsMax - logs.count
+            var entries = group.logs.sound.entries(atMost: room).map { ($0, false) }
+            for faulty in group.logs.faulty where entries.count < room {
+                entries += faulty.logs.entries(atMost: room - entries.count)
+                    .map { ($0, faulty.fault.isUnreadable) }
             }
-            for (entry, isUnreadable) in sound + faulty {
+            for (entry, isUnreadable) in entries {
                 defer { if hasFilters { traced += 1 } }
-                guard logs.count < Self.logsMax else { break }
                 let log =
                     hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
+                let tag = log?.tag ?? group.tag
+                let places = dispatched.places.filter { $0.group == number && $0.tag == tag }
                 logs.append(
                     CaptureRecord.Log(
                         entry,
                         isUnreadable: isUnreadable,
                         trace: log,
-                        tag: log?.tag ?? group.tag,
+                        tag: tag,
                         redacts: redacts,
-                        group: group,
-                        groupIndex: number,
-                        plans: plans
+                        group: number,
+                        destinations: plans == nil
+                            ? [group.target.destination] : places.map(\.destination)
                     )
                 )
             }
@@ -213,7 +229,7 @@ struct CaptureDraft: Sendable {
                 CaptureRecord.Batch(
                     destination: part.target.destination,
                     logstore: part.target.logstore,
-                    topic: part.trailer.topic,
+                    topic: Mask.text(in: part.trailer.topic),
                     logs: part.logs.count,
                     bytes: part.logs.bytes
                 )
@@ -260,11 +276,11 @@ struct CaptureDraft: Sendable {
         return CaptureRecord(
             time: head.arrival,
             method: head.methodText,
-            path: head.pathText,
-            query: head.query.map { Mask.query(head.bytes[$0], hidesAll: redacts) },
+            path: Mask.path(head.pathText, hidesLogs: redacts),
+            query: head.query.map { Mask.query(head.bytes[$0], hidesLogs: redacts) },
             minorVersion: head.minorVersion,
             address: address?.description ?? head.peer.host,
-            fields: Mask.fields(head, hidesPage: redacts),
+            fields: Mask.fields(head, hidesLogs: redacts),
             key: sender?.name,
             rights: sender?.rights.destinations,
             tag: tag,
@@ -282,10 +298,18 @@ struct CaptureDraft: Sendable {
                 fields: response.fields.map { name, value in
                     (name, SecretNames.contains(name) ? Mask.text(Array(value.utf8)) : value)
                 },
-                body: String(decoding: response.body.prefix(Self.answerBytesMax), as: UTF8.self),
+                body: shownBody(of: response, isRefused: refusal != nil),
                 time: Moment.now - start
             )
         )
+    }
+
+    /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A refusal does not.
+    private func shownBody(of response: Response, isRefused: Bool) -> String {
+        guard !response.body.isEmpty else { return "" }
+        if redacts, !isRefused { return Mask.text(response.body) }
+        let beginning = response.body.prefix(Self.answerBytesMax)
+        return Mask.text(in: String(decoding: beginning, as: UTF8.self))
     }
 
     /// In the order in which they were made.
@@ -317,7 +341,7 @@ struct CaptureDraft: Sendable {
             add("queue", "repeated", "receipt \(String(decoding: receipt, as: UTF8.self))")
         case nil: break
         }
-        if let refusal { add("answer", refusal.code, refusal.reason) }
+        if let refusal { add("answer", refusal.code, Mask.text(in: refusal.reason)) }
         return decisions
     }
 }

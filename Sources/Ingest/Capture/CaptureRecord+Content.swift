@@ -10,9 +10,8 @@ extension CaptureRecord.Body {
     private static let bytesMax = 64 << 10
 
     /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
-    /// masked too. With a reason nothing is kept but size and hash.
+    /// masked too. With a reason nothing is kept but the size.
     init(_ bytes: UnsafeRawBufferPointer, hides reason: String?) {
-        let hash = hex(Digest.sha256(bytes))
         var beginning = Array(bytes.prefix(Self.bytesMax))
         let isCut = beginning.count < bytes.count
         // A character may be cut in two.
@@ -22,13 +21,14 @@ extension CaptureRecord.Body {
         let isText = String(validating: beginning, as: UTF8.self) != nil
         guard reason == nil, isText else {
             let hidden = reason ?? "not text, so secrets in it cannot be found; see the logs"
-            self.init(bytes: bytes.count, sha256: hash, text: nil, isCut: false, reason: hidden)
+            self.init(bytes: bytes.count, sha256: nil, text: nil, isCut: false, reason: hidden)
             return
         }
         let masked = Mask.text(in: beginning)
+        let isWhole = !isCut && masked == beginning
         self.init(
             bytes: bytes.count,
-            sha256: hash,
+            sha256: isWhole ? hex(Digest.sha256(bytes)) : nil,
             text: String(decoding: masked, as: UTF8.self),
             isCut: isCut,
             reason: masked == beginning ? nil : "secrets are masked"
@@ -47,16 +47,12 @@ extension CaptureRecord.Log {
         trace: FilterTrace.Log?,
         tag: String,
         redacts: Bool,
-        group: LogGroup,
-        groupIndex: Int,
-        plans: TagPlans?
+        group: Int,
+        destinations: [String]
     ) {
         let fields =
             [(name: "__time__", value: "\(entry.time.seconds)")]
             + entry.fields.map { (name: $0.key, value: $0.value) }
-        let destinations =
-            group.target.isRouted
-            ? plans?.plan(for: tag).destinations ?? [] : [group.target.destination]
         var reason: String?
         var after: CaptureRecord.Fields? = fields
         var (isDropped, wasTooLong) = (false, false)
@@ -74,7 +70,7 @@ extension CaptureRecord.Log {
         }
         let (before, extent) = Self.masked(fields)
         self.init(
-            group: groupIndex,
+            group: group,
             time: entry.time,
             extent: isUnreadable ? .unreadable : extent,
             before: redacts ? nil : before,
@@ -132,12 +128,12 @@ extension CaptureRecord.Group {
 }
 
 extension EncodedLogs {
-    /// The logs, read back; one whose encoding is wrong is left out.
-    var entries: [LogEntry] {
+    /// The first logs, read back; one whose encoding is wrong is left out.
+    func entries(atMost count: Int) -> [LogEntry] {
         bytes.withUnsafeBytes { bytes in
             var entries = LogEntries(bytes)
             var all: [LogEntry] = []
-            while let range = try? entries.next() {
+            while all.count < count, let range = try? entries.next() {
                 let log = UnsafeRawBufferPointer(rebasing: bytes[range])
                 if let entry = try? LogEntry(log) { all.append(entry) }
             }

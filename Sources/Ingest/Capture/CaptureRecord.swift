@@ -7,9 +7,10 @@ package struct CaptureRecord: Sendable {
     package typealias Fields = [(name: String, value: String)]
 
     package struct Body: Sendable {
-        /// The size and the hash of all of it.
+        /// The size of all of it.
         package let bytes: Int
-        package let sha256: String
+        /// nil where the text is not all that came: by its hash, a secret that is hidden could be guessed.
+        package let sha256: String?
         /// nil: it is not kept, because of `reason`.
         package let text: String?
         /// True: the text is only the beginning.
@@ -130,11 +131,8 @@ package struct CaptureRecord: Sendable {
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
         sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
         sum += logs.reduce(0) { $0 + $1.weight }
-        for group in groups.compactMap(\.self) {
-            sum += 256 + (group.topic?.utf8.count ?? 0) + (group.source?.utf8.count ?? 0)
-            sum += Self.weight(group.tags.map { (name: $0.key, value: $0.value) })
-        }
-        sum += batches.reduce(0) { $0 + 128 + $1.topic.utf8.count }
+        sum += groups.reduce(0) { $0 + ($1?.weight ?? 0) }
+        sum += batches.reduce(0) { $0 + $1.weight }
         sum += followed?.weight ?? 0
         if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }
         return sum
@@ -143,6 +141,19 @@ package struct CaptureRecord: Sendable {
     fileprivate static func weight(_ fields: Fields) -> Int {
         fields.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
     }
+}
+
+extension CaptureRecord.Group {
+    /// About the memory that it takes.
+    var weight: Int {
+        256 + (topic?.utf8.count ?? 0) + (source?.utf8.count ?? 0)
+            + CaptureRecord.weight(tags.map { (name: $0.key, value: $0.value) })
+    }
+}
+
+extension CaptureRecord.Batch {
+    /// About the memory that it takes.
+    var weight: Int { 128 + topic.utf8.count }
 }
 
 extension CaptureRecord.Log {

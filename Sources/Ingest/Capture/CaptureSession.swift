@@ -107,6 +107,11 @@ package final class CaptureSession: Sendable {
         content.withLock { $0.records = [] }
     }
 
+    /// Counts a request that there was no memory to keep.
+    func countMissed() {
+        content.withLock { if $0.state == .running { $0.matched += 1 } }
+    }
+
     /// Keeps the record, with a number, while there is room. False: it is not kept.
     func keep(_ record: CaptureRecord) -> Bool {
         guard isRunning else { return false }

@@ -14,27 +14,44 @@ package struct Mask: Sendable {
         return "[redacted \(value.count) bytes #\(hex(digest.prefix(3)))]"
     }
 
-    /// The headers that web tracking makes fields of a log.
-    private static let pageHeaders: Set = ["referer", "user-agent"]
+    /// The headers that become fields or tags of a log.
+    private static let logHeaders: Set = ["referer", "user-agent", "x-scope-orgid"]
+    /// The headers with a hash of the body, which may have a secret that is easy to guess.
+    private static let digestHeaders: Set = [
+        "content-md5", "x-log-content-sha256", "content-digest", "repr-digest", "digest",
+    ]
 
-    /// The fields of a head, in order, with their repetitions. `hidesPage` masks the browser and the page, too.
+    /// The fields of a head, in order, with their repetitions. `hidesLogs` masks what becomes part of a log, too.
     package static func fields(
         _ head: RequestHead,
-        hidesPage: Bool
+        hidesLogs: Bool
     ) -> [(name: String, value: String)] {
         head.fields.map { field in
             let name = String(decoding: head.bytes[field.name], as: UTF8.self)
             let value = Array(head.bytes[field.value])
+            let small = name.lowercased()
             let isHidden =
-                SecretNames.contains(name) || hidesPage && pageHeaders.contains(name.lowercased())
+                SecretNames.contains(small) || digestHeaders.contains(small)
+                || (hidesLogs && logHeaders.contains(small))
             return (
                 name, isHidden ? text(value) : String(decoding: text(in: value), as: UTF8.self)
             )
         }
     }
 
-    /// A query as it was sent, but for the values of secrets; `hidesAll` masks every value.
-    package static func query(_ query: some Collection<UInt8>, hidesAll: Bool = false) -> String {
+    /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
+    package static func path(_ path: String, hidesLogs: Bool) -> String {
+        guard hidesLogs else { return text(in: path) }
+        for verb in ["/_doc/", "/_create/"] {
+            guard let range = path.firstRange(of: verb) else { continue }
+            let id = path[range.upperBound...]
+            return id.isEmpty ? path : path[..<range.upperBound] + text(Array(id.utf8))
+        }
+        return text(in: path)
+    }
+
+    /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value.
+    package static func query(_ query: some Collection<UInt8>, hidesLogs: Bool = false) -> String {
         query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in
             let sides = pair.split(
                 separator: UInt8(ascii: "="),
@@ -42,13 +59,26 @@ package struct Mask: Sendable {
                 omittingEmptySubsequences: false
             )
             let name = String(decoding: sides[0], as: UTF8.self)
-            guard sides.count == 2 else { return hidesAll ? text(sides[0]) : name }
+            guard sides.count == 2 else { return hidesLogs ? text(sides[0]) : name }
             let plain = percentDecodedText(Array(sides[0])[...]) ?? name
-            guard hidesAll || SecretNames.contains(plain) else {
+            guard hidesLogs || SecretNames.contains(plain) || hasSecret(sides[1]) else {
                 return "\(name)=\(String(decoding: sides[1], as: UTF8.self))"
             }
             return "\(name)=\(text(sides[1]))"
         }.joined(separator: "&")
+    }
+
+    /// True for a percent-encoded value that holds a secret, in an address of a page or in JSON.
+    private static func hasSecret(_ value: some Collection<UInt8>) -> Bool {
+        let bytes = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        // What is no text cannot be looked into.
+        guard let plain = percentDecodedText(bytes[...]) else { return true }
+        let inner = Array(plain.utf8)
+        return text(in: inner) != inner
+    }
+
+    package static func text(in text: String) -> String {
+        String(decoding: self.text(in: Array(text.utf8)), as: UTF8.self)
     }
 
     /// Text with the values of secrets replaced, whether they are members of JSON, of JSON within its strings, or pairs

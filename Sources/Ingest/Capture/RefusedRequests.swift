@@ -71,13 +71,14 @@ package final class RefusedRequests: Sendable {
     /// Refused requests that were only counted.
     package var missed: Int { state.withLock(\.missed) }
 
-    /// Keeps what may be kept of a refused request. `hidesQuery`: a filter redacts, so no value of the query is kept.
+    /// Keeps what may be kept of a refused request. `hidesLogs`: a filter redacts, so nothing is
+    /// kept that may be part of a log.
     func note(
         _ head: RequestHead?,
         _ refusal: Refusal,
         as status: Int,
         _ sender: Sender,
-        hidesQuery: Bool
+        hidesLogs: Bool
     ) {
         let now = WallTime.now
         guard hasRoom(at: now) else { return }
@@ -85,18 +86,19 @@ package final class RefusedRequests: Sendable {
             RefusedRequest(
                 time: now,
                 method: head?.methodText ?? "",
-                path: head.map { clipped($0.pathText, to: 200) } ?? "",
+                path: head.map { clipped(Mask.path($0.pathText, hidesLogs: hidesLogs), to: 200) }
+                    ?? "",
                 query: head?.query.map { range in
-                    clipped(Mask.query(head?.bytes[range] ?? [], hidesAll: hidesQuery), to: 500)
+                    clipped(Mask.query(head?.bytes[range] ?? [], hidesLogs: hidesLogs), to: 500)
                 },
                 address: sender.address ?? head?.peer.host ?? "",
                 key: sender.key,
                 status: status,
                 code: refusal.code,
-                reason: clipped(refusal.reason, to: 500),
+                reason: clipped(Mask.text(in: refusal.reason), to: 500),
                 agent: head?.field("user-agent").map { agent in
-                    let masked = Mask.text(in: Array(agent.utf8))
-                    return clipped(String(decoding: masked, as: UTF8.self), to: 200)
+                    let shown = hidesLogs ? Mask.text(Array(agent.utf8)) : Mask.text(in: agent)
+                    return clipped(shown, to: 200)
                 },
                 bytes: head?.declaredBodyBytes
             )

@@ -76,7 +76,7 @@ private struct BulkLogReader: LogReader {
         let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
             .compactMap { try? $0.1.get() }.filter { !$0.isRouted }.map(\.outlet)
         let crowdedOut = request.queue.crowdedOut(wanted)
-        var groups: [LogGroup] = []
+        var (groups, refusedTags): ([LogGroup], [String]) = ([], [])
         var indices: [ElasticIndex] = []
         for (part, target) in zip(logs.parts, targets) {
             // A refused index costs its own documents only.
@@ -91,9 +91,11 @@ private struct BulkLogReader: LogReader {
                 indices.append(ElasticIndex(part.index, nil))
             } catch {
                 indices.append(ElasticIndex(part.index, error))
+                refusedTags.append(ElasticIndex.tag(of: part.index))
             }
         }
         var taken = TakenLogs(groups)
+        taken.refusedTags = refusedTags
         let answer = BulkAnswer(
             items: logs.items,
             indices: indices,

@@ -16,6 +16,11 @@ struct FanOut {
     /// Logs behind the filters.
     var waiting: [(group: LogGroup, plan: TagPlan)] = []
     var counts = DispatchedLogs.Counts()
+    /// The group that is added, by its number in the request.
+    var groupNumber = 0
+    /// nil: nobody asks for them.
+    var places: [DispatchedLogs.Place]?
+    private static let placesMax = 10_000
 
     init(_ request: DispatchRequest, _ limits: LogLimits) {
         self.request = request
@@ -27,6 +32,7 @@ struct FanOut {
             joined.count == 1 ? joined[0].parts : joined.flatMap(\.parts)
         )
         dispatched.counts = counts
+        dispatched.places = places ?? []
         dispatched.destinations = max(joined.count, 1)
         return dispatched
     }
@@ -106,6 +112,8 @@ struct FanOut {
             joined.append(JoinedParts(limits, repeatedBytesMax: request.repeatedBytesMax))
         }
         joined[number].add(group, to: target)
+        guard places != nil, places!.count < Self.placesMax else { return }
+        places!.append(.init(group: groupNumber, tag: group.tag, destination: target.destination))
     }
 
     private func number(of name: String) -> Int? {

@@ -166,6 +166,8 @@ struct Acceptance: Sendable {
 struct TakenLogs {
     /// Logs with different addresses, topics, sources or tags.
     var groups: [LogGroup]
+    /// The tags of documents that were refused one by one, and are in no group.
+    var refusedTags: [String] = []
     /// Identifies the request when it is repeated; nil when nothing in it does.
     var identity: [UInt8]?
     /// The outcome of each part, when some were refused and others were not; empty otherwise. It belongs to the

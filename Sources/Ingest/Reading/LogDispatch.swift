@@ -54,7 +54,9 @@ final class LogDispatch {
             return parts(of: groups, repeatedBytesMax: request.repeatedBytesMax)
         }
         var fanOut = FanOut(request, limits)
-        for group in groups {
+        fanOut.places = trace == nil ? nil : []
+        for (number, group) in groups.enumerated() {
+            fanOut.groupNumber = number
             let plan = machine.plans.plan(for: group.tag)
             guard !plan.filters.isEmpty else {
                 try fanOut.add(group, plan)
@@ -143,8 +145,17 @@ struct DispatchedLogs {
         var unrouted = 0
     }
 
+    /// Where logs of a group go that leave the filters with a tag.
+    struct Place {
+        let group: Int
+        let tag: String
+        let destination: String
+    }
+
     var parts: [TakenPart]
     var counts = Counts()
+    /// Only where a trace is kept, and there are filters or routes.
+    var places: [Place] = []
     /// How many destinations the parts have, for what is bounded at each of them.
     var destinations = 1
 

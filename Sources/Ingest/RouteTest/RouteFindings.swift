@@ -32,6 +32,8 @@ package struct RouteFindings {
         package var places: [Place] = []
         /// A filter's name, `routes[2]`, or `unrouted`.
         package var droppedBy: String?
+        /// It was a filter, so that the log never came to the routes.
+        package var isFiltered = false
         /// Why the filters gave the log up.
         package var deadLetter: LogFault?
         /// Why a request with this log would be refused.

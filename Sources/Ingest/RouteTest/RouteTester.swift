@@ -161,6 +161,7 @@ package struct RouteTester {
             case .kept: break
             case .droppedBy(let filter):
                 log.droppedBy = table.router?.rules.filters[filter].name
+                log.isFiltered = true
                 return log
             case .deadLetter(let fault): log.deadLetter = fault
             }

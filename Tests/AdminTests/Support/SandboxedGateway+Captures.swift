@@ -1,0 +1,56 @@
+import Configuration
+import Foundation
+import Routing
+import TestConfiguration
+import TestGateway
+import TestSupport
+import Testing
+
+extension SandboxedGateway {
+    static var jsonHeaders: KeyValuePairs<String, String> {
+        ["authorization": "Bearer \(token)", "content-type": "application/json"]
+    }
+
+    /// Starts a capture, and returns its id.
+    func startCapture(_ body: String = "{}") throws -> String {
+        let answer = try admin.post("/admin/captures", body.utf8, Self.jsonHeaders)
+        #expect(answer.status == 201, "\(answer.text)")
+        let location = try #require(answer["location"])
+        return String(location.split(separator: "/")[2])
+    }
+
+    func captureEntries(_ id: String) throws -> [[String: Any]] {
+        try #require(try object("/admin/captures/\(id)")["entries"] as? [[String: Any]])
+    }
+
+    /// A filter redacts what tells a customer, in logs of `pay.**` and `p.**`.
+    static func redacting(
+        _ change: @escaping @Sendable (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws -> SandboxedGateway {
+        let filters = try routingRules(
+            """
+            filters:
+            - match: "{pay,p}.**"
+              steps: [{ redact: { fields: [card, _id, __referer__], with: "[gone]" } }]
+            """
+        )
+        return try SandboxedGateway { configuration in
+            configuration.routing = filters
+            change(&configuration)
+        }
+    }
+
+    /// An answer of the admin API.
+    func object(_ path: String) throws -> [String: Any] {
+        let answer = try admin(path)
+        #expect(answer.status == 200, "\(answer.text)")
+        let value = try JSONSerialization.jsonObject(with: Data(answer.body))
+        return try #require(value as? [String: Any])
+    }
+}
+
+/// The filters and routes of a configuration.
+func routingRules(_ text: String) throws -> RoutingRules {
+    let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+    return try read(minimal + text + "\n", keys).routing
+}
