@@ -61,6 +61,14 @@ import Testing
         #expect(leaving * 2 < waiting, "\(leaving), \(waiting)")
     }
 
+    @Test("Dead letters do not count as logs that wait")
+    func besideDeadLetters() throws {
+        let (without, with) = (
+            try checkpoints(delivers: true), try checkpoints(delivers: true, dead: 32)
+        )
+        #expect(with < 2 * without + 5, "\(without), \(with)")
+    }
+
     @Test("A power cut loses no more of a log that is not synced because packets leave")
     func notSynced() throws {
         let full = try checkpoints(delivers: true)
@@ -70,9 +78,10 @@ import Testing
     /// How often the log was moved while 200 batches of 64 KiB were stored.
     private func checkpoints(
         delivers: Bool,
-        _ durability: Durability = .full
+        _ durability: Durability = .full,
+        dead: Int = 0
     ) throws -> Int {
-        let path = "\(directory.path)/\(delivers)-\(durability)"
+        let path = "\(directory.path)/\(delivers)-\(durability)-\(dead)"
         var configuration = QueueConfiguration.small(path)
         configuration.durability = durability
         configuration.tuning.checkpointBytes = 1 << 20
@@ -80,6 +89,14 @@ import Testing
         defer { store.close() }
         let consumer = Consumer(store)
         let bytes: [UInt8] = [0x0A, 0x80, 0x80, 0x04]
+        for _ in 0..<dead {
+            let noise = EncodedLogs(bytes: bytes + randomBytes(1 << 16), count: 1)
+            let reason = DeathReason(code: "Test", message: "")
+            let dead = [Batch.Dead(logs: noise, reason: reason)]
+            let batch = Batch(stream: .named("a"), logs: EncodedLogs(), dead: dead)
+            #expect(store.store(batch) == .stored)
+        }
+        let before = store.status.checkpoints
         for _ in 0..<200 {
             let noise = EncodedLogs(bytes: bytes + randomBytes(1 << 16), count: 1)
             #expect(store.store(Batch(stream: .named("a"), logs: noise)) == .stored)
@@ -88,6 +105,6 @@ import Testing
             store.request(1, for: "app")
             for packet in consumer.next() { store.acknowledge(packet) }
         }
-        return store.status.checkpoints
+        return store.status.checkpoints - before
     }
 }

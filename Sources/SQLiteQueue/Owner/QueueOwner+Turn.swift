@@ -168,7 +168,7 @@ extension QueueOwner {
                 try store.commit()
                 publish()
             }
-            if store.files.logBytes >= logBytesMax(store) {
+            if isLogLong(store) {
                 try checkpoint(store)
                 publish()
             }
@@ -218,16 +218,16 @@ extension QueueOwner {
         store.context.tellEnded()
     }
 
-    /// The size at which the log is moved into the database.
-    private func logBytesMax(_ store: OpenStore) -> Int {
-        let tuning = configuration.tuning
+    /// True: it is time to move the log into the database.
+    private func isLogLong(_ store: OpenStore) -> Bool {
+        let (tuning, bytes) = (configuration.tuning, store.files.logBytes)
         // While space is scarce the log stays short, so that its space can be written again.
-        if keeper.room.isScarce { return tuning.checkpointBytes / 8 }
+        if keeper.room.isScarce { return bytes >= tuning.checkpointBytes / 8 }
+        guard bytes >= tuning.checkpointBytes else { return false }
         // Without a sync for each commit, a power cut loses the log.
-        guard configuration.durability == .full, store.weight.bytes < tuning.checkpointBytes else {
-            return tuning.checkpointBytes
-        }
-        return tuning.longLogBytes
+        guard configuration.durability == .full else { return true }
+        let waiting = store.destinations.all.reduce(0) { $0 + $1.bytes - $1.deadBytes }
+        return waiting >= tuning.checkpointBytes || bytes >= tuning.longLogBytes
     }
 
     private func checkpoint(_ store: OpenStore) throws(SQLiteError) {

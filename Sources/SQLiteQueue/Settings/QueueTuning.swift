@@ -18,8 +18,8 @@ package struct QueueTuning: Sendable {
     /// is new, and a client that waits during a checkpoint waits for all of them: ack p99 is 6 ms at 4 MiB, 13 ms at
     /// 16, 23 at 32.
     package var checkpointBytes = 4 << 20
-    /// The same while less waits, with full durability. Packets then leave before their pages are moved, and the next batches take the pages:
-    /// the disk writes 8 to 19 % less at 16 MiB than at 4.
+    /// The same while less waits, with full durability. Packets then leave before their pages are moved, and the next
+    /// batches take the pages: the disk writes 8 to 19 % less at 16 MiB than at 4.
     package var longLogBytes: Int { 4 * checkpointBytes }
     /// A commit may wait for more requests until this long after the one before it, unless `lingerBytes` wait. Under
     /// load this makes rows larger and syncs fewer. Without a wait, 2,700 commits a second took 1.57 s of processor time

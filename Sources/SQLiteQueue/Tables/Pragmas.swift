@@ -39,8 +39,8 @@ enum Pragmas {
         // callbacks. The hook of `watchLog` replaces the automatic one.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.watchLog()
-        // The log keeps its space between rounds: overwriting it in place makes a commit sync only data. SQLite cuts
-        // off everything beyond twice the usual round.
+        // The log keeps its space between rounds: overwriting it in place makes a commit sync only data. When it
+        // starts the log anew, SQLite cuts off what lies beyond twice the longest round, so the file may keep that much.
         try connection.execute("PRAGMA journal_size_limit = \(2 * tuning.longLogBytes)")
         // Sorting and rebuilding need no files beside the queue.
         try connection.execute("PRAGMA temp_store = MEMORY")
