@@ -27,7 +27,7 @@ extension HTTPServer {
         package init(
             listen: ListenAddress,
             name: String = "http",
-            loops: Int = HTTPServer.cores,
+            loops: Int = coreCount,
             limits: Limits = Limits(),
             tls: TLSContext? = nil,
             journal: Journal
@@ -105,8 +105,6 @@ extension HTTPServer {
 
         package init() {}
     }
-
-    package static var cores: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
 }
 
 extension HTTPServer {

@@ -62,3 +62,6 @@ package final class Worker: Sendable {
         pthread_detach(thread)
     }
 }
+
+/// The number of cores that threads may share.
+package var coreCount: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }

@@ -1,6 +1,6 @@
 import Logs
 import Queue
-import SQLite
+import TestSupport
 import Testing
 
 @testable import SQLiteQueue
@@ -16,14 +16,12 @@ import Testing
         of batches: [StagedBatches.Staged],
         by packer: RowPacker
     ) throws -> [(content: [UInt8], logs: Int)] {
-        var scratch: [UInt8] = []
-        var rows: [(content: [UInt8], logs: Int)] = []
-        try packer.pack(batches, scratch: &scratch) { row throws(SQLiteError) in
+        var rows: [PlannedRow] = []
+        packer.plan(batches, to: &rows)
+        return try RowPress(hasHelper: false).compress(rows).map { row in
             let block = row.block
-            let content = try? LZ4.decompress(block.compressed, rawBytes: block.rawBytes)
-            rows.append((content ?? [], row.logs))
+            return (try LZ4.decompress(block.compressed, rawBytes: block.rawBytes), row.logs)
         }
-        return rows
     }
 
     @Test("A batch that fills most of a row has it alone, and keeps its place")
@@ -62,5 +60,36 @@ import Testing
         #expect(rows.allSatisfy { $0.content.count <= small.rawBytesMax })
         #expect(rows.allSatisfy { $0.logs <= small.logsMax })
         #expect(rows.flatMap(\.content) == large.bytes)
+    }
+
+    @Test("Two threads make the same rows as one", arguments: [1, 3, 4, 5, 100])
+    func twoThreads(count: Int) {
+        let (alone, press) = (RowPress(hasHelper: false), RowPress(hasHelper: true))
+        for round in 0..<50 {
+            var rows: [PlannedRow] = []
+            for number in 0..<count {
+                let staged = (0..<3).map { part in
+                    let first = round + number + part
+                    return StagedBatches.Staged(logs: logs(first..<first + 9), rows: [])
+                }
+                packer.plan(staged, to: &rows)
+            }
+            let (expected, made) = (alone.compress(rows), press.compress(rows))
+            #expect(made.map(\.logs) == expected.map(\.logs))
+            #expect(made.map(\.block.compressed) == expected.map(\.block.compressed))
+        }
+        #expect(alone.helped == 0)
+        if count < RowPress.rowsMin { #expect(press.helped == 0) }
+    }
+
+    @Test("The second thread takes its part of a large commit")
+    func helps() {
+        let press = RowPress(hasHelper: true)
+        let large = EncodedLogs(
+            bytes: (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 * $0) },
+            count: 1
+        )
+        let rows = Array(repeating: PlannedRow.whole(large), count: 20)
+        #expect(eventually { press.compress(rows).count == 20 && press.helped > 0 })
     }
 }

@@ -15,8 +15,7 @@ final class BatchIntake: StorePart {
     private var skipped: [Skipped: Int] = [:]
     /// Streams with batches of the current transaction.
     private var touched: [QueuedStream] = []
-    /// The buffer in which batches are joined before compression.
-    private var joined: [UInt8] = []
+    private let press = RowPress()
 
     init(
         _ destinations: DestinationBook,
@@ -183,6 +182,8 @@ final class BatchIntake: StorePart {
         try database.write()
         let time = now()
         let rowsBefore = weight.rows
+        var planned: [PlannedRow] = []
+        var parts: [StagedPart] = []
         for stream in touched {
             let limits = stream.destination.limits
             let packer = RowPacker(
@@ -190,25 +191,49 @@ final class BatchIntake: StorePart {
                 logsMax: limits.logs
             )
             let staged = stream.staged.takeAll()
-            var written = 0
-            try packer.pack(staged.batches, scratch: &joined) { packed throws(SQLiteError) in
-                let row = try waiting.add(packed, to: stream, replays: 0, time)
-                if !staged.tracked.isEmpty {
-                    staged.tell(row: row, of: stream.id, logs: packed.logs, at: written)
-                }
-                written += packed.logs
-            }
+            packer.plan(staged.batches, to: &planned)
+            parts.append(StagedPart(stream: stream, staged: staged, end: planned.count))
             for (replays, batches) in staged.replayed.sorted(by: { $0.key < $1.key }) {
-                try packer.pack(batches, scratch: &joined) { packed throws(SQLiteError) in
-                    _ = try waiting.add(packed, to: stream, replays: replays, time)
-                }
+                packer.plan(batches, to: &planned)
+                parts.append(StagedPart(stream: stream, replays: replays, end: planned.count))
             }
+        }
+        let rows = press.compress(planned)
+        var start = 0
+        for part in parts {
+            try write(rows[start..<part.end], of: part, time)
+            start = part.end
+        }
+        for stream in touched {
             stream.outlet.schedule(stream, time)
             stream.destination.oldestFirst?.insert(stream)
         }
         touched.removeAll(keepingCapacity: true)
         weight.settleReserved(destinations.dirty.changed)
         return weight.rows - rowsBefore
+    }
+
+    /// Batches of a stream that may share rows.
+    private struct StagedPart {
+        let stream: QueuedStream
+        /// nil: nobody follows these batches.
+        var staged: StagedBatches?
+        var replays = 0
+        /// The end of its rows among all rows of the transaction.
+        let end: Int
+    }
+
+    private func write(
+        _ rows: ArraySlice<PackedRow>,
+        of part: StagedPart,
+        _ time: WallTime
+    ) throws(SQLiteError) {
+        var written = 0
+        for packed in rows {
+            let row = try waiting.add(packed, to: part.stream, replays: part.replays, time)
+            part.staged?.tell(row: row, of: part.stream.id, logs: packed.logs, at: written)
+            written += packed.logs
+        }
     }
 
     /// True if no batch waits to be written.

@@ -158,7 +158,7 @@ struct StagedBatches {
         let logs: Int
     }
 
-    struct Staged {
+    struct Staged: Sendable {
         let logs: EncodedLogs
         /// The same logs, if they were compressed before.
         let rows: [PackedRow]

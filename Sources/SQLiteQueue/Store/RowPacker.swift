@@ -1,6 +1,5 @@
 import Logs
 import Queue
-import SQLite
 
 /// Makes rows of the batches of a stream: joins small ones, and splits those that are too large for one row.
 ///
@@ -17,18 +16,13 @@ struct RowPacker {
         return pieces(of: batch).map { PackedRow($0) }
     }
 
-    /// Calls `row` with each row, in order. A single log that is larger than a row gets a row of its own. `scratch` is
-    /// the buffer in which batches are joined.
-    func pack(
-        _ batches: [StagedBatches.Staged],
-        scratch: inout [UInt8],
-        row: (PackedRow) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
+    /// Adds the rows of the batches, in order. A single log that is larger than a row gets a row of its own.
+    func plan(_ batches: [StagedBatches.Staged], to rows: inout [PlannedRow]) {
         var index = 0
         while index < batches.count {
             let first = batches[index]
             if isUsable(first.rows) {
-                for packed in first.rows { try row(packed) }
+                rows += first.rows.map { .packed($0) }
                 index += 1
                 continue
             }
@@ -44,11 +38,9 @@ struct RowPacker {
                 end += 1
             }
             if end > index + 1 {
-                scratch.removeAll(keepingCapacity: true)
-                for batch in batches[index..<end] { scratch.append(contentsOf: batch.logs.bytes) }
-                try row(PackedRow(scratch, logs: logs))
+                rows.append(.joined(batches[index..<end], logs: logs))
             } else {
-                for piece in pieces(of: first.logs) { try row(PackedRow(piece)) }
+                rows += pieces(of: first.logs).map { .whole($0) }
             }
             index = end
         }
@@ -65,6 +57,27 @@ struct RowPacker {
     private func pieces(of batch: EncodedLogs) -> [EncodedLogs] {
         // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the same.
         (try? batch.pieces(atMost: rawBytesMax, logs: logsMax)) ?? [batch]
+    }
+}
+
+/// Logs that become one row.
+enum PlannedRow: Sendable {
+    case packed(PackedRow)
+    case whole(EncodedLogs)
+    case joined(ArraySlice<StagedBatches.Staged>, logs: Int)
+
+    var isPacked: Bool { if case .packed = self { true } else { false } }
+
+    /// The row, compressed. `scratch` is the buffer in which batches are joined.
+    func packed(joining scratch: inout [UInt8]) -> PackedRow {
+        switch self {
+        case .packed(let row): return row
+        case .whole(let logs): return PackedRow(logs)
+        case .joined(let batches, let logs):
+            scratch.removeAll(keepingCapacity: true)
+            for batch in batches { scratch.append(contentsOf: batch.logs.bytes) }
+            return PackedRow(scratch, logs: logs)
+        }
     }
 }
 
