@@ -115,12 +115,33 @@ extension RequestHead {
         }
     }
 
+    /// True if the first value with this name begins with the text, which is in lower case, in any case. Without a copy.
+    package func field(_ name: StaticString, begins text: StaticString) -> Bool {
+        guard let range = fieldRange(name) else { return false }
+        return bytes.withUnsafeBufferPointer { Self.begins(text, $0[range]) }
+    }
+
+    /// The same for a text anywhere in the value.
+    package func field(_ name: StaticString, contains text: StaticString) -> Bool {
+        guard let range = fieldRange(name) else { return false }
+        return bytes.withUnsafeBufferPointer { bytes in
+            range.contains { Self.begins(text, bytes[$0..<range.upperBound]) }
+        }
+    }
+
     private static func isNamed(
         _ name: StaticString,
         _ given: Slice<UnsafeBufferPointer<UInt8>>
     ) -> Bool {
-        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        return given.count == wanted.count
+        given.count == name.utf8CodeUnitCount && begins(name, given)
+    }
+
+    private static func begins(
+        _ text: StaticString,
+        _ given: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Bool {
+        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        return given.count >= wanted.count
             && zip(given, wanted).allSatisfy { came, asked in
                 (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(came)
                     ? came | 0x20 == asked : came == asked

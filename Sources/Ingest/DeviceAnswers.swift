@@ -46,12 +46,11 @@ struct DeviceAnswers: Sendable {
 
     /// Adds receipt, CORS fields and label to the answer of the dialect.
     func accepted(
-        _ response: Response,
+        _ response: consuming Response,
         _ label: DeviceLabel,
         _ acceptance: Acceptance,
         _ readers: CrossOrigin
     ) -> Response {
-        var response = response
         response.fields.append(("x-log-requestid", acceptance.receipt))
         readers.add(to: &response)
         response.label = label.rawValue

@@ -5,10 +5,13 @@ package enum NamePattern: Sendable {
 
     /// The problem in one sentence with the remedy; nil when the name is valid.
     package func problem(with name: String) -> String? {
-        let bytes = Array(name.utf8)
-        let isFine =
-            lengths.contains(bytes.count) && bytes.allSatisfy(allows)
-            && isAlphanumeric(bytes[0]) && isAlphanumeric(bytes[bytes.count - 1])
+        let bytes = name.utf8
+        // No function as a value, which would be an object: each request asks.
+        var isFine = lengths.contains(bytes.count)
+        for byte in bytes where !allows(byte) { isFine = false }
+        if let first = bytes.first, let last = bytes.last {
+            isFine = isFine && isAlphanumeric(first) && isAlphanumeric(last)
+        }
         return isFine ? nil : "the \(kind) name '\(name)' is not valid: use \(rule)"
     }
 

@@ -30,15 +30,14 @@ struct PlainDialect: LogDialect {
             )
         }
         let query = try PlainQuery(head)
-        let type = head.field("content-type")?.lowercased()
-        if type?.hasPrefix("multipart/") == true {
+        if head.field("content-type", begins: "multipart/") {
             throw Refusal(
                 415,
                 "ContentTypeInvalid",
                 "logs are taken as the body itself, not as parts of a form; with curl: --data-binary @file"
             )
         }
-        try Refusal.checkNotMessagePack(type)
+        try Refusal.checkNotMessagePack(head)
         return (.tag(tag), PlainLogReader(topic: tag, query: query))
     }
 

@@ -82,7 +82,7 @@ private struct PutLogsLogReader: LogReader {
 
 extension RequestHead {
     fileprivate var saysJSON: Bool {
-        field("content-type")?.lowercased().hasPrefix("application/json") == true
+        field("content-type", begins: "application/json")
     }
 
     /// Refuses a body that differs from the one that the client signed, if `Content-MD5` is there. SLS's SDKs write the

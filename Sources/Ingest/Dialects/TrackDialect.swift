@@ -42,7 +42,7 @@ struct TrackDialect: LogDialect {
         guard head.method == .post else {
             return (.logstore(logstore), try queryReader(head, logstore))
         }
-        try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
+        try Refusal.checkNotMessagePack(head)
         return (.logstore(logstore), TrackBodyReader(logstore: logstore))
     }
 

@@ -67,6 +67,8 @@ struct Append: Sendable {
 
     /// Compresses the batches that need no others for a good row.
     mutating func compress(_ packer: RowPacker) {
+        // A change copies the batches, which their sender still has.
+        guard batches.contains(where: { packer.fillsRow($0.logs) }) else { return }
         for index in batches.indices {
             batches[index].rows = packer.compressAlone(batches[index].logs)
         }

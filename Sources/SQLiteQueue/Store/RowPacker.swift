@@ -12,9 +12,12 @@ struct RowPacker {
     /// thread that appends the batch: while one commit syncs, others compress for the next. Returns nothing for a
     /// smaller batch, which shares a row with others.
     func compressAlone(_ batch: EncodedLogs) -> [PackedRow] {
-        guard batch.bytes.count > rawBytesMax / 2 else { return [] }
+        guard fillsRow(batch) else { return [] }
         return pieces(of: batch).map { PackedRow($0) }
     }
+
+    /// True for a batch that fills most of a row.
+    func fillsRow(_ batch: EncodedLogs) -> Bool { batch.bytes.count > rawBytesMax / 2 }
 
     /// Adds the rows of the batches, in order. A single log that is larger than a row gets a row of its own.
     func plan(_ batches: [StagedBatches.Staged], to rows: inout [PlannedRow]) {
