@@ -36,6 +36,7 @@ PARTS = {
     "lies": "lies",
     "edge": "edge",
     "cost": "cost",
+    "allocations": "allocations",
     "disk": "disk.disk_faults",
     "corruption": "corruption",
     "limits": "limits.resource_limits",

@@ -1,0 +1,63 @@
+"""A request allocates no more than a fixed number of times, and no more often when it has a hundred logs."""
+
+import os
+import pathlib
+import socket
+import time
+
+from proof.clients.device import Device, request
+from proof.measures.allocations import AllocationCount, Missing
+from proof.trial import Trial
+
+CONNECTIONS, WARM_UP, ROUNDS = 16, 50, {False: 100, True: 1000}
+LOG = b'{"level":"info","msg":"hello","device":"d-17","n":"1"}'
+BODIES = {"one log": LOG, "a hundred logs": b"[" + b",".join([LOG] * 100) + b"]"}
+# Allocations of one request, with its part of a commit of up to sixteen. A release build makes 27 with one log; a debug
+# build copies more.
+MOST = {"release": 30.0, "debug": 600.0}
+# How many more allocations a hundred logs may take than one. One for each log would be 99.
+MORE = {"release": 10.0, "debug": 90.0}
+
+
+def round_of(devices: list[Device], sent: bytes, trial: Trial) -> None:
+    """One request on each connection at the same time."""
+    for device in devices:
+        device.socket.sendall(sent)
+    for device in devices:
+        status, answer = device.answer()
+        trial.expect(status == 200, f"answer {status} {answer[:200]!r}")
+
+
+def check(trial: Trial) -> None:
+    try:
+        count = AllocationCount(trial.work)
+    except Missing as error:
+        return trial.skip("allocations", str(error))
+    nowhere = socket.create_server(("127.0.0.1", 0))
+    where = f"http://127.0.0.1:{nowhere.getsockname()[1]}"
+    gateway = trial.gateway(where, environment=count.environment)
+    devices = [Device(gateway.devices) for _ in range(CONNECTIONS)]
+    began = count.now
+    time.sleep(1)
+    # What the gateway does by itself: housekeeping, figures, attempts to deliver.
+    idle = count.now - began
+    found: dict[str, float] = {}
+    for name, body in BODIES.items():
+        sent = request("/logs/app", body, "Content-Type: application/json")
+        for _ in range(WARM_UP):
+            round_of(devices, sent, trial)
+        began, start = count.now, time.monotonic()
+        rounds = ROUNDS[trial.is_long]
+        for _ in range(rounds):
+            round_of(devices, sent, trial)
+        own = idle * (time.monotonic() - start)
+        found[name] = (count.now - began - own) / (rounds * CONNECTIONS)
+        trial.say(f"{name}: {found[name]:.1f} allocations for each request")
+    one, hundred = found.values()
+    build = "debug" if "debug" in pathlib.Path(os.environ["SLUICE"]).parts else "release"
+    trial.expect(one > 1, f"{one} allocations for a request: the count does not count")
+    trial.expect(one <= MOST[build], f"{one:.1f} allocations for a request with one log; {MOST[build]} are allowed")
+    trial.expect(
+        hundred - one <= MORE[build],
+        f"{hundred - one:.1f} more allocations for a hundred logs than for one; {MORE[build]} are allowed",
+    )
