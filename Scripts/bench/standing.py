@@ -1,19 +1,21 @@
-"""What a gateway takes that has little to do: its start, and connections that send nothing."""
+"""What a gateway takes that has little to do: its start, handshakes, and connections that send nothing."""
 
 import argparse
 import os
 import pathlib
+import re
 import resource
 import socket
 import ssl
 import statistics
+import subprocess
 import tempfile
 import time
 
 from bench.cases import Case
 from bench.load import Bench
 from harness.http import port_of
-from harness.process import memory
+from harness.process import cpu_seconds, memory
 
 LIMITS = "limits: { connections: %d, connections_per_address: %d, idle_timeout: 600s }\n"
 
@@ -45,6 +47,29 @@ def idle(bench: Bench, sluice: str, count: int, tls: bool) -> tuple[float, float
         return before, with_all, count / took
 
 
+def handshakes(bench: Bench, sluice: str, version: str, resumes: bool, seconds: int = 4) -> tuple[float, float]:
+    """Connections a second, each with a handshake and one small question, from two clients on the same cores; and the
+    gateway's CPU time for each, in microseconds."""
+    with bench.gateway(Case("handshakes", tls=True), sluice) as gateway:
+        port = port_of(gateway.wait_for("TLS listener is ready")["devices-tls"])
+        words = ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-www", "/healthz", f"-{version}"]
+        words += ["-reuse" if resumes else "-new", "-time", str(seconds)]
+        before, began = cpu_seconds(gateway.process.pid), time.monotonic()
+        clients = [
+            subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(2)
+        ]
+        for client in clients:
+            bench.programs.add(client)
+        texts = [client.communicate(timeout=seconds + 30)[0] for client in clients]
+        took, spent = time.monotonic() - began, cpu_seconds(gateway.process.pid) - before
+    # It prints a letter for each connection: r for a resumed session, * for a new one.
+    letter = "r" if resumes else "*"
+    made = sum(len(run) for text in texts for run in re.findall(rf"[{letter}]{{20,}}", text))
+    if made < sum(int(number) for text in texts for number in re.findall(r"(\d+) connections in \d+ real", text)) * 0.9:
+        raise SystemExit(f"standing: openssl made other handshakes than asked for: {texts[0][-300:]}")
+    return made / took, spent / made * 1e6
+
+
 def raise_limit(descriptors: int) -> None:
     """The limit of open files, which the gateway inherits."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -66,6 +91,11 @@ def main() -> None:
         try:
             times = [start(bench, arguments.sluice) for _ in range(arguments.starts)]
             print(f"start, empty queue: {statistics.median(times):.0f} ms ({min(times):.0f} to {max(times):.0f})")
+            for version in ("tls1_3", "tls1_2"):
+                for resumes in (False, True):
+                    rate, cpu = handshakes(bench, arguments.sluice, version, resumes)
+                    kind = "with a ticket" if resumes else "new"
+                    print(f"{version} handshakes, {kind}: {rate:,.0f} a second, {cpu:.0f} us of CPU each")
             for tls in (False, True):
                 before, after, rate = idle(bench, arguments.sluice, arguments.connections, tls)
                 word = "TLS connections" if tls else "connections"
