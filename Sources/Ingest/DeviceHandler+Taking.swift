@@ -76,7 +76,7 @@ extension DeviceHandler {
             draft?.keep(body, content, isCompressed: isCompressed)
             trace = FilterTrace(
                 bytesMax: CaptureDraft.traceBytesMax,
-                logsMax: CaptureDraft.logsMax
+                logsMax: CapturedLogs.logsMax
             )
         } else if draft?.wantsBusy == true {
             // The queue may still refuse the logs.
@@ -232,7 +232,7 @@ extension DeviceHandler {
         }
         let answer = {
             @Sendable
-            (receipt: [UInt8], logs: Int, draft: CaptureDraft?, outcome: CaptureDraft.Outcome) in
+            (receipt: [UInt8], logs: Int, draft: CaptureDraft?, result: CaptureDraft.QueueResult) in
             let acceptance = Acceptance(
                 receipt: String(decoding: receipt, as: UTF8.self),
                 logs: logs
@@ -243,7 +243,7 @@ extension DeviceHandler {
                 acceptance,
                 visit.readers
             )
-            draft?.answered(response, outcome: outcome)
+            draft?.answered(response, result: result)
             responder.send(response)
         }
         let identity = taken.identity.map {

@@ -13,7 +13,6 @@ import System
 struct CaptureDraft: Sendable {
     /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
-    static let logsMax = 100
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
@@ -27,7 +26,7 @@ struct CaptureDraft: Sendable {
     }
 
     /// What the queue made of the logs.
-    enum Outcome: Sendable {
+    enum QueueResult: Sendable {
         case nothingToStore
         case stored(receipt: [UInt8])
         case repeated(receipt: [UInt8])
@@ -38,20 +37,6 @@ struct CaptureDraft: Sendable {
             case .stored(let receipt), .repeated(let receipt): receipt
             }
         }
-    }
-
-    /// What is kept of logs that a capture wants when they are accepted.
-    private struct Way: Sendable {
-        /// Copies of the logs after filters and routes, and what those took away.
-        let copies: Int
-        let counts: DispatchedLogs.Counts
-        let logs: [CaptureRecord.Log]
-        let groups: [CaptureRecord.Group?]
-        let logCount: Int
-        let droppedCount: Int
-        let batches: [CaptureRecord.Batch]
-        /// Learn where the batches are stored.
-        var tracks: [BatchTrack] = []
     }
 
     private let captures: Captures
@@ -71,7 +56,7 @@ struct CaptureDraft: Sendable {
     private var tag: String?
     private var body: CaptureRecord.Body?
     private var inflated: CaptureRecord.Body?
-    private var way: Way?
+    private var accepted: CapturedLogs?
     /// A capture wants the logs when they are accepted; only then their way is followed.
     private(set) var followsAccepted = false
     /// A capture wants the request when the queue refuses it.
@@ -147,10 +132,7 @@ struct CaptureDraft: Sendable {
     /// About the memory that it takes while the queue stores the logs.
     var heldBytes: Int {
         let bodies = [body, inflated].reduce(0) { $0 + ($1?.text?.utf8.count ?? 0) }
-        guard let way else { return bodies }
-        return way.logs.reduce(bodies) { $0 + $1.weight }
-            + way.groups.reduce(0) { $0 + ($1?.weight ?? 0) }
-            + way.batches.reduce(0) { $0 + $1.weight + BatchTrack.weight }
+        return bodies + (accepted?.weight ?? 0)
     }
 
     /// Counts the request as missed by the captures that want it when it is accepted: there is no room for the draft,
@@ -185,56 +167,7 @@ struct CaptureDraft: Sendable {
         _ trace: FilterTrace,
         _ plans: TagPlans?
     ) {
-        var logs: [CaptureRecord.Log] = []
-        var traced = 0
-        for (number, group) in groups.enumerated() where logs.count < Self.logsMax {
-            let plan = plans?.plan(for: group.tag)
-            let hasFilters = plan.map { !$0.filters.isEmpty } ?? false
-            let room = Self.logsMax - logs.count
-            var entries = group.logs.sound.entries(atMost: room).map { ($0, false) }
-            for faulty in group.logs.faulty where entries.count < room {
-                entries += faulty.logs.entries(atMost: room - entries.count)
-                    .map { ($0, faulty.fault.isUnreadable) }
-            }
-            for (entry, isUnreadable) in entries {
-                defer { if hasFilters { traced += 1 } }
-                let log =
-                    hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
-                let tag = log?.tag ?? group.tag
-                let places = dispatched.places.filter { $0.group == number && $0.tag == tag }
-                logs.append(
-                    CaptureRecord.Log(
-                        entry,
-                        isUnreadable: isUnreadable,
-                        trace: log,
-                        tag: tag,
-                        redacts: redacts,
-                        group: number,
-                        destinations: plans == nil
-                            ? [group.target.destination] : places.map(\.destination)
-                    )
-                )
-            }
-        }
-        let named = groups.prefix(logs.last.map { $0.group + 1 } ?? 0)
-        let kept = named.map { redacts ? nil : CaptureRecord.Group($0) }
-        way = Way(
-            copies: dispatched.parts.reduce(0) { $0 + $1.logs.count },
-            counts: dispatched.counts,
-            logs: logs,
-            groups: kept,
-            logCount: groups.reduce(0) { $0 + $1.logs.count },
-            droppedCount: groups.reduce(0) { $0 + $1.logs.dropped },
-            batches: dispatched.parts.map { part in
-                CaptureRecord.Batch(
-                    destination: part.target.destination,
-                    logstore: part.target.logstore,
-                    topic: Mask.text(in: part.trailer.topic),
-                    logs: part.logs.count,
-                    bytes: part.logs.bytes
-                )
-            }
-        )
+        accepted = CapturedLogs(groups, dispatched, trace, plans, redacts: redacts)
     }
 
     /// Has the queue tell where it stores the batches, if a capture wants the request when it is accepted.
@@ -242,13 +175,13 @@ struct CaptureDraft: Sendable {
         guard followsAccepted else { return }
         let tracks = batches.map { _ in BatchTrack() }
         for index in batches.indices { batches[index].track = tracks[index] }
-        way?.tracks = tracks
+        accepted?.tracks = tracks
     }
 
-    /// Adds the record to each capture that wants a request with this answer. `outcome` is nil for a refused one.
+    /// Adds the record to each capture that wants a request with this answer. `result` is nil for a refused one.
     func answered(
         _ response: Response,
-        outcome: Outcome? = nil,
+        result: QueueResult? = nil,
         refusal: Refusal? = nil
     ) {
         let wanting = sessions.filter { session in
@@ -259,16 +192,16 @@ struct CaptureDraft: Sendable {
                 && (areTagsMatched || filter.admits(tag: tag))
         }
         guard !wanting.isEmpty else { return }
-        let record = record(of: response, outcome, refusal)
+        let record = record(of: response, result, refusal)
         // A commit that failed may have given rows as well.
-        let tracks = record.receipt != nil ? way?.tracks ?? [] : nil
+        let tracks = record.receipt != nil ? accepted?.tracks ?? [] : nil
         let news = tracks.map { $0.reduce(into: BatchTrack.News()) { $0 += $1.takeNews() } }
         for session in wanting { captures.keep(record, news, in: session) }
     }
 
     private func record(
         of response: Response,
-        _ outcome: Outcome?,
+        _ result: QueueResult?,
         _ refusal: Refusal?
     ) -> CaptureRecord {
         let sender = request?.sender
@@ -286,13 +219,13 @@ struct CaptureDraft: Sendable {
             tag: tag,
             body: body,
             inflated: inflated,
-            decisions: decisions(outcome, refusal),
-            logs: way?.logs ?? [],
-            logCount: way?.logCount ?? 0,
-            droppedCount: way?.droppedCount ?? 0,
-            groups: way?.groups ?? [],
-            batches: way?.batches ?? [],
-            receipt: (outcome?.receipt).map { String(decoding: $0, as: UTF8.self) },
+            decisions: decisions(result, refusal),
+            logs: accepted?.logs ?? [],
+            logCount: accepted?.logCount ?? 0,
+            droppedCount: accepted?.droppedCount ?? 0,
+            groups: accepted?.groups ?? [],
+            batches: accepted?.batches ?? [],
+            receipt: (result?.receipt).map { String(decoding: $0, as: UTF8.self) },
             answer: CaptureRecord.Answer(
                 status: response.status,
                 fields: response.fields.map { name, value in
@@ -314,7 +247,7 @@ struct CaptureDraft: Sendable {
 
     /// In the order in which they were made.
     private func decisions(
-        _ outcome: Outcome?,
+        _ result: QueueResult?,
         _ refusal: Refusal?
     ) -> [CaptureRecord.Decision] {
         var decisions: [CaptureRecord.Decision] = []
@@ -325,15 +258,15 @@ struct CaptureDraft: Sendable {
             add("route", request.label.name, request.target.place)
             add("key", request.sender?.name ?? "open", "")
         }
-        if let way {
-            let counts = way.counts
+        if let accepted {
+            let counts = accepted.counts
             add(
                 "filters and routes",
-                "\(way.copies) copies",
+                "\(accepted.copies) copies",
                 "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
             )
         }
-        switch outcome {
+        switch result {
         case .nothingToStore: add("queue", "nothing to store", "")
         case .stored(let receipt):
             add("queue", "stored", "receipt \(String(decoding: receipt, as: UTF8.self))")
@@ -353,10 +286,6 @@ final class WaitingDraft: Sendable {
     init(_ draft: CaptureDraft) {
         self.draft = draft
     }
-}
-
-extension LogFault {
-    fileprivate var isUnreadable: Bool { if case .unreadable = self { true } else { false } }
 }
 
 extension RoutingTable.Target {
