@@ -65,7 +65,7 @@ final class OutletRegistry {
 
     func arrived(_ lease: Lease, _ bounds: Gate.Bounds) {
         let outlet = outlet(lease.packet.stream.outlet, bounds)
-        outlet.line.arrived(lease)
+        outlet.line.arrived(lease, inFlightMax: outlet.gate.limit)
         turns.enlist(outlet)
         markDirty(outlet)
     }

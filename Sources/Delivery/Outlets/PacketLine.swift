@@ -12,6 +12,11 @@ struct PacketLine {
 
     private(set) var requested = 0
     private(set) var inFlight = 0
+    private(set) var ahead = PacketsAhead()
+    /// Packets that have arrived since the queue was last asked.
+    private var arrivedSinceClaim = 0
+    /// Packets that have ended since the last arrival.
+    private var endedSinceArrival = 0
     /// Packets that are not worth a request for a time: `LeaseKeeper` has them until then.
     private(set) var waitingElsewhere = 0
     /// Those of them that wait for the host's clock.
@@ -36,10 +41,11 @@ struct PacketLine {
 
     /// How many packets more the queue is asked for now, so that so many are claimed.
     ///
-    /// An outlet that has nothing asks for one; only when packets come does it ask for more. So an idle outlet keeps
-    /// no credit for a burst.
+    /// An outlet that had nothing asks for one; only when packets come does it ask for more. So an idle outlet keeps
+    /// little credit for a burst. Packets of the last hand-over count also when they are stored already.
     mutating func claim(upTo wanted: Int) -> Int {
-        let active = inFlight + returned.count + fresh.count
+        arrivedSinceClaim = 0
+        let active = inFlight + returned.count + fresh.count + endedSinceArrival
         let count = max(0, min(wanted, 1 + 2 * active) - claimed)
         requested += count
         return count
@@ -48,11 +54,18 @@ struct PacketLine {
     /// The queue has forgotten what it was asked for.
     mutating func forgetRequests() {
         requested = 0
+        endedSinceArrival = 0
     }
 
-    mutating func arrived(_ lease: Lease) {
-        requested = max(0, requested - 1)
+    /// A packet of a hand-over. The queue is asked for more when all of them are here.
+    mutating func arrived(_ lease: Lease, inFlightMax: Int) {
+        if arrivedSinceClaim == 0 { ahead.handOverBegan(hadRunOut: inFlight == 0 && !hasNext) }
+        arrivedSinceClaim += 1
+        endedSinceArrival = 0
         fresh.append(lease)
+        guard requested > 0 else { return }
+        requested -= 1
+        if requested == 0 { ahead.wasMetInFull(inFlightMax: inFlightMax) }
     }
 
     /// The packet that `next` would return.
@@ -69,6 +82,7 @@ struct PacketLine {
     /// The packet is the queue's again, or stored.
     mutating func ended() {
         leaveFlight()
+        endedSinceArrival += 1
     }
 
     /// The packet is to be sent again.

@@ -8,9 +8,9 @@ extension GateKeeper {
         return isProbing ? .probes : .all
     }
 
-    /// How many packets an outlet has use for: what may be in flight, and a quarter ahead, which covers the commit
-    /// that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has its
-    /// part.
+    /// How many packets an outlet has use for: what may be in flight, and some ahead (`PacketsAhead`), which cover the
+    /// commit that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has
+    /// its part.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
         guard queueDemand == .all, outlet.gate.probing == nil else {
             // One more than it has, up to a bound: a new packet ends the rest.
@@ -25,7 +25,8 @@ extension GateKeeper {
             endpoint.gate.room(now)
         )
         let part = (places.total + places.total / 4) / max(1, outlets.busyCount)
-        return min(outlet.gate.inFlight + room + max(1, limit / 4), max(2, part))
+        let ahead = outlet.line.ahead.count(inFlightMax: limit)
+        return min(outlet.gate.inFlight + room + ahead, max(2, part))
     }
 
     /// When the first of the closed gates that all outlets use opens by itself. Nil when none is closed, or when a
