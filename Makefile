@@ -13,7 +13,8 @@ build: setup
 # The tests leave the processors idle for half of their time: the release build for the proofs takes it.
 test: setup
 	@swift build --build-tests
-	@nice $(RELEASE) --product sluice >.build/release.log 2>&1 & release=$$!; failed=0; \
+	@{ nice $(RELEASE) --product sluice && nice $(RELEASE) --product sluice-bench; } >.build/release.log 2>&1 & \
+	release=$$!; failed=0; \
 	Scripts/test --built || failed=1; \
 	wait $$release || { cat .build/release.log; failed=1; }; \
 	exit $$failed
@@ -22,6 +23,7 @@ test: setup
 # The long forms of the proofs take three quarters of an hour on two cores. Use `make prove PROVE=--allow-skips` on a
 # machine that cannot run all of them. See docs/proofs/README.md.
 prove: build
+	@$(RELEASE) --product sluice-bench
 	@failed=0; SLUICE=.build/release/sluice Scripts/prove --long $(PROVE) || failed=1; \
 	swift build --build-tests && Scripts/model || failed=1; \
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz || failed=1; \

@@ -36,9 +36,9 @@ class Result:
 class Bench:
     """The programs and files that all cases share: a sink in place of SLS, bodies, a certificate."""
 
-    def __init__(self, work: pathlib.Path, program: str, seconds: float) -> None:
+    def __init__(self, work: pathlib.Path, program: str, seconds: float, programs: Programs | None = None) -> None:
         self.work, self.program, self.seconds = work, program, seconds
-        self.programs = Programs()
+        self.programs = programs or Programs()
         self.sink = subprocess.Popen([program, "sink", "0"], stdout=subprocess.PIPE, text=True)
         self.programs.add(self.sink)
         assert self.sink.stdout is not None

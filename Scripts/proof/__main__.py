@@ -37,13 +37,14 @@ PARTS = {
     "edge": "edge",
     "cost": "cost",
     "allocations": "allocations",
+    "full_machine": "full_machine",
     "disk": "disk.disk_faults",
     "corruption": "corruption",
     "limits": "limits.resource_limits",
     "soak": "soak",
 }
 # Parts that measure latency or processor time: no other part runs beside them.
-MEASURED = ("edge", "cost", "limits")
+MEASURED = ("edge", "cost", "full_machine", "limits")
 
 
 def minutes(text: str) -> int:

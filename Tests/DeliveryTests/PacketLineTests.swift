@@ -44,7 +44,9 @@ import Testing
         line.arrived(Self.lease(2), inFlightMax: 8)
         line.arrived(Self.lease(3), inFlightMax: 8)
         #expect(line.claim(upTo: 10) == 4)
-        for number in 4...7 as ClosedRange<Int64> { line.arrived(Self.lease(number), inFlightMax: 8) }
+        for number in 4...7 as ClosedRange<Int64> {
+            line.arrived(Self.lease(number), inFlightMax: 8)
+        }
         #expect(line.claim(upTo: 10) == 3)
         #expect(line.claim(upTo: 10) == 0)
     }
@@ -66,7 +68,9 @@ import Testing
     @Test("Failed packets come before new ones, oldest first and without their content")
     func order() throws {
         var line = PacketLine()
-        for number in 1...4 as ClosedRange<Int64> { line.arrived(Self.lease(number), inFlightMax: 8) }
+        for number in 1...4 as ClosedRange<Int64> {
+            line.arrived(Self.lease(number), inFlightMax: 8)
+        }
         let first = try take(&line)
         let second = try take(&line)
         #expect(first.packet.recent != nil)
@@ -86,7 +90,9 @@ import Testing
     @Test("A packet that was set aside waits behind all others until one is stored")
     func aside() throws {
         var line = PacketLine()
-        for number in 1...3 as ClosedRange<Int64> { line.arrived(Self.lease(number), inFlightMax: 8) }
+        for number in 1...3 as ClosedRange<Int64> {
+            line.arrived(Self.lease(number), inFlightMax: 8)
+        }
         _ = line.setAside(try take(&line))
         #expect(next(&line) == 2)
         line.recall()

@@ -35,7 +35,9 @@ import Testing
                 while line.inFlight < inFlightMax, line.next() != nil {
                     busyUntil.append(max(now, busyUntil.last ?? 0) + work)
                 }
-                requested += line.claim(upTo: inFlightMax + line.ahead.count(inFlightMax: inFlightMax))
+                requested += line.claim(
+                    upTo: inFlightMax + line.ahead.count(inFlightMax: inFlightMax)
+                )
             }
             return (sent, waiting)
         }

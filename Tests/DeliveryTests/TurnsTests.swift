@@ -12,7 +12,9 @@ import Testing
             Outlet(destination: "app", logstore: name),
             Gate.Bounds(most: 4)
         )
-        for number in 0..<packets { outlet.line.arrived(PacketLineTests.lease(Int64(number)), inFlightMax: 8) }
+        for number in 0..<packets {
+            outlet.line.arrived(PacketLineTests.lease(Int64(number)), inFlightMax: 8)
+        }
         return outlet
     }
 
