@@ -137,16 +137,15 @@ let package = Package(
             "Operations",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
-                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration",
-                "Ingest",
+                "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
             ]
         ),
         room(
             "Admin",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Routing", "Configuration",
-                "Ingest", "Operations",
+                "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
+                "Operations",
             ],
             // Served from memory: `make embed`.
             excluding: ["Console"]

@@ -2,9 +2,8 @@ import Configuration
 package import HTTP
 package import Ingest
 package import Operations
-import Queue
+package import Queue
 package import Resolvers
-package import SQLiteQueue
 package import System
 
 /// Answers the requests of operators and their tools.
@@ -14,7 +13,7 @@ package final class AdminHandler: RequestHandler {
         let reporter: Reporter
         let access: AdminTokens
         let workers: OperatorWorkers
-        let store: DurableQueue
+        let store: any GatewayQueue
         let tail: Tail
         let destinations: DestinationChanges
         let credentials: CredentialRotation
@@ -30,7 +29,7 @@ package final class AdminHandler: RequestHandler {
             reporter: Reporter,
             access: AdminTokens,
             workers: OperatorWorkers,
-            store: DurableQueue,
+            store: any GatewayQueue,
             tail: Tail,
             destinations: DestinationChanges,
             credentials: CredentialRotation,

@@ -9,7 +9,7 @@ final class DeliveryLoop {
         case packets([SealedPacket])
         case announced([Outlet])
         case retired([Outlet])
-        case recalled([Outlet: Set<Int64>])
+        case recalled([Outlet: Set<PacketID>])
         case credentialsChanged
         /// Settings of running and of new destinations.
         case settings([DestinationRoster.Entry])
@@ -124,8 +124,8 @@ final class DeliveryLoop {
             case .retired(let outlets):
                 for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
             case .recalled(let packets):
-                for (outlet, numbers) in packets {
-                    byName[outlet.destination]?.giveBack(numbers, of: outlet.logstore)
+                for (outlet, ids) in packets {
+                    byName[outlet.destination]?.giveBack(ids, of: outlet.logstore)
                 }
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }

@@ -6,12 +6,11 @@ package final class BatchTrack: Sendable {
     /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each of its logs, so that a
     /// part of it can become a row of its own.
     package struct Place: Sendable, Equatable {
-        /// The stream's number in the store. Rows of several streams may lie between each other.
-        package let stream: Int64
+        package let stream: StreamID
         package let row: Int64
         package let numbers: ClosedRange<Int64>
 
-        package init(stream: Int64, row: Int64, numbers: ClosedRange<Int64>) {
+        package init(stream: StreamID, row: Int64, numbers: ClosedRange<Int64>) {
             self.stream = stream
             self.row = row
             self.numbers = numbers

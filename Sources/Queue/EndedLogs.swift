@@ -7,8 +7,7 @@ package struct EndedLogs: Sendable, Equatable {
         case discarded
     }
 
-    /// The stream's number in the store.
-    package let stream: Int64
+    package let stream: StreamID
     /// The numbers that the logs had: see `BatchTrack.Place`.
     package let numbers: ClosedRange<Int64>
     package let end: End
@@ -17,7 +16,7 @@ package struct EndedLogs: Sendable, Equatable {
     package let renumberedThrough: Int64?
 
     package init(
-        stream: Int64,
+        stream: StreamID,
         numbers: ClosedRange<Int64>,
         end: End,
         renumberedThrough: Int64? = nil

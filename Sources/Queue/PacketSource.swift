@@ -19,7 +19,7 @@ package protocol PacketSource: Sendable {
     /// They grew too old or now belong to another logstore. Delivery gives back packets that no request carries. It
     /// gives back the others at their next attempt, when `blocks` throws `withdrawn`. The queue calls the receiver on
     /// its thread.
-    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void)
+    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void)
 
     /// Gives back a recalled packet that no request carries. The caller drops it.
     func giveBack(_ packet: SealedPacket)

@@ -2,11 +2,12 @@ package import System
 
 /// A sealed packet on its way to delivery. Its content and pack id never change, not even over a restart.
 package struct SealedPacket: Sendable {
-    /// Unique in the store, ascending.
+    /// The shard that has it.
+    package let shard: Shard
+    /// Unique in its shard, ascending.
     package let number: Int64
     package let stream: StreamKey
-    /// The stream's number in the store.
-    package let streamID: Int64
+    package let streamID: StreamID
     /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
     package let packID: String
     package let rows: ClosedRange<Int64>
@@ -16,7 +17,7 @@ package struct SealedPacket: Sendable {
     /// The time at which its oldest log was accepted.
     package let oldest: WallTime
     /// The content, if it is still in memory.
-    package let recent: [StoredBlock]?
+    package private(set) var recent: [StoredBlock]?
     /// For delivery exactly once. The same in each attempt.
     package let lane: Lane?
     /// True if the packet was handed over before with this lane, for example before a restart. Then it may have been
@@ -26,9 +27,10 @@ package struct SealedPacket: Sendable {
     package let isReplayed: Bool
 
     package init(
+        shard: Shard = .home,
         number: Int64,
         stream: StreamKey,
-        streamID: Int64 = 0,
+        streamNumber: Int64 = 0,
         packID: String,
         rows: ClosedRange<Int64>,
         logCount: Int,
@@ -39,9 +41,10 @@ package struct SealedPacket: Sendable {
         isRecovered: Bool = false,
         isReplayed: Bool = false
     ) {
+        self.shard = shard
         self.number = number
         self.stream = stream
-        self.streamID = streamID
+        streamID = StreamID(shard: shard, number: streamNumber)
         self.packID = packID
         self.rows = rows
         self.logCount = logCount
@@ -53,22 +56,13 @@ package struct SealedPacket: Sendable {
         self.isReplayed = isReplayed
     }
 
-    /// A copy for observers, without the blocks that delivery sends.
+    package var id: PacketID { PacketID(shard: shard, number: number) }
+
+    /// The same packet, whose content has to be asked for.
     package var withoutContent: SealedPacket {
-        SealedPacket(
-            number: number,
-            stream: stream,
-            streamID: streamID,
-            packID: packID,
-            rows: rows,
-            logCount: logCount,
-            rawBytes: rawBytes,
-            oldest: oldest,
-            recent: nil,
-            lane: lane,
-            isRecovered: isRecovered,
-            isReplayed: isReplayed
-        )
+        var copy = self
+        copy.recent = nil
+        return copy
     }
 }
 

@@ -15,13 +15,13 @@ extension DurableQueue: PacketSource {
     }
 
     package func recallPackets(
-        to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void
+        to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void
     ) {
         door.post(.recall(receiver))
     }
 
     package func giveBack(_ packet: SealedPacket) {
-        door.post(.recalled(packet.number))
+        door.post(.recalled(door.number(of: packet)))
     }
 
     package func request(_ count: Int, for outlet: Outlet) {
@@ -29,9 +29,10 @@ extension DurableQueue: PacketSource {
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
-        if door.recalls.contains(packet.number) || door.goesElsewhere(packet.stream) {
-            door.post(.recalled(packet.number))
-            throw QueueError(.withdrawn, "packet \(packet.number) is taken back by the queue.")
+        let number = door.number(of: packet)
+        if door.recalls.contains(number) || door.goesElsewhere(packet.stream) {
+            door.post(.recalled(number))
+            throw QueueError(.withdrawn, "\(packet.id) is taken back by the queue.")
         }
         if let recent = packet.recent { return recent }
         do throws(QueueError) {
@@ -39,33 +40,33 @@ extension DurableQueue: PacketSource {
                 try reader.blocks(of: packet)
             }
         } catch {
-            if error.kind == .corrupt { door.post(.unreadable(packet.number)) }
+            if error.kind == .corrupt { door.post(.unreadable(number)) }
             throw error
         }
     }
 
     package func acknowledge(_ packet: SealedPacket) {
-        door.post(.acknowledge(packet.number))
+        door.post(.acknowledge(door.number(of: packet)))
     }
 
     package func isolate(_ packet: SealedPacket, because reason: DeathReason) {
-        door.post(.isolate(packet.number, reason))
+        door.post(.isolate(door.number(of: packet), reason))
     }
 
     package func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        door.post(.discard(packet.number, reason))
+        door.post(.discard(door.number(of: packet), reason))
     }
 
     package func relane(_ packet: SealedPacket) {
-        door.post(.relane(packet.number))
+        door.post(.relane(door.number(of: packet)))
     }
 
     package func setAside(_ packet: SealedPacket) {
-        door.post(.setAside(packet.number))
+        door.post(.setAside(door.number(of: packet)))
     }
 
     package func postpone(_ packet: SealedPacket) {
-        door.post(.postpone(packet.number))
+        door.post(.postpone(door.number(of: packet)))
     }
 
     package func flush(_ destination: String) {

@@ -66,35 +66,6 @@ package final class DurableQueue: Sendable {
 
     deinit { close() }
 
-    /// The state at the last commit. Touches no disk.
-    package var status: QueueStatus {
-        var status = door.status.withLock { $0 }
-        status.waitingBytes = door.waitingBytes
-        return status
-    }
-
-    /// Sets the rules for each destination, and the bounds if given. A destination without rules gets the defaults. The
-    /// change takes effect for everything that is stored and sealed after it.
-    package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds? = nil) {
-        door.post(.apply(rules, bounds))
-        door.setAddresses(rules)
-    }
-
-    /// Tells the watcher of logs that end without delivery, from the next transaction on.
-    package func tellEnds(to watcher: any QueueWatcher) { door.watcher.set(watcher) }
-
-    /// Commits everything that waits, moves the log into the database and closes it. Refuses later callers. A callback
-    /// of the store must not call it.
-    package func close() {
-        let isFirst = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
-        guard isFirst else { return }
-        door.setAdmissions(Admissions(queue: .stopping))
-        door.post(.stop)
-        worker?.join()
-    }
 }
 
 /// The result of the owner's start, for the thread that waits for it.
@@ -116,6 +87,35 @@ private final class Opening: Sendable {
     func wait() -> QueueError? {
         while !isOver.withLock({ $0 }) { over.wait() }
         return problem.withLock { $0 }
+    }
+}
+
+// MARK: - As a whole
+
+extension DurableQueue: GatewayQueue {
+    package var status: QueueStatus {
+        var status = door.status.withLock { $0 }
+        status.waitingBytes = door.waitingBytes
+        return status
+    }
+
+    package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
+        door.post(.apply(rules, bounds))
+        door.setAddresses(rules)
+    }
+
+    package func tellEnds(to watcher: any QueueWatcher) { door.watcher.set(watcher) }
+
+    /// Also moves the log into the database.
+    package func close() {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        door.setAdmissions(Admissions(queue: .stopping))
+        door.post(.stop)
+        worker?.join()
     }
 }
 

@@ -138,7 +138,7 @@ import Testing
             #expect(!isPaused(), "the next log is the probe")
             destination.take(packet(1, of: "d0", "a"))
             #expect(isPaused(), "a log waits for the probe's answer")
-            destination.giveBack([1], of: "a")
+            destination.giveBack([.home(1)], of: "a")
             gates.quota.gate.probing = nil
             gates.endpoint.gate.probing = nil
         }

@@ -6,9 +6,10 @@ import Testing
 @testable import Delivery
 
 @Suite struct PacketLineTests {
-    static func lease(_ number: Int64) -> Lease {
+    static func lease(_ number: Int64, of shard: Shard = .home) -> Lease {
         Lease(
             SealedPacket(
+                shard: shard,
                 number: number,
                 stream: StreamKey(
                     destination: "app",
@@ -117,6 +118,19 @@ import Testing
         let isFull = line.setAside(Self.lease(6)) != nil
         #expect(!isFull)
         #expect(next(&line) == 7)
+    }
+
+    @Test("Packets of two shards may have one number")
+    func shards() throws {
+        let other = Shard(number: 1)
+        var line = PacketLine()
+        line.arrived(Self.lease(1), inFlightMax: 8)
+        line.arrived(Self.lease(1, of: other), inFlightMax: 8)
+        let taken = line.takeOut([PacketID(shard: other, number: 1)])
+        #expect(taken.map(\.packet.id) == [PacketID(shard: other, number: 1)])
+        let left = try take(&line)
+        #expect(left.packet.shard == .home)
+        #expect(line.waitingCount == 0)
     }
 
     @Test("A packet that could not be read counts until it is read again")

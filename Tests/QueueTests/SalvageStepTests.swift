@@ -161,7 +161,7 @@ import Testing
             )
             before = store.destinations.named("app").ledger
             #expect(before.queued == 200 && before.isClosed)
-            let place = PacketPlace(stream: packet.streamID, rows: packet.rows)
+            let place = PacketPlace(stream: packet.streamID.number, rows: packet.rows)
             try store.acknowledgements.acknowledge(packet.number, at: place)
             try store.commit()
             #expect(store.destinations.named("app").ledger.delivered == 10 * Int64(copied))

@@ -4,7 +4,6 @@ import JSON
 import Logs
 import Operations
 import Queue
-import SQLiteQueue
 import System
 
 /// Answers `GET /admin/queue`: the waiting logs by destination and stream, and their age.
@@ -12,7 +11,7 @@ struct QueueDesk {
     private static let patience: Duration = .seconds(2)
 
     let reporter: Reporter
-    let store: DurableQueue
+    let store: any GatewayQueue
     /// The thread for long reads.
     let views: SerialWorker
 

@@ -36,23 +36,3 @@ struct Lease {
     /// Bytes that it keeps in memory.
     var contentBytes: Int { packet.recent?.reduce(0) { $0 + $1.compressed.count } ?? 0 }
 }
-
-extension SealedPacket {
-    /// The same packet, whose content has to be asked for.
-    fileprivate var withoutContent: SealedPacket {
-        SealedPacket(
-            number: number,
-            stream: stream,
-            streamID: streamID,
-            packID: packID,
-            rows: rows,
-            logCount: logCount,
-            rawBytes: rawBytes,
-            oldest: oldest,
-            recent: nil,
-            lane: lane,
-            isRecovered: isRecovered,
-            isReplayed: isReplayed
-        )
-    }
-}

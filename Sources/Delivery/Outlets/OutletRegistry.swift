@@ -78,10 +78,10 @@ final class OutletRegistry {
     }
 
     /// Takes out those of the packets that no request carries.
-    func takeOut(_ numbers: Set<Int64>, of logstore: String) -> [Lease] {
+    func takeOut(_ ids: Set<PacketID>, of logstore: String) -> [Lease] {
         guard let outlet = outlets[logstore] else { return [] }
         markDirty(outlet)
-        return outlet.line.takeOut(numbers)
+        return outlet.line.takeOut(ids)
     }
 
     // MARK: - Turns

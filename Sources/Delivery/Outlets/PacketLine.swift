@@ -105,8 +105,8 @@ struct PacketLine {
     }
 
     /// Takes out those of the packets that wait here.
-    mutating func takeOut(_ numbers: Set<Int64>) -> [Lease] {
-        func isMeant(_ lease: Lease) -> Bool { numbers.contains(lease.packet.number) }
+    mutating func takeOut(_ ids: Set<PacketID>) -> [Lease] {
+        func isMeant(_ lease: Lease) -> Bool { ids.contains(lease.packet.id) }
         let taken = (returned + fresh + aside).filter(isMeant)
         guard !taken.isEmpty else { return [] }
         returned.removeAll(where: isMeant)
@@ -147,7 +147,7 @@ struct PacketLine {
     }
 
     private mutating func line(up lease: Lease) {
-        let place = returned.firstIndex { $0.packet.number > lease.packet.number }
+        let place = returned.firstIndex { $0.packet.id > lease.packet.id }
         returned.insert(lease.dropped, at: place ?? returned.endIndex)
     }
 }

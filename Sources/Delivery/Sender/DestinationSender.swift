@@ -92,8 +92,8 @@ final class DestinationSender {
 
     /// The queue wants these back. Those under way come back with their next attempt, when the queue refuses the
     /// content.
-    func giveBack(_ numbers: Set<Int64>, of logstore: String) {
-        let waiting = outlets.takeOut(numbers, of: logstore)
+    func giveBack(_ ids: Set<PacketID>, of logstore: String) {
+        let waiting = outlets.takeOut(ids, of: logstore)
         for lease in waiting { memory.release(content: lease.contentBytes) }
         leases.giveBack(waiting)
     }

@@ -9,7 +9,7 @@ import System
 final class LeaseKeeper {
     private let source: any PacketSource
     private let status: StatusPublisher
-    private var held: Set<Int64> = []
+    private var held: Set<PacketID> = []
     private var rereads = PriorityQueue<Moment, Lease>()
     private var clockWaits = PriorityQueue<Moment, Lease>()
 
@@ -31,7 +31,7 @@ final class LeaseKeeper {
     }
 
     func began(_ lease: Lease) {
-        let isNew = held.insert(lease.packet.number).inserted
+        let isNew = held.insert(lease.packet.id).inserted
         precondition(isNew, "the queue handed over a packet that delivery has already")
     }
 
@@ -169,7 +169,7 @@ final class LeaseKeeper {
     }
 
     private func release(_ lease: Lease) {
-        let wasHeld = held.remove(lease.packet.number) != nil
+        let wasHeld = held.remove(lease.packet.id) != nil
         precondition(wasHeld, "a lease ends once")
     }
 }

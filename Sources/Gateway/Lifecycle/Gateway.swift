@@ -22,7 +22,7 @@ package final class Gateway: Sendable {
     package let tokenFile: String?
 
     let journal: Journal
-    let store: DurableQueue
+    let store: any GatewayQueue
     let names: NameService
     let forwarder: Forwarder
     let keeper: CredentialKeeper
@@ -226,7 +226,7 @@ package final class Gateway: Sendable {
 
     private static func devices(
         _ configuration: GatewayConfiguration,
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ forwarder: Forwarder,
         _ tail: Tail
     ) -> DeviceHandler.Shared {
@@ -245,7 +245,7 @@ package final class Gateway: Sendable {
     private static func keeper(
         _ configuration: GatewayConfiguration,
         _ stored: [String: [UInt8]],
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ names: NameService,
         _ journal: Journal
     ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {

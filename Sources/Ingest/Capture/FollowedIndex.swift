@@ -22,7 +22,7 @@ struct FollowedIndex {
     private var followed: [Int: WeakFollowedLogs] = [:]
     /// By stream, ascending by number. The numbers of a row's logs lie between those of two rows, even when the row is
     /// cut or its logs move up, so each row is entered once. Ids that are followed no more stay until there are many.
-    private var rows: [Int64: [Row]] = [:]
+    private var rows: [StreamID: [Row]] = [:]
     private var entryCount = 0
     private var liveCount = 0
     private var oldest = 0
@@ -54,7 +54,7 @@ struct FollowedIndex {
         return evicted
     }
 
-    private mutating func enter(_ row: Row, of stream: Int64) {
+    private mutating func enter(_ row: Row, of stream: StreamID) {
         entryCount += 1
         // Rows come in their order, so this is nearly always the end.
         let place = rows[stream]?.firstIndex(after: row.number) ?? 0
@@ -91,7 +91,7 @@ struct FollowedIndex {
     /// Calls for each id whose logs may have numbers among these, until the call returns false.
     func visit(
         _ numbers: ClosedRange<Int64>,
-        of stream: Int64,
+        of stream: StreamID,
         _ body: (Int) -> Bool
     ) {
         guard let rows = rows[stream] else { return }

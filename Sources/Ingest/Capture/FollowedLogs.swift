@@ -81,7 +81,7 @@ package final class FollowedLogs: Sendable {
     var isDone: Bool { state.withLock(\.places.isEmpty) }
 
     /// The rows that have its logs, each once, by stream.
-    var rows: [Int64: Set<Int64>] {
+    var rows: [StreamID: Set<Int64>] {
         state.withLock { state in
             state.places.reduce(into: [:]) { $0[$1.stream, default: []].insert($1.row) }
         }

@@ -3,17 +3,16 @@ package import Credentials
 package import Delivery
 package import Ingest
 import Net
-import Queue
+package import Queue
 package import Resolvers
 import SLS
-package import SQLiteQueue
 package import System
 
 /// Applies a new configuration to a running gateway. Runs on the thread of changes.
 package struct ConfigurationReload: Sendable {
     /// The parts of the gateway that a reload changes.
     package struct Parts: Sendable {
-        let store: DurableQueue
+        let store: any GatewayQueue
         let forwarder: Forwarder
         let devices: DeviceHandler.Shared
         let keeper: CredentialKeeper
@@ -25,7 +24,7 @@ package struct ConfigurationReload: Sendable {
         let journal: Journal
 
         package init(
-            store: DurableQueue,
+            store: any GatewayQueue,
             forwarder: Forwarder,
             devices: DeviceHandler.Shared,
             keeper: CredentialKeeper,

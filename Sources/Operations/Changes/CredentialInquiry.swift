@@ -3,9 +3,8 @@ package import Credentials
 package import Delivery
 import HTTP
 package import HTTPClient
-import Queue
+package import Queue
 import SLS
-package import SQLiteQueue
 package import System
 
 /// The answers of all parties that were asked about a credential: the destinations that use it, and STS for the roles
@@ -33,7 +32,7 @@ package struct CredentialInquiry: Sendable {
     private let configuration: Locked<GatewayConfiguration>
     private let keeper: CredentialKeeper
     private let forwarder: Forwarder
-    private let store: DurableQueue
+    private let store: any GatewayQueue
     private let addresses: AddressLookup
     private let worker: SerialWorker
     private let tester: DestinationTester
@@ -43,7 +42,7 @@ package struct CredentialInquiry: Sendable {
         _ configuration: Locked<GatewayConfiguration>,
         _ keeper: CredentialKeeper,
         _ forwarder: Forwarder,
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ addresses: AddressLookup,
         _ worker: SerialWorker
     ) {

@@ -4,7 +4,6 @@ import Crypto
 package import Delivery
 package import HTTP
 package import Queue
-package import SQLiteQueue
 import System
 
 /// Replaces credentials at run time: proves a new one, puts it into use, stores it, or goes back to the configured source.
@@ -20,7 +19,7 @@ package struct CredentialRotation: Sendable {
     }
 
     package let keeper: CredentialKeeper
-    private let store: DurableQueue
+    private let store: any GatewayQueue
     /// nil: pushed credentials stay in memory.
     private let box: SecretBox?
     private let inquiry: CredentialInquiry
@@ -28,7 +27,7 @@ package struct CredentialRotation: Sendable {
 
     package init(
         _ keeper: CredentialKeeper,
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ box: SecretBox?,
         _ inquiry: CredentialInquiry,
         _ audit: AuditTrail

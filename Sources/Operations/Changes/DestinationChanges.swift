@@ -5,7 +5,6 @@ package import HTTP
 import JSON
 package import Queue
 import SLS
-package import SQLiteQueue
 package import System
 
 /// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread of changes.
@@ -15,7 +14,7 @@ package struct DestinationChanges: Sendable {
 
     private let configuration: Locked<GatewayConfiguration>
     private let decided: Locked<StoredDecisions>
-    private let store: DurableQueue
+    private let store: any GatewayQueue
     private let forwarder: Forwarder
     private let reload: ConfigurationReload
     private let audit: AuditTrail
@@ -23,7 +22,7 @@ package struct DestinationChanges: Sendable {
     package init(
         _ configuration: Locked<GatewayConfiguration>,
         _ decided: Locked<StoredDecisions>,
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ forwarder: Forwarder,
         _ reload: ConfigurationReload,
         _ audit: AuditTrail

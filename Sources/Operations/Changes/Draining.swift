@@ -1,20 +1,19 @@
 package import Configuration
 package import Ingest
 package import Queue
-package import SQLiteQueue
 package import System
 
 /// Accepts no more logs and delivers the queue, until an operator ends it or the gateway stops. A gateway that starts
 /// accepts logs.
 package struct Draining: Sendable {
     private let configuration: Locked<GatewayConfiguration>
-    private let store: DurableQueue
+    private let store: any GatewayQueue
     private let intake: IntakeSwitch
     private let audit: AuditTrail
 
     package init(
         _ configuration: Locked<GatewayConfiguration>,
-        _ store: DurableQueue,
+        _ store: any GatewayQueue,
         _ intake: IntakeSwitch,
         _ audit: AuditTrail
     ) {

@@ -1,7 +1,6 @@
 import Ingest
 import JSON
 import Queue
-import SQLiteQueue
 package import System
 
 /// The last two days of a few figures, in memory: every second for ten minutes, every ten seconds for three hours, every

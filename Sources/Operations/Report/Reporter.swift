@@ -5,11 +5,10 @@ package import HTTP
 package import Ingest
 import JSON
 import Net
-import Queue
+package import Queue
 package import Resolvers
 import Routing
 import SLS
-package import SQLiteQueue
 import Synchronization
 package import System
 
@@ -17,7 +16,7 @@ package import System
 package final class Reporter: Sendable {
     package struct Parts: Sendable {
         package let configuration: Locked<GatewayConfiguration>
-        package let store: DurableQueue
+        package let store: any GatewayQueue
         package let forwarder: Forwarder
         package let devices: DeviceHandler.Shared
         package let keeper: CredentialKeeper
@@ -28,7 +27,7 @@ package final class Reporter: Sendable {
 
         package init(
             configuration: Locked<GatewayConfiguration>,
-            store: DurableQueue,
+            store: any GatewayQueue,
             forwarder: Forwarder,
             devices: DeviceHandler.Shared,
             keeper: CredentialKeeper,

@@ -17,7 +17,7 @@ enum DeliveryMessage: Sendable {
     case deliver(@Sendable ([SealedPacket]) -> Void)
     case announce(@Sendable ([Outlet]) -> Void)
     case retire(@Sendable ([Outlet]) -> Void)
-    case recall(@Sendable ([Outlet: Set<Int64>]) -> Void)
+    case recall(@Sendable ([Outlet: Set<PacketID>]) -> Void)
     case request(Int, Outlet)
     case flush(String)
     case acknowledge(Int64)

@@ -8,14 +8,14 @@ final class PacketsInDelivery {
     /// Packets that delivery got and that a salvage split or lost, until delivery gives them back.
     private var takenApart: [Int64: PacketPlace] = [:]
     /// Recalled packets that delivery was not told about yet.
-    private var untold: [Outlet: Set<Int64>] = [:]
-    private var receiver: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
+    private var untold: [Outlet: Set<PacketID>] = [:]
+    private var receiver: (@Sendable ([Outlet: Set<PacketID>]) -> Void)?
 
     init(_ recalls: Recalls) {
         self.recalls = recalls
     }
 
-    func tellRecalls(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void) {
+    func tellRecalls(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void) {
         self.receiver = receiver
     }
 
@@ -55,9 +55,9 @@ final class PacketsInDelivery {
 
     /// Asks delivery to give back a packet that it holds.
     func recall(_ number: Int64) {
-        guard let outlet = held[number]?.outlet else { return }
+        guard let packet = held[number] else { return }
         recalls.insert(number)
-        untold[outlet, default: []].insert(number)
+        untold[packet.outlet, default: []].insert(PacketID(shard: packet.shard, number: number))
     }
 
     /// Called after a store was opened: packets that delivery holds may be gone or belong to another logstore.

@@ -11,6 +11,7 @@ final class QueueHandle: Sendable {
     let reader: Locked<PayloadReader>
     let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
+    private let shard: Shard
     /// Packets that delivery must give back.
     let recalls = Recalls()
     let watcher = WatcherSlot()
@@ -42,6 +43,7 @@ final class QueueHandle: Sendable {
         reader = Locked(PayloadReader(database))
         letters = Locked(DeadLetterReader(database))
         tuning = configuration.tuning
+        shard = configuration.shard
     }
 
     var admission: QueueAdmission {
@@ -94,6 +96,12 @@ final class QueueHandle: Sendable {
             defer { names = [] }
             return names
         }
+    }
+
+    /// The number by which the owner knows a packet of this shard.
+    func number(of packet: SealedPacket) -> Int64 {
+        precondition(packet.shard == shard, "a packet that another shard handed over")
+        return packet.number
     }
 
     func setAddresses(_ rules: [String: DestinationRules]) {

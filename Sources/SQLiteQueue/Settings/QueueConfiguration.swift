@@ -22,6 +22,8 @@ package struct QueueConfiguration: Sendable {
     package var streamsMax = 100_000
     package var senders = 1
     package var tuning = QueueTuning()
+    /// What its packets and streams say where they come from.
+    package var shard = Shard.home
 
     package init(
         directory: String,

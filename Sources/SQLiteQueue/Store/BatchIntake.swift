@@ -231,7 +231,12 @@ final class BatchIntake: StorePart {
         var written = 0
         for packed in rows {
             let row = try waiting.add(packed, to: part.stream, replays: part.replays, time)
-            part.staged?.tell(row: row, of: part.stream.id, logs: packed.logs, at: written)
+            part.staged?.tell(
+                row: row,
+                of: context.name(of: part.stream),
+                logs: packed.logs,
+                at: written
+            )
             written += packed.logs
         }
     }

@@ -70,7 +70,7 @@ final class PacketBook: StorePart {
         stream.waiting.seal(cut, through: record.rows.upperBound)
         if let next { stream.waiting.setOldest(min(ages.begin(next), time)) }
         streams.scheduleNext(after: stream, time)
-        return SealedPacket(packet, recent: recent.take(cut.rows))
+        return SealedPacket(packet, of: configuration.shard, recent: recent.take(cut.rows))
     }
 
     /// Stores a packet of the stream and counts it.

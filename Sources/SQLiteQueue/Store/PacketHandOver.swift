@@ -57,7 +57,7 @@ final class PacketHandOver: StorePart {
         while let number = next() {
             guard let packet = packets[number] else { continue }
             packets.markHandedOver(number)
-            return SealedPacket(packet, recent: nil)
+            return SealedPacket(packet, of: configuration.shard, recent: nil)
         }
         return nil
     }
@@ -81,12 +81,13 @@ final class PacketHandOver: StorePart {
 }
 
 extension SealedPacket {
-    init(_ packet: QueuedPacket, recent: [StoredBlock]?) {
+    init(_ packet: QueuedPacket, of shard: Shard, recent: [StoredBlock]?) {
         let record = packet.record
         self.init(
+            shard: shard,
             number: record.number,
             stream: packet.stream.key,
-            streamID: record.stream,
+            streamNumber: record.stream,
             packID: packet.stream.packID(record.pack),
             rows: record.rows,
             logCount: record.logs,

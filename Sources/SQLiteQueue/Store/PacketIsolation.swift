@@ -302,7 +302,7 @@ final class PacketIsolation: StorePart {
             while first > 0, sifted.gone[first - 1] == sifted.gone[first] - 1 { first -= 1 }
             context.note(
                 EndedLogs(
-                    stream: stream.id,
+                    stream: context.name(of: stream),
                     numbers: row.id + Int64(sifted.gone[first])...row.id + Int64(last),
                     // A policy treats all late logs alike.
                     end: ids.isEmpty ? .discarded : .dead(Array(ids[first..<end])),

@@ -192,7 +192,7 @@ struct StagedBatches {
 
     /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the row's first log among
     /// all that were staged.
-    func tell(row: Int64, of stream: Int64, logs count: Int, at offset: Int) {
+    func tell(row: Int64, of stream: StreamID, logs count: Int, at offset: Int) {
         for batch in tracked {
             let first = max(batch.offset, offset)
             let last = min(batch.offset + batch.logs, offset + count) - 1

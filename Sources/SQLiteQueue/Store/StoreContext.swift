@@ -37,7 +37,11 @@ final class StoreContext {
 
     /// Notes that every log of the row ended.
     func note(_ row: RowRecord, of stream: QueuedStream, _ end: EndedLogs.End) {
-        note(EndedLogs(stream: stream.id, numbers: row.numbers, end: end))
+        note(EndedLogs(stream: name(of: stream), numbers: row.numbers, end: end))
+    }
+
+    func name(of stream: QueuedStream) -> StreamID {
+        StreamID(shard: configuration.shard, number: stream.id)
     }
 
     /// Tells the watcher of the ends that are durable. Called after a commit and after its answers, because no request

@@ -41,10 +41,12 @@ extension PacketPlace {
 struct HandedPacket {
     /// The logstore that it was handed over for.
     let outlet: Outlet
+    let shard: Shard
     let place: PacketPlace
 
     init(_ packet: SealedPacket) {
         outlet = packet.stream.outlet
-        place = PacketPlace(stream: packet.streamID, rows: packet.rows)
+        shard = packet.shard
+        place = PacketPlace(stream: packet.streamID.number, rows: packet.rows)
     }
 }

@@ -39,7 +39,7 @@ final class PayloadReader {
 
     private func read(_ packet: SealedPacket) throws(SQLiteError) -> [StoredBlock] {
         let payloads = try opened().payloads
-        payloads.bind(1, packet.streamID)
+        payloads.bind(1, packet.streamID.number)
         payloads.bind(2, packet.rows.lowerBound)
         payloads.bind(3, packet.rows.upperBound)
         // The read transaction must end here in every case.

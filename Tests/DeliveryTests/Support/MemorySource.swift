@@ -15,7 +15,7 @@ final class MemorySource: PacketSource {
         var receiver: (@Sendable ([SealedPacket]) -> Void)?
         var announcer: (@Sendable ([Outlet]) -> Void)?
         var retirer: (@Sendable ([Outlet]) -> Void)?
-        var recaller: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
+        var recaller: (@Sendable ([Outlet: Set<PacketID>]) -> Void)?
         /// Packets that are wanted back, and those that were given back.
         var recalls: Set<Int64> = []
         var givenBack: [Int64] = []
@@ -190,7 +190,7 @@ final class MemorySource: PacketSource {
             state.recalls.formUnion(numbers)
             return state.recaller
         }
-        if isSaid { recaller?([outlet: numbers]) }
+        if isSaid { recaller?([outlet: Set(numbers.map { .home($0) })]) }
     }
 
     /// All that waits grew too old: what was handed over is wanted back, and the rest is gone.
@@ -200,17 +200,17 @@ final class MemorySource: PacketSource {
             state.offered = []
             state.unsettled.subtract(waiting)
             state.recalls.formUnion(state.unsettled)
-            var recalled: [Outlet: Set<Int64>] = [:]
+            var recalled: [Outlet: Set<PacketID>] = [:]
             for number in state.unsettled {
                 guard let outlet = state.outlets[number] else { continue }
-                recalled[outlet, default: []].insert(number)
+                recalled[outlet, default: []].insert(.home(number))
             }
             return (state.recaller, recalled)
         }
         if !recalled.isEmpty { recaller?(recalled) }
     }
 
-    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void) {
+    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void) {
         state.change { $0.recaller = receiver }
     }
 

@@ -12,7 +12,7 @@ import Testing
         bytesMax: Int = 1 << 20
     ) -> FollowedLogs {
         var news = BatchTrack.News()
-        news.places = [BatchTrack.Place(stream: 1, row: 100, numbers: numbers)]
+        news.places = [BatchTrack.Place(stream: .home(1), row: 100, numbers: numbers)]
         return FollowedLogs(news, within: CaptureBudget(bytesMax: bytesMax))
     }
 
@@ -29,7 +29,7 @@ import Testing
                 logstore: "app",
                 trailer: GroupTrailer(topic: "", source: "", tags: [])
             ),
-            streamID: stream,
+            streamNumber: stream,
             packID: "p",
             rows: rows,
             logCount: logs,
@@ -57,10 +57,10 @@ import Testing
     func words() {
         let logs = followed()
         #expect(logs.progress.outcome == "waiting" && logs.progress.waiting == 20)
-        logs.note([EndedLogs(stream: 1, numbers: 110...119, end: .expired)])
+        logs.note([EndedLogs(stream: .home(1), numbers: 110...119, end: .expired)])
         #expect(logs.progress.outcome == "waiting" && !logs.isDone)
-        logs.note([EndedLogs(stream: 1, numbers: 109...109, end: .dead([7]))])
-        logs.note([EndedLogs(stream: 1, numbers: 108...108, end: .discarded)])
+        logs.note([EndedLogs(stream: .home(1), numbers: 109...109, end: .dead([7]))])
+        logs.note([EndedLogs(stream: .home(1), numbers: 108...108, end: .discarded)])
         logs.note(attempt(100...100, logs: 8))
         let progress = logs.progress
         #expect(progress.outcome == "dead" && logs.isDone)
@@ -74,7 +74,7 @@ import Testing
     @Test("Copies that were skipped do not count as delivered")
     func skipped() {
         var news = BatchTrack.News()
-        news.places = [BatchTrack.Place(stream: 1, row: 100, numbers: 100...119)]
+        news.places = [BatchTrack.Place(stream: .home(1), row: 100, numbers: 100...119)]
         news.skipped = 20
         let logs = FollowedLogs(news, within: CaptureBudget(bytesMax: 0))
         #expect(logs.progress.outcome == "waiting")
@@ -88,7 +88,7 @@ import Testing
         let logs = followed(100...100)
         logs.note(attempt(100...100, logs: 1, "split"))
         #expect(logs.progress.outcome == "waiting" && logs.progress.attempts.count == 1)
-        logs.note([EndedLogs(stream: 1, numbers: 100...100, end: .dead([7]))])
+        logs.note([EndedLogs(stream: .home(1), numbers: 100...100, end: .dead([7]))])
         #expect(logs.progress.outcome == "dead" && logs.isDone)
     }
 
@@ -96,7 +96,9 @@ import Testing
     func otherStream() {
         let logs = followed()
         logs.note(attempt(90...130, logs: 20, stream: 2))
-        logs.note([EndedLogs(stream: 2, numbers: 90...130, end: .expired)])
+        logs.note([EndedLogs(stream: .home(2), numbers: 90...130, end: .expired)])
+        let sameNumber = StreamID(shard: Shard(number: 1), number: 1)
+        logs.note([EndedLogs(stream: sameNumber, numbers: 90...130, end: .expired)])
         #expect(logs.progress.outcome == "waiting" && logs.progress.attempts.isEmpty)
         logs.note(attempt(90...130, logs: 30))
         #expect(logs.progress.outcome == "delivered")
@@ -107,10 +109,20 @@ import Testing
         // Row 100 has thirty logs; the request's are the last twenty.
         let logs = followed(110...129)
         logs.note([
-            EndedLogs(stream: 1, numbers: 112...113, end: .dead([8, 9]), renumberedThrough: 129)
+            EndedLogs(
+                stream: .home(1),
+                numbers: 112...113,
+                end: .dead([8, 9]),
+                renumberedThrough: 129
+            )
         ])
         logs.note([
-            EndedLogs(stream: 1, numbers: 100...104, end: .dead([1, 2]), renumberedThrough: 129)
+            EndedLogs(
+                stream: .home(1),
+                numbers: 100...104,
+                end: .dead([1, 2]),
+                renumberedThrough: 129
+            )
         ])
         #expect(logs.progress.waiting == 18 && logs.progress.letters == [8, 9])
         // The rest of the row is 23 logs; the last 18 are the request's.
@@ -122,7 +134,7 @@ import Testing
     func letters() {
         let logs = followed(105...119)
         let ids = (1000...1019).map { Int64($0) }
-        logs.note([EndedLogs(stream: 1, numbers: 100...119, end: .dead(ids))])
+        logs.note([EndedLogs(stream: .home(1), numbers: 100...119, end: .dead(ids))])
         #expect(logs.progress.letters == (1005...1019).map { Int64($0) })
         var news = BatchTrack.News()
         news.letters = Array(1...500)
@@ -163,9 +175,9 @@ import Testing
     @Test("Logs whose places take more bytes than there are become unknown, and count on")
     func tooManyPlaces() {
         let logs = followed(bytesMax: 100)
-        logs.note([EndedLogs(stream: 1, numbers: 105...105, end: .expired)])
+        logs.note([EndedLogs(stream: .home(1), numbers: 105...105, end: .expired)])
         #expect(logs.progress.outcome == "waiting")
-        logs.note([EndedLogs(stream: 1, numbers: 110...110, end: .expired)])
+        logs.note([EndedLogs(stream: .home(1), numbers: 110...110, end: .expired)])
         #expect(logs.progress.outcome == "unknown" && logs.isDone)
         #expect(logs.progress.waiting == 18 && logs.progress.expired == 2)
     }

@@ -18,7 +18,7 @@ import Testing
         for index in 0..<records {
             var news = BatchTrack.News()
             let row = firstRow + 100 * Int64(index)
-            news.places = [BatchTrack.Place(stream: 1, row: row, numbers: row...row + 9)]
+            news.places = [BatchTrack.Place(stream: .home(1), row: row, numbers: row...row + 9)]
             captures.keep(record, news, in: session)
         }
         return session
@@ -37,7 +37,7 @@ import Testing
     }
 
     private func expired(_ numbers: ClosedRange<Int64>, stream: Int64 = 1) -> EndedLogs {
-        EndedLogs(stream: stream, numbers: numbers, end: .expired)
+        EndedLogs(stream: .home(stream), numbers: numbers, end: .expired)
     }
 
     private func stored(_ rows: ClosedRange<Int64>, logs: Int, stream: Int64 = 1) -> PacketAttempt {
@@ -49,7 +49,7 @@ import Testing
                     logstore: "app",
                     trailer: GroupTrailer(topic: "", source: "", tags: [])
                 ),
-                streamID: stream,
+                streamNumber: stream,
                 packID: "p",
                 rows: rows,
                 logCount: logs,
@@ -99,7 +99,7 @@ import Testing
         for index in 0..<3 {
             var news = BatchTrack.News()
             let first = 100 + 10 * Int64(index)
-            news.places = [BatchTrack.Place(stream: 1, row: 100, numbers: first...first + 9)]
+            news.places = [BatchTrack.Place(stream: .home(1), row: 100, numbers: first...first + 9)]
             captures.keep(record, news, in: session)
         }
         // The row was cut in two at 115.

@@ -78,7 +78,7 @@ final class RecordingQueue: BatchQueue {
                     stored.append(batch)
                     let row = 1000 * Int64(stored.count)
                     let numbers = row...row + Int64(max(batch.allLogs, 1)) - 1
-                    batch.track?.add(.init(stream: 1, row: row, numbers: numbers))
+                    batch.track?.add(.init(stream: .home(1), row: row, numbers: numbers))
                 }
             }
             count(tally)

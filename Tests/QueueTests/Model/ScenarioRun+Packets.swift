@@ -30,7 +30,7 @@ extension ScenarioRun {
             return try model.numbers(store.blocks(of: packet))
         } catch let error as QueueError {
             let numbers = try rows().filter {
-                $0.stream == packet.streamID && packet.rows.contains($0.record.id)
+                $0.stream == packet.streamID.number && packet.rows.contains($0.record.id)
             }.flatMap(\.numbers)
             let held = Held(packet: packet, numbers: numbers)
             for number in numbers { model[number].packet = packet.number }
@@ -94,8 +94,8 @@ extension ScenarioRun {
         guard parents.first == .some(nil), let first = orders.first, let last = orders.last else {
             return
         }
-        let before = lastOrder[packet.streamID] ?? 0
+        let before = lastOrder[packet.streamID.number] ?? 0
         try check(first > before, "\(what) comes after later logs of its stream")
-        lastOrder[packet.streamID] = last
+        lastOrder[packet.streamID.number] = last
     }
 }

@@ -49,7 +49,7 @@ final class SteppedQueue {
         store.deliver { [arrived] packets in arrived.withLock { $0 += packets } }
         store.recallPackets { [recalled] packets in
             recalled.withLock { recalled in
-                for numbers in packets.values { recalled.formUnion(numbers) }
+                for ids in packets.values { recalled.formUnion(ids.map(\.number)) }
             }
         }
     }

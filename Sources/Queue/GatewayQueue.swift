@@ -1,0 +1,23 @@
+/// The gateway's queue as a whole. Each room sees the part that it needs: ingest a `BatchQueue`, delivery a
+/// `PacketSource`. Whoever starts, changes, watches and stops the queue sees this.
+package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions, StreamLister,
+    LogPeeker
+{
+    /// The state at the last commit. Touches no disk.
+    var status: QueueStatus { get }
+
+    /// Sets the rules for each destination, and the bounds if given. A destination without rules gets the defaults. The
+    /// change takes effect for everything that is stored and sealed after it.
+    func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?)
+
+    /// Tells the watcher of logs that end without delivery, from the next transaction on.
+    func tellEnds(to watcher: any QueueWatcher)
+
+    /// Commits everything that waits and closes the queue. Refuses later callers. A callback of the queue must not call
+    /// it.
+    func close()
+}
+
+extension GatewayQueue {
+    package func apply(_ rules: [String: DestinationRules]) { apply(rules, nil) }
+}
