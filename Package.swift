@@ -106,7 +106,11 @@ let package = Package(
         room("Routing", uses: ["System", "Crypto", "Logs", "CRE2"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
-        room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
+        room("CommitLog", uses: ["System"]),
+        room(
+            "SQLiteQueue",
+            uses: ["System", "Logs", "SQLite", "CSQLite", "Queue", "CommitLog"]
+        ),
         room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
         room(
             "Delivery",
@@ -192,6 +196,7 @@ let package = Package(
         // Configurations as text.
         support("TestConfiguration", uses: ["Configuration", "TestSupport"]),
         // A whole gateway in the test's process.
+        support("TestCommitLog", uses: ["System", "CommitLog"]),
         support(
             "TestGateway",
             uses: ["System", "Queue", "Configuration", "Operations", "Gateway", "TestSupport"]
@@ -212,9 +217,12 @@ let package = Package(
                 "TestHTTP",
             ]
         ),
+        tests(of: "CommitLog", uses: ["System", "TestCommitLog"]),
         tests(
             of: "Queue",
-            uses: ["System", "Logs", "SQLite", "SQLiteQueue", "CSQLite"],
+            uses: [
+                "System", "CommitLog", "TestCommitLog", "Logs", "SQLite", "SQLiteQueue", "CSQLite",
+            ],
             excluding: ["Fixtures"]
         ),
         tests(

@@ -1,5 +1,6 @@
 import CLZ4
 import CZlib
+import System
 import TestSupport
 import Testing
 

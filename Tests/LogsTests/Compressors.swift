@@ -2,6 +2,7 @@ import CLZ4
 import CSnappy
 import CZlib
 import CZstd
+import System
 
 @testable import Logs
 

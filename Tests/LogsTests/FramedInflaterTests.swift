@@ -1,4 +1,5 @@
 import CLZ4
+import System
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import CSnappy
+import System
 
 /// Inflates Snappy: one raw block, as Loki's clients send it, or the framing format
 /// (framing_format.txt of Snappy), as streams are written.

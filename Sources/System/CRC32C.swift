@@ -1,7 +1,7 @@
-/// The checksum of snappy's framing format: CRC-32 with Castagnoli's polynomial.
+/// CRC-32 with Castagnoli's polynomial: the checksum of snappy's framing format and of the commit log.
 ///
 /// Eight tables take eight bytes at a step, so the checksum of a body costs less than inflating it.
-enum CRC32C {
+package enum CRC32C {
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
         for byte in 0..<256 {
@@ -16,7 +16,7 @@ enum CRC32C {
         return tables
     }()
 
-    static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
+    package static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
         tables.withUnsafeBufferPointer { tables in
             var value = ~UInt32(0)
             var rest = bytes
@@ -33,8 +33,8 @@ enum CRC32C {
         }
     }
 
-    /// As the framing format writes it, so that a checksum of data with checksums differs from the data.
-    static func masked(of bytes: UnsafeRawBufferPointer) -> UInt32 {
+    /// As snappy's framing format writes it, so that a checksum of data with checksums differs from the data.
+    package static func masked(of bytes: UnsafeRawBufferPointer) -> UInt32 {
         let value = checksum(of: bytes)
         return (value >> 15 | value << 17) &+ 0xA282_EAD8
     }
