@@ -11,6 +11,8 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         case withdrawn
         /// Written by a newer Sluice.
         case newerSchema
+        /// Another gateway has the shard.
+        case fenced
         case io
     }
 

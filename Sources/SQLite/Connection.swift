@@ -9,7 +9,7 @@ package final class Connection {
         case scratch
     }
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
 
     /// Kept alive for SQLite's callback; see `endUnless`.
     private var wish: Wish?

@@ -12,6 +12,8 @@ package struct SQLiteError: Error, CustomStringConvertible {
         case newerSchema
         /// An older database needs a copy before it is migrated, and there is no room for one.
         case noRoomToKeep
+        /// Another gateway writes the commit log.
+        case fenced
         case io
     }
 
@@ -82,6 +84,11 @@ package struct SQLiteError: Error, CustomStringConvertible {
             "\(error) of \(path)",
             isUnreadable: isUnreadable
         )
+    }
+
+    /// The commit log took no commit, or could not be read.
+    package static func commitLog(_ kind: Kind, _ description: String) -> SQLiteError {
+        SQLiteError(kind, description)
     }
 
     package static func noRoomToKeep(_ description: String) -> SQLiteError {

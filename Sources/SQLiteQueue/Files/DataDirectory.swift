@@ -8,6 +8,8 @@ struct DataDirectory {
 
     var database: String { path + "/queue.db" }
     var lock: String { path + "/sluice.lock" }
+    /// A copy of the scratch database on its way into the commit log.
+    var base: String { path + "/base.db" }
 
     /// The place of a database of an older schema after its migration.
     func older(_ schema: Int) -> String { path + "/queue.schema-\(schema).db" }
@@ -64,6 +66,11 @@ struct DataDirectory {
         let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }
         _ = OwnedDescriptor(taking: descriptor)
+    }
+
+    /// Removes a scratch database, which the commit log has.
+    func removeDatabase() {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(database + suffix) }
     }
 
     /// The names in the directory.

@@ -8,6 +8,8 @@ final class StoreKeeper {
     let directory: DataDirectory
     let room: DiskRoom
     let salvager: DatabaseSalvager
+    /// nil: the database lasts by itself.
+    private let shardLog: ShardLog?
     private let clock: QueueClock
     private let journal: Journal
     private let lock: LockFile
@@ -38,6 +40,7 @@ final class StoreKeeper {
         self.directory = directory
         room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
         salvager = DatabaseSalvager(current, directory, room, journal)
+        shardLog = current.value.commitLog.map { ShardLog($0, current.value.commitPatience) }
         failures = StoreFailures(current.tuning)
         try directory.create()
         lock = try LockFile(directory)
@@ -50,6 +53,7 @@ final class StoreKeeper {
 
     /// Opens the database, or the readable part of a damaged one.
     func open(_ packets: PacketsInDelivery, acknowledged: [Int64]) throws(QueueError) {
+        if let shardLog { return try openScratch(shardLog, packets) }
         try directory.settleSalvage()
         try directory.createDatabaseFile()
         if failures.isSpaceDoubtful {
@@ -86,6 +90,23 @@ final class StoreKeeper {
             // A half-open store would take logs that delivery could not read.
             store = nil
             throw error
+        }
+    }
+
+    /// Makes the database what the commit log says. Of a damaged one nothing is saved, because the log has it.
+    private func openScratch(
+        _ log: ShardLog,
+        _ packets: PacketsInDelivery
+    ) throws(QueueError) {
+        if failures.damage != nil || failures.isSpaceDoubtful { log.discardScratch() }
+        failures.checked(nil)
+        failures.damage = nil
+        do throws(SQLiteError) {
+            try log.prepare(directory, current.value)
+            try recover(packets)
+        } catch {
+            if error.isDamage { log.discardScratch() }
+            throw QueueError(error, path: directory.database)
         }
     }
 
@@ -128,6 +149,7 @@ final class StoreKeeper {
             handed: packets.numbers,
             ages: ages,
             numbersAfter: lastNumber,
+            log: shardLog,
             keepingOlder: upgrade.keepOlder
         )
         ages = store.ages.basis

@@ -1,3 +1,4 @@
+package import CommitLog
 package import Queue
 
 /// The settings by which the queue keeps logs.
@@ -24,6 +25,9 @@ package struct QueueConfiguration: Sendable {
     package var tuning = QueueTuning()
     /// What its packets and streams say where they come from.
     package var shard = Shard.home
+    /// What lasts instead of the database, which then is only a copy. nil: the database lasts.
+    package var commitLog: (any CommitLog)?
+    package var commitPatience = CommitWriter.Patience()
 
     package init(
         directory: String,

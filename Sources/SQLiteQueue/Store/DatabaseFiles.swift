@@ -48,6 +48,7 @@ final class DatabaseFiles: StorePart {
     /// important, and housekeeping tries again. Call it only between transactions.
     func makeLogCertain() throws(SQLiteError) {
         guard !isLogCertain else { return }
+        guard configuration.commitLog == nil else { return isLogCertain = true }
         do throws(SQLiteError) {
             if fileSize(database.path + "-wal") ?? 0 > 0 { try rewriteLog() }
             isLogCertain = true

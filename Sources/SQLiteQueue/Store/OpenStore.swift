@@ -63,10 +63,11 @@ final class OpenStore: StorePart {
         handed: Set<Int64>,
         ages: AgeBasis? = nil,
         numbersAfter lastNumber: Int64 = 0,
+        log: (any ChangeLog)? = nil,
         keepingOlder keep: QueueDatabase.KeepOlder = { _, _ in }
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
         let (connection, found) = try QueueDatabase.connect(path, configuration, keepingOlder: keep)
-        let database = try QueueDatabase(connection, path: path)
+        let database = try QueueDatabase(connection, path: path, log: log)
         func recover(
             correctingLedgers: Bool
         ) throws(SQLiteError) -> (OpenStore, Recovery) {

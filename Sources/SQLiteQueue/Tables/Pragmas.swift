@@ -10,9 +10,10 @@ enum Pragmas {
         try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     }
 
+    /// No durability: a commit log has what the database has.
     static func owner(
         _ connection: Connection,
-        _ durability: Durability,
+        _ durability: Durability?,
         _ tuning: QueueTuning
     ) throws(SQLiteError) {
         // This gives one sequential write and one sync per commit, and readers that never block the owner.
@@ -27,6 +28,8 @@ enum Pragmas {
         case .normal:
             // SQLite syncs the log only before a checkpoint. Logs survive a crash, not a power cut.
             try connection.execute("PRAGMA synchronous = NORMAL")
+        case nil:
+            try connection.execute("PRAGMA synchronous = OFF")
         }
         // Debian's SQLite by default overwrites deleted content with zeroes. That would write every payload to the disk
         // once more when it is acknowledged.
@@ -46,6 +49,12 @@ enum Pragmas {
         try connection.execute("PRAGMA temp_store = MEMORY")
         // SQLite finds a damaged page when it reads the page, before the damage does harm.
         try connection.execute("PRAGMA cell_size_check = ON")
+    }
+
+    /// For the restore from a commit log.
+    static func scratch(_ connection: Connection) throws(SQLiteError) {
+        try connection.execute("PRAGMA journal_mode = WAL")
+        try connection.execute("PRAGMA synchronous = OFF")
     }
 
     static func reader(_ connection: Connection) throws(SQLiteError) {

@@ -18,10 +18,10 @@ final class QueueDatabase {
     private let pageCount: Statement
     private let freePageCount: Statement
 
-    init(_ connection: Connection, path: String) throws(SQLiteError) {
+    init(_ connection: Connection, path: String, log: (any ChangeLog)? = nil) throws(SQLiteError) {
         self.connection = connection
         self.path = path
-        transaction = try WriteTransaction(connection)
+        transaction = try WriteTransaction(connection, log: log)
         streams = try StreamTable(connection, transaction)
         rows = try RowTable(connection, transaction)
         packets = try PacketTable(connection, transaction)
@@ -91,7 +91,11 @@ extension QueueDatabase {
         } else {
             try QueueSchema.expectColumns(of: version, in: connection)
         }
-        try Pragmas.owner(connection, configuration.durability, configuration.tuning)
+        try Pragmas.owner(
+            connection,
+            configuration.commitLog == nil ? configuration.durability : nil,
+            configuration.tuning
+        )
         if version > 0, version < QueueSchema.migrations.count { try keep(connection, version) }
         try QueueSchema.migrate(connection, from: version)
         return (connection, version)

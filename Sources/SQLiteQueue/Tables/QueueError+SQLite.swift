@@ -20,6 +20,8 @@ extension QueueError {
             )
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
+        case .fenced:
+            self.init(.fenced, "the shard of \(path) belongs to another gateway now: \(error).")
         case .io:
             self.init(
                 .io,

@@ -26,6 +26,19 @@ struct Scenario: Equatable {
         }
     }
 
+    /// The same with a commit log. Damage of the disk is left out: it lasts only until the next start.
+    var withCommitLog: Scenario {
+        var other = self
+        other.settings.hasCommitLog = true
+        other.operations = operations.filter { operation in
+            switch operation {
+            case .damage, .salvage: false
+            default: true
+            }
+        }
+        return other
+    }
+
     /// Why it fails; nil when it does not.
     var failure: String? {
         do {

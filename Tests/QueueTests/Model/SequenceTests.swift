@@ -20,15 +20,31 @@ import Testing
 
     @Test("Every log is in one place, whole, in order and counted", arguments: 0..<parts)
     func sequences(part: UInt64) {
+        expectNoFailure(part, filter: "SequenceTests/sequences") { $0 }
+    }
+
+    @Test(
+        "The same holds with a commit log, from which each life is restored",
+        arguments: 0..<parts
+    )
+    func sequencesWithLog(part: UInt64) {
+        expectNoFailure(part, filter: "SequenceTests/sequencesWithLog", \.withCommitLog)
+    }
+
+    private func expectNoFailure(
+        _ part: UInt64,
+        filter: String,
+        _ change: (Scenario) -> Scenario
+    ) {
         let first = Self.first ?? 1
         for seed in first..<first + Self.count where seed % Self.parts == part {
-            let scenario = Scenario(seed: seed)
+            let scenario = change(Scenario(seed: seed))
             guard let failure = scenario.failure else { continue }
             let smallest = scenario.shrunk()
             Issue.record(
                 """
                 seed \(seed), \(scenario.operations.count) operations: \(failure)
-                again: SWIFT_DETERMINISTIC_HASHING=1 SLUICE_MODEL_SEED=\(seed) swift test --filter SequenceTests
+                again: SWIFT_DETERMINISTIC_HASHING=1 SLUICE_MODEL_SEED=\(seed) swift test --filter \(filter)
                 shrunk to \(smallest.operations.count): \(smallest.failure ?? "")
                 \(smallest.code)
                 """

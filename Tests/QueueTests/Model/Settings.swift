@@ -15,6 +15,8 @@ struct Settings: Equatable {
     var age = 7 * 86_400
     var deadAge = 30 * 86_400
     var rules = [Rules(), Rules()]
+    /// Transactions go to a commit log, whose answers are lost now and then.
+    var hasCommitLog = false
 
     static let destinations = ["app", "other"]
     private static let logstores = ["x", "y", "z"]

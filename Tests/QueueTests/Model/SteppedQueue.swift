@@ -1,7 +1,9 @@
+import CommitLog
 import Glibc
 import Queue
 import SQLite
 import System
+import TestCommitLog
 import TestSupport
 
 @testable import SQLiteQueue
@@ -13,6 +15,8 @@ final class SteppedQueue {
     private var life: (owner: QueueOwner, store: DurableQueue)?
     let clock = ManualClock()
     private let saboteur = Saboteur()
+    private var log: MemoryCommitLog?
+    private var generator: SeededGenerator
     private let arrived = Locked<[SealedPacket]>([])
     private let recalled = Locked<Set<Int64>>([])
 
@@ -23,6 +27,9 @@ final class SteppedQueue {
         let place = given ?? (access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp")
         directory = TemporaryDirectory(prefix: "\(place)/sluice-model-\(seed)-")
         configuration = settings.configuration(directory.path)
+        configuration.commitPatience.pause = .zero
+        generator = SeededGenerator(seed: seed)
+        if settings.hasCommitLog { log = MemoryCommitLog() }
         try begin()
     }
 
@@ -37,6 +44,8 @@ final class SteppedQueue {
     }
 
     private func begin() throws {
+        configuration.commitLog = log
+        log?.plan((0..<200).map { _ in randomFault() })
         let door = try QueueHandle(configuration)
         let queueClock = QueueClock { [clock, saboteur] in
             saboteur.look()
@@ -52,6 +61,13 @@ final class SteppedQueue {
                 for ids in packets.values { recalled.formUnion(ids.map(\.number)) }
             }
         }
+    }
+
+    /// One that the writer gets over.
+    private func randomFault() -> MemoryCommitLog.Fault? {
+        let faults: [MemoryCommitLog.Fault] = [.unanswered, .lost, .cut(1), .late, .away]
+        return .random(in: 0..<8, using: &generator) == 0
+            ? faults.randomElement(using: &generator) : nil
     }
 
     var now: WallTime { clock.now }
@@ -152,6 +168,7 @@ final class SteppedQueue {
             // What was asked and not done stays behind in the directory that is left.
             directory = directory.copy()
             configuration.directory = directory.path
+            log = log?.copy()
         } else {
             store.close()
             owner.run()

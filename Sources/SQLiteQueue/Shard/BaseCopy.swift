@@ -1,0 +1,120 @@
+import CommitLog
+import Glibc
+import SQLite
+import System
+
+/// A base as it is read from a commit log: the file of a database in pieces, between a head that tells its size and an
+/// end that repeats it.
+struct BaseDraft: ~Copyable {
+    private let path: String
+    private var file: OwnedDescriptor?
+    private var head: Commit?
+    private var bytes: UInt64 = 0
+
+    init(of database: String) {
+        path = database
+    }
+
+    /// Returns the base's first commit when the file is whole. Other commits may lie between its pieces. A base that
+    /// another one follows before its end was given up by its writer.
+    mutating func take(_ commit: Commit) throws(SQLiteError) -> Commit? {
+        switch commit.kind {
+        case .changes, .epoch, .closed: return nil
+        case .baseBegins:
+            file = nil
+            head = commit
+            bytes = 0
+            file = OwnedDescriptor(
+                taking: try call("open") { [path] in
+                    open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
+                }
+            )
+            return nil
+        case .baseChunk:
+            guard head?.epoch == commit.epoch else { return nil }
+            try append(commit.body)
+            return nil
+        case .baseEnds:
+            guard let head, head.epoch == commit.epoch else { return nil }
+            let told = BaseSize(head.body)
+            guard told == BaseSize(bytes: bytes), commit.body == head.body else {
+                throw .damage("a base of \(bytes) bytes should have \(told?.bytes ?? 0)")
+            }
+            file = nil
+            return head
+        }
+    }
+
+    private mutating func append(_ body: [UInt8]) throws(SQLiteError) {
+        guard let number = file?.number else { return }
+        var written = 0
+        while written < body.count {
+            written += try call("write") {
+                body[written...].withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+            }
+        }
+        bytes += UInt64(body.count)
+    }
+
+    private func call<Number: FixedWidthInteger & SignedInteger>(
+        _ name: StaticString,
+        _ body: () -> Number
+    ) throws(SQLiteError) -> Number {
+        do throws(SystemError) {
+            return try system(name, body)
+        } catch {
+            throw .system(error, path)
+        }
+    }
+}
+
+/// The file of a base, in pieces for the commit log.
+struct BasePieces: ~Copyable {
+    private static let pieceBytes = 512 << 10
+
+    private let path: String
+    private let file: OwnedDescriptor
+    /// The content of the base's first and last commit.
+    let head: [UInt8]
+
+    init(_ path: String) throws(SQLiteError) {
+        self.path = path
+        do throws(SystemError) {
+            file = OwnedDescriptor(taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC) })
+        } catch {
+            throw .system(error, path)
+        }
+        head = BaseSize(bytes: UInt64(fileSize(path) ?? 0)).content
+    }
+
+    /// nil: that was the last one.
+    mutating func next() throws(SQLiteError) -> [UInt8]? {
+        let number = file.number
+        var failure: SystemError?
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, filled in
+            do throws(SystemError) {
+                filled = try system("read") { read(number, buffer.baseAddress, buffer.count) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw .system(failure, path) }
+        return piece.isEmpty ? nil : piece
+    }
+}
+
+/// The bytes of a base's file, as its head and its end have them.
+private struct BaseSize: Equatable {
+    let bytes: UInt64
+
+    init(bytes: UInt64) {
+        self.bytes = bytes
+    }
+
+    init?(_ content: [UInt8]) {
+        guard content.count == 8 else { return nil }
+        bytes = content.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    var content: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: bytes >> UInt64(8 * $0)) } }
+}
