@@ -287,7 +287,7 @@ let package = Package(
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",
                 "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
                 "Admin",
-                "Tokens", "Routing",
+                "Tokens", "Routing", "CommitLog",
             ]
         ),
         // Starts the built program as a process.

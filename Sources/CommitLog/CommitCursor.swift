@@ -4,7 +4,7 @@ package struct CommitCursor {
 
     private let log: any CommitLog
     package private(set) var reader: CommitReader
-    private var entries: ArraySlice<StoredEntry> = []
+    private var entries: ArraySlice<NumberedEntry> = []
 
     package init(_ log: any CommitLog, _ reader: CommitReader) {
         self.log = log

@@ -13,7 +13,7 @@ package protocol CommitLog: Sendable {
 
     /// Entries from this number on, in their order, at least one and at most about so many bytes. Numbers that were
     /// trimmed or lost are left out, which the caller sees. Empty behind the last entry.
-    func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [StoredEntry]
+    func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
     /// Removes the entries before this number. The engine may do it later, or again.
     func trim(before number: UInt64) throws(CommitLogError)
@@ -35,7 +35,7 @@ package struct AppendID: Hashable, Sendable {
     }
 }
 
-package struct StoredEntry: Equatable, Sendable {
+package struct NumberedEntry: Equatable, Sendable {
     /// Ascending in the log, from 1.
     package let number: UInt64
     package let bytes: [UInt8]

@@ -31,12 +31,12 @@ package struct CommitReader {
     }
 
     /// The commit that the entry completes; nil: none. Throws `damaged` if an entry or a commit is missing.
-    package mutating func take(_ stored: StoredEntry) throws(CommitLogError) -> Commit? {
+    package mutating func take(_ stored: NumberedEntry) throws(CommitLogError) -> Commit? {
         // A trimmed log begins anywhere.
-        guard lastEntry == 0 || stored.number == lastEntry + 1 else {
+        guard lastEntry == 0 || stored.number == lastEntry &+ 1 else {
             throw CommitLogError(
                 .damaged,
-                "entries \(lastEntry + 1) to \(stored.number - 1) are missing"
+                "entry \(stored.number) follows entry \(lastEntry)"
             )
         }
         let entry: CommitEntry
@@ -48,7 +48,7 @@ package struct CommitReader {
         lastEntry = stored.number
         guard let commit = try join(entry, stored.number) else { return nil }
         // The first commit of a trimmed log has any number.
-        guard position.commit == 0 || commit.number == position.commit + 1 else {
+        guard position.commit == 0 || commit.number == position.commit &+ 1 else {
             throw CommitLogError(
                 .damaged,
                 "commit \(commit.number) follows \(position.commit) at entry \(stored.number)"

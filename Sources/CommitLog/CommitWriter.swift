@@ -103,7 +103,7 @@ package struct CommitWriter: ~Copyable {
         for (index, part) in parts.enumerated() {
             let number = position.entry + 1 + UInt64(index)
             let found = try log.read(from: number, atMost: 1).first
-            guard found == StoredEntry(number: number, bytes: part) else { return index }
+            guard found == NumberedEntry(number: number, bytes: part) else { return index }
         }
         return parts.count
     }

@@ -50,13 +50,13 @@ import Testing
         log.damage { entries in
             var bytes = entries[place].bytes
             bytes[bytes.count - 1] ^= 1
-            entries[place] = StoredEntry(number: entries[place].number, bytes: bytes)
+            entries[place] = NumberedEntry(number: entries[place].number, bytes: bytes)
         }
         #expect { try read() } throws: { ($0 as? CommitLogError)?.kind == .damaged }
         log.damage { entries in
             entries = whole
             let other = entries[(place + 1) % 7].bytes
-            entries[place] = StoredEntry(number: entries[place].number, bytes: other)
+            entries[place] = NumberedEntry(number: entries[place].number, bytes: other)
         }
         #expect(throws: CommitLogError.self) { try read() }
     }
@@ -66,7 +66,7 @@ import Testing
         let entry = log.entries[1].bytes
         let end = try read().0
         _ = try CommitWriter(log, behind: end.end, lastEpoch: end.epoch, schema: 1)
-        log.damage { $0.append(StoredEntry(number: 9, bytes: entry)) }
+        log.damage { $0.append(NumberedEntry(number: 9, bytes: entry)) }
         #expect { try read() } throws: { ($0 as? CommitLogError)?.kind == .damaged }
     }
 }

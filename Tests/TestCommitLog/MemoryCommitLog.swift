@@ -24,7 +24,7 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     fileprivate struct State {
-        var entries: [StoredEntry] = []
+        var entries: [NumberedEntry] = []
         var last: UInt64 = 0
         /// Where the parts of appends are.
         var known: [AppendID: [UInt64]] = [:]
@@ -38,7 +38,15 @@ package final class MemoryCommitLog: CommitLog {
 
     package init() {}
 
-    package var entries: [StoredEntry] { state.withLock(\.entries) }
+    /// A log that has these entries.
+    package init(_ entries: [NumberedEntry]) {
+        state.withLock { state in
+            state.entries = entries
+            state.last = entries.last?.number ?? 0
+        }
+    }
+
+    package var entries: [NumberedEntry] { state.withLock(\.entries) }
     /// Appends that came through.
     package var appends: Int { state.withLock(\.appends) }
     package var bytes: Int { state.withLock(\.bytes) }
@@ -50,7 +58,7 @@ package final class MemoryCommitLog: CommitLog {
     package func forgetAppends() { state.withLock { $0.known = [:] } }
 
     /// Changes what lies in the log.
-    package func damage(_ change: (inout [StoredEntry]) -> Void) {
+    package func damage(_ change: (inout [NumberedEntry]) -> Void) {
         state.withLock { change(&$0.entries) }
     }
 
@@ -90,9 +98,9 @@ package final class MemoryCommitLog: CommitLog {
     package func read(
         from number: UInt64,
         atMost bytes: Int
-    ) throws(CommitLogError) -> [StoredEntry] {
+    ) throws(CommitLogError) -> [NumberedEntry] {
         state.withLock { state in
-            var found: [StoredEntry] = []
+            var found: [NumberedEntry] = []
             var size = 0
             for entry in state.entries.drop(while: { $0.number < number }) {
                 guard found.isEmpty || size + entry.bytes.count <= bytes else { break }
@@ -118,7 +126,7 @@ extension MemoryCommitLog.State {
             guard last == append.last + UInt64(places.count) else { return .fenced }
             guard places.count < count else { return .unknown("some parts did not come through") }
             last += 1
-            entries.append(StoredEntry(number: last, bytes: append.parts[places.count]))
+            entries.append(NumberedEntry(number: last, bytes: append.parts[places.count]))
             bytes += append.parts[places.count].count
             places.append(last)
             known[append.id] = places

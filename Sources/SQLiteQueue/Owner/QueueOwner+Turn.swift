@@ -172,6 +172,7 @@ extension QueueOwner {
                 try checkpoint(store)
                 publish()
             }
+            try keeper.workOnBase(store)
         } catch {
             failed(error)
         }

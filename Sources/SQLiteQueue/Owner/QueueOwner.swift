@@ -78,6 +78,7 @@ final class QueueOwner {
         if delivery.isAsking, let due = store.handOver.nextDue {
             pause = min(pause, due - clock.now())
         }
+        if let base = keeper.untilBaseWork { pause = min(pause, base) }
         return store.files.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
     }
 

@@ -40,7 +40,9 @@ final class StoreKeeper {
         self.directory = directory
         room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
         salvager = DatabaseSalvager(current, directory, room, journal)
-        shardLog = current.value.commitLog.map { ShardLog($0, current.value.commitPatience) }
+        shardLog = current.value.commitLog.map {
+            ShardLog($0, current.value.commitPatience, current.tuning)
+        }
         failures = StoreFailures(current.tuning)
         try directory.create()
         lock = try LockFile(directory)
@@ -109,6 +111,15 @@ final class StoreKeeper {
             throw QueueError(error, path: directory.database)
         }
     }
+
+    /// Appends a part of a base to the commit log if one is due. Called between transactions.
+    func workOnBase(_ store: OpenStore) throws(SQLiteError) {
+        let bytes = store.files.databaseBytes
+        try shardLog?.workOnBase(directory, databaseBytes: bytes, journal)
+    }
+
+    /// The time until more of a base is to be appended; nil: none is under way.
+    var untilBaseWork: Duration? { shardLog?.base.untilNext }
 
     private func look() throws(QueueError) {
         do throws(SQLiteError) {

@@ -14,15 +14,19 @@ final class ShardLog: ChangeLog {
     private var writer: CommitWriter?
     /// What the scratch database has; nil: it is of no use.
     private var applied: CommitReader?
-    /// The log has a whole base of the present schema.
-    private var hasBase = false
+    var base: ShardBase
     /// Another gateway has the shard. This one must not take it back by itself.
     private(set) var isLost = false
 
-    init(_ log: any CommitLog, _ patience: CommitWriter.Patience) {
+    init(_ log: any CommitLog, _ patience: CommitWriter.Patience, _ tuning: QueueTuning) {
         self.log = log
         self.patience = patience
+        base = ShardBase(logBytesMin: tuning.baseLogBytes)
     }
+
+    /// It takes commits.
+    var isOpen: Bool { writer != nil }
+    var lastEntry: UInt64 { writer?.position.entry ?? 0 }
 
     private static let schema = UInt32(QueueSchema.migrations.count)
 
@@ -30,6 +34,7 @@ final class ShardLog: ChangeLog {
 
     func publish(_ changes: [UInt8]) throws(SQLiteError) {
         try publish(.changes, changes)
+        base.grew(by: changes.count)
     }
 
     func committed() {
@@ -37,8 +42,8 @@ final class ShardLog: ChangeLog {
         applied = CommitReader(behind: position, epoch: epoch)
     }
 
-    private func publish(_ kind: CommitEntry.Kind, _ body: [UInt8]) throws(SQLiteError) {
-        guard writer != nil else {
+    func publish(_ kind: CommitEntry.Kind, _ body: [UInt8]) throws(SQLiteError) {
+        guard isOpen else {
             throw .commitLog(isLost ? .fenced : .io, "the commit log is not open")
         }
         do throws(CommitLogError) {
@@ -72,13 +77,15 @@ final class ShardLog: ChangeLog {
         throws(SQLiteError)
     {
         writer = nil
+        base.giveUp()
         guard !isLost else { throw .commitLog(.fenced, "another writer has the log") }
         var restored = applied
         applied = nil
         if restored == nil { restored = try restoreBase(directory) }
         let reader = try catchUp(from: restored ?? CommitReader(behind: .start), directory)
         // Older tables become those of this version before anything is appended.
-        let (connection, found) = try QueueDatabase.connect(directory.database, configuration)
+        let found = try migrate(directory, configuration)
+        if found { applied = CommitReader(behind: reader.position, epoch: reader.epoch) }
         do throws(CommitLogError) {
             writer = try CommitWriter(
                 log,
@@ -90,27 +97,42 @@ final class ShardLog: ChangeLog {
         } catch {
             throw failure(error)
         }
-        if !hasBase || found != QueueSchema.migrations.count {
-            try sendBase(of: connection, directory)
-            hasBase = true
+        if !base.isThere || !found {
+            base.lost()
+            try sendBase(directory)
         }
         guard let position = writer?.position else { return }
         applied = CommitReader(behind: position, epoch: reader.epoch + 1)
     }
 
+    /// Makes the tables those of this version. Returns true if they were.
+    private func migrate(
+        _ directory: DataDirectory,
+        _ configuration: QueueConfiguration
+    ) throws(SQLiteError) -> Bool {
+        do throws(QueueError) {
+            // Readable only by its owner, which SQLite would not see to.
+            try directory.createDatabaseFile()
+        } catch {
+            throw .commitLog(.io, error.description)
+        }
+        let (_, found) = try QueueDatabase.connect(directory.database, configuration)
+        return found == QueueSchema.migrations.count
+    }
+
     /// Writes the log's first whole base as the scratch database. Returns where it begins, because commits may lie between
     /// its pieces; nil: the log is new.
     private func restoreBase(_ directory: DataDirectory) throws(SQLiteError) -> CommitReader? {
-        hasBase = false
+        base.lost()
         directory.removeDatabase()
         var draft = BaseDraft(of: directory.database)
         var cursor = CommitCursor(log, CommitReader(behind: .start))
         while let commit = try next(&cursor) {
-            if let base = try draft.take(commit) {
-                hasBase = true
+            if let head = try draft.take(commit) {
+                base.found()
                 return CommitReader(
-                    behind: LogPosition(entry: base.entry - 1, commit: base.number - 1),
-                    epoch: base.epoch
+                    behind: LogPosition(entry: head.entry - 1, commit: head.number - 1),
+                    epoch: head.epoch
                 )
             }
         }
@@ -129,10 +151,11 @@ final class ShardLog: ChangeLog {
         var bytes = 0
         while let commit = try next(&cursor) {
             guard commit.kind == .changes else { continue }
-            guard hasBase else { throw .damage("the commit log has commits and no base") }
+            guard base.isThere else { throw .damage("the commit log has commits and no base") }
             if scratch == nil { scratch = try open(directory) }
             try scratch?.transaction.begin()
             try scratch?.connection.apply(commit.body)
+            base.grew(by: commit.body.count)
             bytes += commit.body.count
             if bytes >= Self.appliedAtOnce {
                 try scratch?.transaction.commit()
@@ -153,6 +176,14 @@ final class ShardLog: ChangeLog {
         return (connection, try WriteTransaction(connection))
     }
 
+    func trim(before entry: UInt64) throws(SQLiteError) {
+        do throws(CommitLogError) {
+            try log.trim(before: entry)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     private func next(_ cursor: inout CommitCursor) throws(SQLiteError) -> Commit? {
         let commit: Commit?
         do throws(CommitLogError) {
@@ -164,26 +195,5 @@ final class ShardLog: ChangeLog {
             throw .newerSchema(Int(commit?.schema ?? 0), known: Int(Self.schema))
         }
         return commit
-    }
-
-    // MARK: - Bases
-
-    /// Appends a copy of the database, and trims what lies before it.
-    private func sendBase(of connection: Connection, _ directory: DataDirectory) throws(SQLiteError)
-    {
-        let copy = DatabaseCopy(to: directory.base)
-        copy.discard()
-        try copy.write(connection)
-        defer { copy.discard() }
-        var pieces = try BasePieces(copy.draft)
-        try publish(.baseBegins, pieces.head)
-        let first = writer?.position.entry ?? 0
-        while let piece = try pieces.next() { try publish(.baseChunk, piece) }
-        try publish(.baseEnds, pieces.head)
-        do throws(CommitLogError) {
-            try log.trim(before: first)
-        } catch {
-            throw failure(error)
-        }
     }
 }

@@ -17,7 +17,8 @@ extension FuzzEntry {
 
 let fuzzEntries: [any FuzzEntry.Type] = [
     AlibabaEntry.self, AnswerEntry.self, BulkEntry.self, ChunkEntry.self, ConfigurationEntry.self,
-    CredentialEntry.self, DNSJSONEntry.self, DNSMessageEntry.self, DNSQuestionEntry.self,
+    CommitsEntry.self, CredentialEntry.self, DNSJSONEntry.self, DNSMessageEntry.self,
+    DNSQuestionEntry.self,
     FilterEntry.self, HeadEntry.self, InflateEntry.self, LineEntry.self, LokiEntry.self,
     LokiJSONEntry.self, NetworkEntry.self, OTLPEntry.self, OTLPJSONEntry.self, PackageEntry.self,
     PlainEntry.self, ProxyEntry.self, PutLogsEntry.self, QueryEntry.self, RequestEntry.self,

@@ -3,8 +3,8 @@ import Glibc
 import SQLite
 import System
 
-/// A base as it is read from a commit log: the file of a database in pieces, between a head that tells its size and an
-/// end that repeats it.
+/// A base as it is read from a commit log: the file of a database in pieces, behind a commit that marks its moment, and
+/// before one that tells its size.
 struct BaseDraft: ~Copyable {
     private let path: String
     private var file: OwnedDescriptor?
@@ -36,9 +36,8 @@ struct BaseDraft: ~Copyable {
             return nil
         case .baseEnds:
             guard let head, head.epoch == commit.epoch else { return nil }
-            let told = BaseSize(head.body)
-            guard told == BaseSize(bytes: bytes), commit.body == head.body else {
-                throw .damage("a base of \(bytes) bytes should have \(told?.bytes ?? 0)")
+            guard commit.body == BasePieces.size(bytes) else {
+                throw .damage("a base of \(bytes) bytes should have another size")
             }
             file = nil
             return head
@@ -69,13 +68,12 @@ struct BaseDraft: ~Copyable {
 }
 
 /// The file of a base, in pieces for the commit log.
-struct BasePieces: ~Copyable {
+final class BasePieces {
     private static let pieceBytes = 512 << 10
 
     private let path: String
     private let file: OwnedDescriptor
-    /// The content of the base's first and last commit.
-    let head: [UInt8]
+    private var bytes: UInt64 = 0
 
     init(_ path: String) throws(SQLiteError) {
         self.path = path
@@ -84,11 +82,17 @@ struct BasePieces: ~Copyable {
         } catch {
             throw .system(error, path)
         }
-        head = BaseSize(bytes: UInt64(fileSize(path) ?? 0)).content
+    }
+
+    /// The body of the base's last commit: the bytes of all pieces.
+    var size: [UInt8] { Self.size(bytes) }
+
+    static func size(_ bytes: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: bytes >> UInt64(8 * $0)) }
     }
 
     /// nil: that was the last one.
-    mutating func next() throws(SQLiteError) -> [UInt8]? {
+    func next() throws(SQLiteError) -> [UInt8]? {
         let number = file.number
         var failure: SystemError?
         let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, filled in
@@ -99,22 +103,7 @@ struct BasePieces: ~Copyable {
             }
         }
         if let failure { throw .system(failure, path) }
+        bytes += UInt64(piece.count)
         return piece.isEmpty ? nil : piece
     }
-}
-
-/// The bytes of a base's file, as its head and its end have them.
-private struct BaseSize: Equatable {
-    let bytes: UInt64
-
-    init(bytes: UInt64) {
-        self.bytes = bytes
-    }
-
-    init?(_ content: [UInt8]) {
-        guard content.count == 8 else { return nil }
-        bytes = content.reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    var content: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: bytes >> UInt64(8 * $0)) } }
 }

@@ -1,0 +1,77 @@
+import CommitLog
+
+/// The entries of a commit log, as a broker gives them back. A seed is a list of entries without checksums: the bytes
+/// that follow a length.
+enum CommitsEntry: FuzzEntry {
+    static let name = "commits"
+    static let bytesMax = 4096
+
+    static func run(_ bytes: [UInt8]) throws(Contradiction) {
+        try checkAlone(bytes)
+        var reader = CommitReader(behind: .start)
+        var rest = bytes[...]
+        var number: UInt64 = 0
+        while let described = takeDescribed(&rest) {
+            let written = described.entry.bytes
+            try checkAlone(written)
+            number += 1 + UInt64(described.gap)
+            let before = reader
+            let commit: Commit?
+            do throws(CommitLogError) {
+                commit = try reader.take(NumberedEntry(number: number, bytes: written))
+            } catch {
+                return
+            }
+            try checkOrder(before, reader, commit, at: number)
+        }
+    }
+
+    private static func checkOrder(
+        _ before: CommitReader,
+        _ after: CommitReader,
+        _ commit: Commit?,
+        at number: UInt64
+    ) throws(Contradiction) {
+        try check(before.end.entry == 0 || number == before.end.entry + 1, "a gap was not seen")
+        try check(after.end.entry == number, "the reader is elsewhere")
+        try check(after.epoch >= before.epoch, "an epoch came back")
+        guard let commit else { return try check(after.position == before.position, "it moved") }
+        try check(
+            after.position == LogPosition(entry: number, commit: commit.number),
+            "it is elsewhere"
+        )
+        let isNext = commit.number == before.position.commit &+ 1
+        try check(before.position.commit == 0 || isNext, "a commit is missing")
+    }
+
+    /// What can be read is written as it was.
+    private static func checkAlone(_ bytes: [UInt8]) throws(Contradiction) {
+        guard let entry = try? CommitEntry(bytes) else { return }
+        try check(entry.part < entry.parts, "a part behind the last one")
+        try check(entry.bytes == bytes, "it is written in another way")
+    }
+
+    private static func takeDescribed(
+        _ rest: inout ArraySlice<UInt8>
+    ) -> (entry: CommitEntry, gap: UInt8)? {
+        guard rest.count >= 8 else { return nil }
+        let head = Array(rest.prefix(8))
+        rest = rest.dropFirst(8)
+        let body = rest.prefix(Int(head[7] & 15))
+        rest = rest.dropFirst(body.count)
+        let kind = CommitEntry.Kind(rawValue: head[0] % 6 + 1) ?? .changes
+        // The highest numbers, too: nothing may overflow.
+        let commit = head[3] == 255 ? UInt64.max - UInt64(head[4]) : UInt64(head[4])
+        let id = AppendID(writer: UInt64(head[1]), epoch: UInt64(head[2]), commit: commit)
+        let parts = UInt32(head[5] >> 4) + 1
+        let entry = CommitEntry(
+            kind,
+            schema: 1,
+            id: id,
+            part: UInt32(head[5] & 15),
+            parts: parts,
+            body: body
+        )
+        return (entry, head[6] & 1)
+    }
+}
