@@ -1,22 +1,20 @@
 import System
 
-/// An entry of the commit log: a transaction, or a part of one, or what a writer says about the log. Little-endian:
+/// One entry of the commit log: a transaction, a piece of a base or a marker, or one part of it. Little-endian:
 ///
 ///     magic "SLQL", format 1, kind, 2 spare bytes, schema u32,
 ///     writer u64, epoch u64, commit u64, part u32, parts u32,
-///     CRC-32C of all before it and of the body, u32; the body
+///     CRC-32C of the bytes before it and of the body, u32; the body
 package struct CommitEntry: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         /// The changes of a transaction.
         case changes = 1
-        /// A writer begins. All later entries of earlier epochs are void.
+        /// A writer begins. The fence refuses all later appends of earlier epochs.
         case epoch = 2
-        /// A copy of the database begins, which makes what lies before it dispensable.
+        /// A copy of the database, as it was here, follows in pieces. What lies before it is dispensable when it is whole.
         case baseBegins = 3
         case baseChunk = 4
         case baseEnds = 5
-        /// The writer stopped in order.
-        case closed = 6
     }
 
     package var kind: Kind
@@ -29,6 +27,10 @@ package struct CommitEntry: Equatable, Sendable {
     package var body: ArraySlice<UInt8>
 
     static let headBytes = 48
+    /// A commit has fewer bytes than 256 parts can carry. A damaged or hostile log cannot make a reader gather more.
+    package static let partsMax = 256
+    /// Commits and epochs begin with 1, and never come near this.
+    static let highestNumber = UInt64(1) << 62
     private static let magic: UInt32 = 0x4C51_4C53
     private static let format: UInt8 = 1
 
@@ -75,21 +77,18 @@ extension CommitEntry {
 
     /// Reads an entry. Throws if a byte of it is not as it was written, or if a newer version wrote it.
     package init(_ bytes: [UInt8]) throws(CommitLogError) {
-        let entry = bytes.withUnsafeBytes { Self.read($0) }
-        guard var entry = try entry.get() else {
-            throw CommitLogError(.damaged, "an entry of \(bytes.count) bytes cannot be read")
-        }
+        var entry = try bytes.withUnsafeBytes { Self.read($0) }.get()
         entry.body = bytes[Self.headBytes...]
         self = entry
     }
 
-    /// The head of an entry; nil: it is damaged.
     private static func read(
         _ bytes: UnsafeRawBufferPointer
-    ) -> Result<CommitEntry?, CommitLogError> {
+    ) -> Result<CommitEntry, CommitLogError> {
+        let damage = CommitLogError(.damaged, "an entry of \(bytes.count) bytes cannot be read")
         guard bytes.count >= headBytes, bytes.load(UInt32.self, at: 0) == magic,
             bytes.load(UInt32.self, at: 44) == checksum(bytes)
-        else { return .success(nil) }
+        else { return .failure(damage) }
         let format = bytes[4]
         guard format == Self.format, let kind = Kind(rawValue: bytes[5]) else {
             let text =
@@ -102,17 +101,18 @@ extension CommitEntry {
             commit: bytes.load(UInt64.self, at: 28)
         )
         let (part, parts) = (bytes.load(UInt32.self, at: 36), bytes.load(UInt32.self, at: 40))
-        guard part < parts else { return .success(nil) }
+        guard part < parts, parts <= partsMax, (1...highestNumber).contains(id.commit),
+            (1...highestNumber).contains(id.epoch)
+        else { return .failure(damage) }
         let schema = bytes.load(UInt32.self, at: 8)
         return .success(CommitEntry(kind, schema: schema, id: id, part: part, parts: parts))
     }
 
-    /// Of everything but the checksum itself.
+    /// The checksum of everything but itself.
     private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         let head = CRC32C.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[..<44]))
-        let body = CRC32C.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[headBytes...]))
-        // A rotation, so that head and body cannot change places or hide the same change in both.
-        return head ^ (body << 1 | body >> 31)
+        let body = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
+        return CRC32C.checksum(of: body, after: head)
     }
 }
 

@@ -1,18 +1,20 @@
-/// The replicated log behind a shard: the shard's transactions, each one before it is committed anywhere else. The log
-/// is *fenced*: an append names the last entry that its writer knows, and is refused if there is a newer one. So of two
-/// gateways that both take a shard for theirs, only one can commit.
+/// The replicated log of a shard's transactions. An engine, such as a broker, implements it.
 ///
-/// This is the door of an engine, such as a broker. All calls block, and may be made from any thread, but a log has one
-/// writer at a time.
+/// The log is *fenced*: an append names the last entry that its writer knows, and is refused if there is a newer one. So
+/// of two gateways that both take a shard for theirs, only one can commit.
+///
+/// All calls block. They may come from any thread, but a log has one writer at a time.
 package protocol CommitLog: Sendable {
-    /// Appends the parts one behind the other if `last` is the number of the log's last entry (0: it has none). Returns
-    /// when they are as durable as the engine was configured, or when it does not know.
+    /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks until the engine has
+    /// confirmed or refused them, or has given up. Not atomic: unless it answers `appended`, a prefix of the parts may be
+    /// in the log.
     ///
-    /// May be called again with the same arguments: an entry is appended once for each `id` and place in `parts`.
+    /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for a limited time. After
+    /// that it answers `fenced` although the entries are there.
     func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer
 
-    /// Entries from this number on, in their order, at least one and at most about so many bytes. Numbers that were
-    /// trimmed or lost are left out, which the caller sees. Empty behind the last entry.
+    /// Entries from this number on, in order: at least one, and at most about so many bytes. Entries that were trimmed or
+    /// lost are left out, which shows in the numbers. Empty if the number is past the last entry.
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
     /// Removes the entries before this number. The engine may do it later, or again.
@@ -22,7 +24,7 @@ package protocol CommitLog: Sendable {
 /// Makes each append different from all others: two writers may choose the same epoch, and one must not take the other's
 /// entry for its own.
 package struct AppendID: Hashable, Sendable {
-    /// Random, for each writer.
+    /// Random, for each life of a gateway.
     package let writer: UInt64
     package let epoch: UInt64
     /// The number of the commit.
@@ -47,26 +49,25 @@ package struct NumberedEntry: Equatable, Sendable {
 }
 
 package enum AppendAnswer: Equatable, Sendable {
-    /// Durable, and the last part has this number.
+    /// All parts are durable, and the last one has this number.
     case appended(UInt64)
-    /// Not appended: there is an entry behind the one that the writer named.
+    /// Refused: there is a newer entry than `last`. After a retry it may be the caller's own.
     case fenced
-    /// Perhaps appended, now or later. Only the same append again, or one by another epoch, settles it.
+    /// The append may arrive, now or later. Only the same append again, or the next epoch, settles it.
     case unknown(String)
-    /// Not appended: the engine has no room.
+    /// Refused: the engine has no room.
     case noRoom(String)
-    /// Not appended: the engine is not to be reached.
-    case away(String)
+    /// The engine cannot be reached.
+    case unreachable(String)
 }
 
 package struct CommitLogError: Error, Equatable, CustomStringConvertible {
     package enum Kind: Equatable, Sendable {
         /// Another writer has the log.
         case fenced
-        /// The engine has no room.
         case noRoom
-        /// The engine is not to be reached, or it does not answer.
-        case away
+        /// The engine cannot be reached or does not answer. It may pass.
+        case unreachable
         /// An entry is missing or cannot be read.
         case damaged
         /// Written by a newer Sluice.

@@ -1,58 +1,41 @@
 import System
 
-/// Where a reader or writer is in a commit log.
-package struct LogPosition: Equatable, Sendable {
-    /// The last entry.
-    package var entry: UInt64
-    /// The last commit. Commits are numbered without a gap, through all epochs.
-    package var commit: UInt64
-
-    package static let start = LogPosition(entry: 0, commit: 0)
-
-    package init(entry: UInt64, commit: UInt64) {
-        self.entry = entry
-        self.commit = commit
-    }
-}
-
-/// Appends commits to a log, in an epoch of its own. It ends with the first append that does not succeed: then nobody
-/// knows what the log's last entry is, until somebody has read it and begun a new epoch.
+/// Appends commits in an epoch of its own. After a failed append nobody knows where the log ends, so the writer must be
+/// discarded: read the log and begin a new epoch.
 package struct CommitWriter: ~Copyable {
-    /// Waits between two attempts of an append.
-    package struct Patience: Sendable {
-        /// For how long an append is tried again.
-        package var commitWait: Duration = .seconds(8)
-        /// Between two attempts: at least this, and up to two and a half times as long.
-        package var pause: Duration = .milliseconds(100)
+    /// How long a failed append is tried again, and how often.
+    package struct RetryPolicy: Sendable {
+        package var timeout: Duration = .seconds(8)
+        /// The shortest pause between two attempts. The longest is two and a half times as long.
+        package var pauseMin: Duration = .milliseconds(100)
 
         package init() {}
     }
 
-    /// Brokers take messages of a mebibyte unless they are told otherwise.
+    /// Brokers take messages of a mebibyte unless they are configured otherwise.
     static let partBytesMax = 900 << 10
 
     private let log: any CommitLog
     private let writer: UInt64
-    private let epoch: UInt64
     private let schema: UInt32
-    private let patience: Patience
+    private let retries: RetryPolicy
     package private(set) var position: LogPosition
+    private var hasFailed = false
 
-    /// Begins an epoch behind this position, which must be the log's end. Throws `fenced` if it is not any more: another
-    /// writer lives.
+    /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended since.
     package init(
         _ log: any CommitLog,
-        behind position: LogPosition,
-        lastEpoch: UInt64,
+        after end: LogPosition,
+        writer: UInt64,
         schema: UInt32,
-        patience: Patience = Patience()
+        retries: RetryPolicy = RetryPolicy()
     ) throws(CommitLogError) {
         self.log = log
+        self.writer = writer
         self.schema = schema
-        self.patience = patience
-        self.position = position
-        writer = .random(in: 1...UInt64.max)
-        epoch = lastEpoch + 1
+        self.retries = retries
+        position = end
+        position.epoch += 1
         try publish(.epoch, [])
     }
 
@@ -62,54 +45,79 @@ package struct CommitWriter: ~Copyable {
         _ kind: CommitEntry.Kind,
         _ body: [UInt8]
     ) throws(CommitLogError) {
-        let id = AppendID(writer: writer, epoch: epoch, commit: position.commit + 1)
-        let parts = split(kind, body, id)
-        let deadline = Moment.now + patience.commitWait
+        precondition(!hasFailed, "a commit writer was used after a failed append")
+        hasFailed = true
+        let id = AppendID(writer: writer, epoch: position.epoch, commit: position.commit + 1)
+        let parts = try split(kind, body, id)
+        let deadline = Moment.now + retries.timeout
         while true {
-            let problem: String
-            switch log.append(parts, after: position.entry, id: id) {
-            case .appended(let entry):
-                precondition(
-                    entry == position.entry + UInt64(parts.count),
-                    "the engine appended behind another entry than it was told"
-                )
-                return position = LogPosition(entry: entry, commit: id.commit)
-            case .fenced:
-                // The engine may have forgotten that the entries are ours, if the answer was lost long ago.
-                switch try present(parts) {
-                case parts.count: break
-                case 0: throw CommitLogError(.fenced, "another writer has the log")
-                default:
-                    throw CommitLogError(.away, "only a part of commit \(id.commit) came through")
+            let answer = log.append(parts, after: position.entry, id: id)
+            if let problem = try problem(with: answer, parts) {
+                let left = deadline - .now
+                guard left > .zero, let wake = try? WakeUp() else {
+                    throw CommitLogError(.unreachable, problem)
                 }
-                return position = LogPosition(
-                    entry: position.entry + UInt64(parts.count),
-                    commit: id.commit
-                )
-            case .noRoom(let text): throw CommitLogError(.noRoom, text)
-            case .unknown(let text), .away(let text): problem = text
+                // Rivals that were refused at the same moment must not come back at the same moment.
+                wake.wait(timeout: min(left, retries.pauseMin * Double.random(in: 1...2.5)))
+                continue
             }
-            let left = deadline - .now
-            guard left > .zero, let wake = try? WakeUp() else {
-                throw CommitLogError(.away, problem)
-            }
-            // Rivals that are refused at the same moment must not come back at the same moment.
-            wake.wait(timeout: min(left, patience.pause * Double.random(in: 1...2.5)))
+            position.entry += UInt64(parts.count)
+            position.commit += 1
+            hasFailed = false
+            return
         }
     }
 
-    /// How many of these entries lie behind the last one that was acknowledged.
-    private func present(_ parts: [[UInt8]]) throws(CommitLogError) -> Int {
+    /// nil: the parts are durable. Otherwise why the append must be tried again.
+    private func problem(
+        with answer: AppendAnswer,
+        _ parts: [[UInt8]]
+    ) throws(CommitLogError) -> String? {
+        switch answer {
+        case .appended(let entry):
+            guard entry == position.entry + UInt64(parts.count) else {
+                throw CommitLogError(
+                    .damaged,
+                    "the engine appended after entry \(entry), not \(position.entry)"
+                )
+            }
+            return nil
+        case .fenced: return try problemOfFence(parts)
+        case .noRoom(let text): throw CommitLogError(.noRoom, text)
+        case .unknown(let text), .unreachable(let text): return text
+        }
+    }
+
+    /// The engine may have forgotten that the entries are ours, or may be mistaken for a moment.
+    private func problemOfFence(_ parts: [[UInt8]]) throws(CommitLogError) -> String? {
         for (index, part) in parts.enumerated() {
             let number = position.entry + 1 + UInt64(index)
-            let found = try log.read(from: number, atMost: 1).first
-            guard found == NumberedEntry(number: number, bytes: part) else { return index }
+            guard let found = try log.read(from: number, atMost: 1).first else {
+                guard index > 0 else {
+                    return "the engine refused the append, and has no newer entry"
+                }
+                throw CommitLogError(.unreachable, "only a part of an append came through")
+            }
+            if found == NumberedEntry(number: number, bytes: part) { continue }
+            let isOurs = try CommitEntry(found.bytes).id.writer == writer
+            guard isOurs else { throw CommitLogError(.fenced, "another writer has the log") }
+            throw CommitLogError(.unreachable, "an earlier append of this gateway arrived late")
         }
-        return parts.count
+        return nil
     }
 
-    private func split(_ kind: CommitEntry.Kind, _ body: [UInt8], _ id: AppendID) -> [[UInt8]] {
+    private func split(
+        _ kind: CommitEntry.Kind,
+        _ body: [UInt8],
+        _ id: AppendID
+    ) throws(CommitLogError) -> [[UInt8]] {
         let count = max(1, (body.count + Self.partBytesMax - 1) / Self.partBytesMax)
+        guard count <= CommitEntry.partsMax else {
+            throw CommitLogError(
+                .noRoom,
+                "a commit of \(body.count) bytes is larger than any may be"
+            )
+        }
         return (0..<count).map { part in
             let first = part * Self.partBytesMax
             return CommitEntry(

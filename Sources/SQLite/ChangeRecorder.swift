@@ -1,7 +1,7 @@
 import CSQLite
 
-/// Records what a transaction changes, as a *patchset*: inserted rows whole, of updated rows the new columns, of deleted
-/// rows the key. Applied to a copy of the database as it was before, it gives the database as it is after.
+/// Records what a transaction changes, as a *patchset*: whole rows for inserts, changed columns for updates, keys for
+/// deletes. Applied to a copy of the database as it was before, it gives the database as it is after.
 ///
 /// Only tables with a primary key are recorded, and no changes of the schema.
 package final class ChangeRecorder {
@@ -45,12 +45,12 @@ extension Connection {
     /// Applies recorded changes. Throws `damage` if the database is not as it was before them; the caller then rolls its
     /// transaction back.
     package func apply(_ changes: [UInt8]) throws(SQLiteError) {
-        var changes = changes
-        let code = changes.withUnsafeMutableBytes { bytes in
+        let code = changes.withUnsafeBytes { bytes in
             sqlite3changeset_apply(
                 handle,
                 CInt(bytes.count),
-                bytes.baseAddress,
+                // SQLite only reads them.
+                UnsafeMutableRawPointer(mutating: bytes.baseAddress),
                 nil,
                 { _, _, _ in SQLITE_CHANGESET_ABORT },
                 nil

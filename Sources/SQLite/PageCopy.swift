@@ -4,26 +4,20 @@ extension Connection {
     private static let pagesAtOnce: CInt = 256
 
     /// Copies the whole database into another one, page by page, as it is in this connection's transaction or, without
-    /// one, when the copy begins. Returns false if it was not wanted any more.
+    /// one, when the copy begins. Ends early when `shouldContinue` returns false.
     package func copy(
         into target: Connection,
-        while isWanted: () -> Bool = { true }
-    ) throws(SQLiteError) -> Bool {
+        while shouldContinue: () -> Bool
+    ) throws(SQLiteError) {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw target.lastError("copy")
         }
         var code = SQLITE_OK
-        var wanted = true
-        while code == SQLITE_OK {
-            wanted = isWanted()
-            guard wanted else { break }
+        while code == SQLITE_OK, shouldContinue() {
             code = sqlite3_backup_step(backup, Self.pagesAtOnce)
         }
-        let end = sqlite3_backup_finish(backup)
-        guard code == SQLITE_DONE || !wanted, end == SQLITE_OK || !wanted else {
-            throw target.lastError("copy")
-        }
-        return wanted
+        // Reports the error of the last step.
+        guard sqlite3_backup_finish(backup) == SQLITE_OK else { throw target.lastError("copy") }
     }
 
     private func lastError(_ what: String) -> SQLiteError {

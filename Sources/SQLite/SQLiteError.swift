@@ -23,11 +23,13 @@ package struct SQLiteError: Error, CustomStringConvertible {
     package let isUnreadable: Bool
     /// What the program knows and what the database holds disagree; either may be wrong.
     package let isOurs: Bool
+    /// The log behind the database failed, and not the database.
+    package private(set) var isOfCommitLog = false
     /// The database lacks a table or column that the statement names.
     private let lacksTable: Bool
 
     /// The stored data is damaged, so a retry cannot succeed. Any other error may pass.
-    package var isDamage: Bool { kind == .corrupt || lacksTable }
+    package var isDamage: Bool { !isOfCommitLog && (kind == .corrupt || lacksTable) }
 
     /// Sorts SQLite's extended result code.
     package init(code: CInt, message: String, sql: String) {
@@ -86,9 +88,11 @@ package struct SQLiteError: Error, CustomStringConvertible {
         )
     }
 
-    /// The commit log took no commit, or could not be read.
+    /// The commit log took no commit, or could not be read. The database is as sound as before.
     package static func commitLog(_ kind: Kind, _ description: String) -> SQLiteError {
-        SQLiteError(kind, description)
+        var error = SQLiteError(kind, description)
+        error.isOfCommitLog = true
+        return error
     }
 
     package static func noRoomToKeep(_ description: String) -> SQLiteError {

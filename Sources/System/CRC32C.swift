@@ -16,9 +16,11 @@ package enum CRC32C {
         return tables
     }()
 
-    package static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
+    /// `sum` is the checksum of the bytes before these.
+    package static func checksum(of bytes: UnsafeRawBufferPointer, after sum: UInt32 = 0) -> UInt32
+    {
         tables.withUnsafeBufferPointer { tables in
-            var value = ~UInt32(0)
+            var value = ~sum
             var rest = bytes
             while rest.count >= 8 {
                 let word = rest.loadUnaligned(as: UInt64.self).littleEndian ^ UInt64(value)

@@ -8,34 +8,41 @@ import Testing
     let log = MemoryCommitLog()
     let large = [UInt8](repeating: 7, count: 2 * CommitWriter.partBytesMax + 1)
 
-    static let patience: CommitWriter.Patience = {
-        var patience = CommitWriter.Patience()
-        patience.commitWait = .milliseconds(50)
-        patience.pause = .milliseconds(1)
-        return patience
+    static let retries: CommitWriter.RetryPolicy = {
+        var retries = CommitWriter.RetryPolicy()
+        retries.timeout = .seconds(5)
+        retries.pauseMin = .milliseconds(1)
+        return retries
     }()
 
-    /// A writer behind all that is in the log.
-    func writer() throws(CommitLogError) -> CommitWriter {
+    static let impatient: CommitWriter.RetryPolicy = {
+        var retries = CommitWriter.RetryPolicy()
+        retries.timeout = .zero
+        return retries
+    }()
+
+    /// A writer at the end of all that is in the log.
+    func writer(
+        _ number: UInt64 = 1,
+        retries: CommitWriter.RetryPolicy = retries
+    ) throws(CommitLogError) -> CommitWriter {
         let (reader, _) = try readAll()
-        return try CommitWriter(
-            log,
-            behind: reader.end,
-            lastEpoch: reader.epoch,
-            schema: 1,
-            patience: Self.patience
-        )
+        return try CommitWriter(log, after: reader.end, writer: number, schema: 1, retries: retries)
     }
 
     func readAll() throws(CommitLogError) -> (CommitReader, [Commit]) {
-        var cursor = CommitCursor(log, CommitReader(behind: .start))
+        var reader = CommitReader(log, after: .start)
         var commits: [Commit] = []
-        while let commit = try cursor.next() { commits.append(commit) }
-        return (cursor.reader, commits)
+        while let commit = try reader.next() { commits.append(commit) }
+        return (reader, commits)
     }
 
     func bodies() throws -> [[UInt8]] {
         try readAll().1.filter { $0.kind == .changes }.map(\.body)
+    }
+
+    func expect(_ kind: CommitLogError.Kind, _ body: () throws -> Void) {
+        #expect { try body() } throws: { ($0 as? CommitLogError)?.kind == kind }
     }
 
     @Test("Commits are read in their order, large ones in parts")
@@ -45,15 +52,15 @@ import Testing
         #expect(try bodies() == [[1], [], large, [2]])
         #expect(log.entries.count == 1 + 3 + 3)
         #expect(log.entries.allSatisfy { $0.bytes.count <= 1 << 20 })
-        #expect(writer.position == LogPosition(entry: 7, commit: 5))
+        #expect(writer.position == LogPosition(entry: 7, commit: 5, epoch: 1))
         #expect(try readAll().0.position == writer.position)
     }
 
     @Test(
         "A commit is in the log once, whatever becomes of its messages",
         arguments: [
-            [.unanswered], [.lost], [.cut(1)], [.late], [.away], [.unanswered, .away, .late],
-            [.cut(2), .lost, .unanswered],
+            [.unanswered], [.lost], [.cut(1)], [.late], [.unreachable], [.refused], [.forgotten(3)],
+            [.unanswered, .unreachable, .late], [.cut(2), .lost, .unanswered],
         ] as [[MemoryCommitLog.Fault?]]
     )
     func faults(_ plan: [MemoryCommitLog.Fault?]) throws {
@@ -64,84 +71,97 @@ import Testing
         #expect(try bodies() == [large, [2]])
     }
 
-    @Test("An engine that has forgotten an append is shown that it is there")
-    func forgotten() throws {
-        var writer = try writer()
-        try writer.publish(.changes, [1])
-        let parts = [log.entries[1].bytes]
-        // What comes again after the engine's memory has ended is refused, and yet is there.
-        log.forgetAppends()
-        let id = AppendID(writer: 1, epoch: 1, commit: 2)
-        #expect(log.append(parts, after: 1, id: id) == .fenced)
-        #expect(try bodies() == [[1]])
+    @Test("A part that the engine has forgotten is not completed, and is void for the next writer")
+    func forgottenParts() throws {
+        var first = try writer()
+        log.plan([.forgotten(1)])
+        expect(.unreachable) { try first.publish(.changes, large) }
+        var second = try writer()
+        try second.publish(.changes, [2])
+        #expect(try bodies() == [[2]])
     }
 
     @Test("Of two writers the one that began last can commit, and the other one cannot")
     func rivals() throws {
-        var first = try writer()
+        var first = try writer(1)
         try first.publish(.changes, [1])
-        var second = try writer()
-        let kept = first.position
-        #expect {
-            try first.publish(.changes, [2])
-        } throws: { ($0 as? CommitLogError)?.kind == .fenced }
-        #expect(first.position == kept)
+        var second = try writer(2)
+        expect(.fenced) { try first.publish(.changes, [2]) }
         try second.publish(.changes, [3])
         #expect(try bodies() == [[1], [3]])
-        #expect(try readAll().0.epoch == 2)
+        #expect(try readAll().0.position.epoch == 2)
     }
 
-    @Test("A writer that begins behind an older end does not get an epoch")
+    @Test("A writer that begins after an older end does not get an epoch")
     func staleBeginning() throws {
         let (reader, _) = try readAll()
-        var owner = try writer()
+        var owner = try writer(1)
         try owner.publish(.changes, [1])
-        #expect {
+        expect(.fenced) {
             _ = try CommitWriter(
                 log,
-                behind: reader.end,
-                lastEpoch: reader.epoch,
+                after: reader.end,
+                writer: 2,
                 schema: 1,
-                patience: Self.patience
+                retries: Self.retries
             )
-        } throws: { ($0 as? CommitLogError)?.kind == .fenced }
+        }
         try owner.publish(.changes, [2])
         #expect(try bodies() == [[1], [2]])
     }
 
-    @Test("Parts of a commit that was given up are void, and what comes of it later is refused")
+    @Test("Its own late append does not fence a gateway out: it reads on and tries again")
+    func ownLateAppends() throws {
+        var first = try writer(1, retries: Self.impatient)
+        log.plan([.late])
+        expect(.unreachable) { try first.publish(.changes, [1]) }
+        let (reader, _) = try readAll()
+        log.deliverLate()
+        expect(.unreachable) {
+            _ = try CommitWriter(
+                log,
+                after: reader.end,
+                writer: 1,
+                schema: 1,
+                retries: Self.retries
+            )
+        }
+        var second = try writer(1)
+        try second.publish(.changes, [2])
+        #expect(try bodies() == [[1], [2]])
+    }
+
+    @Test("Parts of a commit that was given up are void, and the others are refused")
     func givenUp() throws {
-        var first = try writer()
-        log.plan([.cut(1)] + Array(repeating: .away, count: 200))
-        #expect {
-            try first.publish(.changes, large)
-        } throws: { ($0 as? CommitLogError)?.kind == .away }
-        log.plan([])
+        var first = try writer(retries: Self.impatient)
+        log.plan([.cut(1)])
+        expect(.unreachable) { try first.publish(.changes, large) }
         var second = try writer()
         try second.publish(.changes, [2])
         #expect(try bodies() == [[2]])
         // The commit number of the void parts is given again.
-        #expect(try readAll().1.map(\.number) == [1, 2, 3])
+        #expect(try readAll().1.map(\.id.commit) == [1, 2, 3])
     }
 
-    @Test("A commit that comes through after it was given up is kept or kept out, never both")
-    func lateCommits() throws {
-        var first = try writer()
-        log.plan([.late] + Array(repeating: .away, count: 200))
-        #expect(throws: CommitLogError.self) { try first.publish(.changes, [1]) }
-        log.plan([])
+    @Test("A late append after the next epoch is refused")
+    func lateAppends() throws {
+        var first = try writer(retries: Self.impatient)
+        log.plan([.late])
+        expect(.unreachable) { try first.publish(.changes, [1]) }
         var second = try writer()
+        log.deliverLate()
         try second.publish(.changes, [2])
-        #expect(try bodies() == [[2]], "the epoch came first")
+        #expect(try bodies() == [[2]])
     }
 
-    @Test("Without room a commit fails at once")
+    @Test("Without room a commit fails at once, and so does one that no reader would gather")
     func noRoom() throws {
-        var writer = try writer()
+        var first = try writer()
         log.plan([.noRoom])
-        #expect {
-            try writer.publish(.changes, [1])
-        } throws: { ($0 as? CommitLogError)?.kind == .noRoom }
+        expect(.noRoom) { try first.publish(.changes, [1]) }
+        var second = try writer()
+        let most = CommitEntry.partsMax * CommitWriter.partBytesMax
+        expect(.noRoom) { try second.publish(.changes, [UInt8](repeating: 0, count: most + 1)) }
         #expect(try bodies() == [])
     }
 }

@@ -1,4 +1,5 @@
 import CommitLog
+import Glibc
 import Queue
 import SQLite
 import System
@@ -26,9 +27,21 @@ import Testing
     ) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory ?? place())
         configuration.commitLog = log ?? self.log
-        configuration.commitPatience.commitWait = wait
-        configuration.commitPatience.pause = .milliseconds(1)
+        configuration.commitRetries.timeout = wait
+        configuration.commitRetries.pauseMin = .milliseconds(1)
         return try DurableQueue(configuration, journal: .silent)
+    }
+
+    /// The numbers of all logs that wait, in order.
+    func contents(of store: DurableQueue) throws -> [Int] {
+        let left = Int(store.status.destinations["app"]?.ledger.queued ?? 0)
+        store.flush("app")
+        let consumer = Consumer(store)
+        var found: [Int] = []
+        while found.count < left {
+            for packet in consumer.packets(1) { found += try store.contents(of: packet) }
+        }
+        return found.sorted()
     }
 
     func batch(_ numbers: ClosedRange<Int>, _ stream: String = "a") -> Batch {
@@ -130,47 +143,203 @@ import Testing
         let directory = place()
         let store = try queue(in: directory)
         #expect(store.store(batch(1...5)) == .stored)
-        let owner = try Connection(directory + "/queue.db", .scratch)
-        try owner.execute("UPDATE ledger SET accepted = 77; DELETE FROM rows; DELETE FROM streams")
-        _ = store.store(batch(6...9))
-        store.wait { $0.destinations["app"]?.ledger.accepted ?? 0 >= 5 && store.admission == .open }
+        let other = try Connection(directory + "/scratch.db", .scratch)
+        try other.execute("DROP TABLE rows")
+        #expect(store.store(batch(6...9)) == .refused(.failing))
+        store.wait { _ in store.admission == .open }
+        #expect(store.store(batch(6...9)) == .stored)
+        #expect(store.status.destinations["app"]?.ledger.accepted == 9)
+        #expect(try contents(of: store) == Array(1...9))
+        #expect(store.status.salvages == 0)
+        store.close()
+    }
+
+    @Test(
+        "A scratch database that vanishes is restored, and does not become the log's new base",
+        arguments: [true, false]
+    )
+    func vanishedScratch(isEmptied: Bool) throws {
+        let directory = place()
+        let store = try queue(in: directory, wait: .zero)
+        #expect(store.store(batch(1...5)) == .stored)
+        for suffix in ["", "-wal", "-shm"] { unlink(directory + "/scratch.db" + suffix) }
+        if isEmptied { close(open(directory + "/scratch.db", O_CREAT | O_WRONLY, 0o600)) }
+        log.plan([.lost])
+        #expect(store.store(batch(6...9)) == .refused(.failing))
+        store.wait { _ in store.admission == .open }
+        #expect(store.store(batch(6...9)) == .stored)
+        #expect(try contents(of: store) == Array(1...9))
         store.close()
         let heir = try queue()
-        #expect(heir.status.lostLogs == 0 && heir.status.salvages == 0)
+        #expect(heir.status.destinations["app"]?.ledger.accepted == 9)
         heir.close()
     }
 
-    @Test("The log gets another base while the queue goes on, and does not grow without one")
+    @Test("A gateway that could not reach the log does not take its shard back from its heir")
+    func heirs() throws {
+        var retries = CommitWriter.RetryPolicy()
+        retries.timeout = .zero
+        func shard(_ place: String) throws -> (ShardLog, DataDirectory, QueueConfiguration) {
+            var configuration = QueueConfiguration.small(place)
+            configuration.commitLog = log
+            return (
+                ShardLog(log, retries, configuration.tuning), configuration.dataDirectory,
+                configuration
+            )
+        }
+        let (old, oldDirectory, configuration) = try shard(place())
+        try old.prepare(oldDirectory, configuration)
+        log.plan([.lost])
+        #expect(throws: SQLiteError.self) { try old.publish([1]) }
+        // Alone it comes back, as often as it must.
+        try old.prepare(oldDirectory, configuration)
+        log.plan([.lost])
+        #expect(throws: SQLiteError.self) { try old.publish([1]) }
+        let (heir, heirDirectory, _) = try shard(place())
+        try heir.prepare(heirDirectory, configuration)
+        for _ in 0..<2 {
+            #expect { try old.prepare(oldDirectory, configuration) } throws: {
+                ($0 as? SQLiteError)?.kind == .fenced
+            }
+        }
+        #expect(old.isFenced)
+        try heir.publish([2])
+        #expect(heir.isOpen && !heir.isFenced)
+    }
+
+    @Test("An outage of the log costs no restore: only what is new is read")
+    func outage() throws {
+        let store = try queue(wait: .zero)
+        for number in 0..<20 {
+            let some = Batch(
+                stream: .named("a"),
+                logs: logs(number * 100...number * 100 + 49, noise: 400)
+            )
+            #expect(store.store(some) == .stored)
+        }
+        log.plan([.lost])
+        log.failReads(3)
+        let before = log.readBytes
+        #expect(store.store(batch(1...5)) == .refused(.failing))
+        store.wait { _ in store.admission == .open }
+        #expect(store.store(batch(1...5)) == .stored)
+        #expect(log.readBytes - before < 64 << 10)
+        store.close()
+    }
+
+    @Test("Commits of newer tables are applied to a base of such tables, not to an older one")
+    func otherSchemas() throws {
+        let store = try queue()
+        #expect(store.store(batch(1...5)) == .stored)
+        store.close()
+        // An older base and its commits, as if trimming came late: the first life's entries with another schema.
+        let older = try log.entries.map { stored in
+            var entry = try CommitEntry(stored.bytes)
+            entry.schema -= 1
+            return NumberedEntry(number: stored.number, bytes: entry.bytes)
+        }
+        let both = MemoryCommitLog(older)
+        both.keepAll()
+        // The next version brings a base of its own tables.
+        let first = try queue(on: both)
+        #expect(first.store(batch(6...9)) == .stored)
+        first.close()
+        let schemas = try both.entries.map { try CommitEntry($0.bytes).schema }
+        #expect(Set(schemas).count == 2)
+        let second = try queue(on: both)
+        #expect(second.status.destinations["app"]?.ledger.accepted == 9)
+        #expect(try contents(of: second) == Array(1...9))
+        second.close()
+        // Changes of older tables after a base of newer ones fit nothing.
+        let mixed = both.copy()
+        mixed.damage { entries in
+            guard let last = entries.last, let entry = try? CommitEntry(last.bytes) else { return }
+            let id = AppendID(writer: 9, epoch: entry.id.epoch, commit: entry.id.commit + 1)
+            let older = CommitEntry(.changes, schema: entry.schema - 1, id: id, body: [1])
+            entries.append(NumberedEntry(number: last.number + 1, bytes: older.bytes))
+        }
+        #expect { try queue(on: mixed) } throws: { ($0 as? QueueError)?.kind == .corrupt }
+    }
+
+    @Test("Whichever entry was the last one, what was answered before is there and counted")
+    func crashPoints() throws {
+        let store = try queue()
+        let consumer = Consumer(store)
+        /// By the log's length when the answer came: logs accepted and logs delivered.
+        var answered: [(entries: Int, accepted: Int, delivered: Int)] = []
+        for number in 1...12 {
+            let first = number * 10
+            let some = Batch(
+                stream: .named("\(number % 2)"),
+                logs: logs(first...first + 9, noise: 3000)
+            )
+            #expect(store.store(some) == .stored)
+            var delivered = answered.last?.delivered ?? 0
+            answered.append((log.entries.count, number * 10, delivered))
+            guard number.isMultiple(of: 3) else { continue }
+            store.flush("app")
+            for packet in consumer.packets(2) {
+                store.acknowledge(packet)
+                delivered += packet.logCount
+            }
+            store.wait { Int($0.destinations["app"]?.ledger.delivered ?? 0) == delivered }
+            answered.append((log.entries.count, number * 10, delivered))
+        }
+        store.close()
+        let whole = log.entries
+        for count in 0...whole.count {
+            let heir = try queue(on: MemoryCommitLog(Array(whole[..<count])))
+            let promised = answered.last { $0.entries <= count }
+            let ledger = heir.status.destinations["app"]?.ledger ?? Ledger()
+            #expect(ledger.accepted >= Int64(promised?.accepted ?? 0), "\(count) entries")
+            #expect(ledger.delivered >= Int64(promised?.delivered ?? 0), "\(count) entries")
+            #expect(ledger.isClosed && heir.status.repairedLogs == 0, "\(count) entries")
+            let left = try contents(of: heir)
+            #expect(left.count == Int(ledger.queued) && Set(left).count == left.count)
+            heir.close()
+        }
+    }
+
+    @Test("A running queue appends bases, and a restore from one has every log")
     func bases() throws {
         var configuration = QueueConfiguration.small(place())
         configuration.commitLog = log
         configuration.tuning.baseLogBytes = 64 << 10
-        configuration.tuning.givenBackBytes = 1 << 20
         let store = try DurableQueue(configuration, journal: .silent)
         let first = try #require(log.entries.first).number
         var count = 0
-        // Some logs stay, so that the base has something to say.
-        #expect(
-            store.store(Batch(stream: .named("stays"), logs: logs(1...50, noise: 200))) == .stored
-        )
+        let stays = Batch(stream: .named("stays"), logs: logs(1...1500, noise: 1000))
+        #expect(store.store(stays) == .stored)
         let consumer = Consumer(store)
-        while log.entries.first?.number == first, count < 2000 {
+        while log.entries.first?.number == first, count < 3000 {
             count += 1
-            let some = Batch(stream: .named("goes"), logs: logs(1000...1020, noise: 400))
+            let some = Batch(stream: .named("goes"), logs: logs(10_000...10_020, noise: 400))
             #expect(store.store(some) == .stored)
             store.flush("app")
-            for packet in consumer.packets(1) { store.acknowledge(packet) }
+            for packet in consumer.packets(1) where packet.stream == .named("goes") {
+                store.acknowledge(packet)
+            }
         }
-        #expect(count < 2000, "a base makes what lies before it dispensable")
-        #expect(store.store(batch(51...60)) == .stored)
-        let before = store.status
+        #expect(count < 3000, "a base makes what lies before it dispensable")
+        let kinds = try log.entries.map { try CommitEntry($0.bytes).kind }
+        #expect(kinds.first == .baseBegins && kinds.count { $0 == .baseChunk } >= 2)
+        let end = try #require(kinds.firstIndex(of: .baseEnds))
+        #expect(kinds[..<end].contains(.changes), "the queue goes on meanwhile")
         let heir = try queue(on: log.copy())
-        #expect(
-            heir.status.destinations["app"]?.ledger.accepted
-                == before.destinations["app"]?.ledger.accepted
-        )
+        #expect(heir.status.destinations["app"]?.ledger == store.status.destinations["app"]?.ledger)
         #expect(heir.status.repairedLogs == 0 && heir.status.salvages == 0)
+        #expect(try contents(of: heir).filter { $0 <= 1500 } == Array(1...1500))
         heir.close()
+        store.close()
+    }
+
+    @Test("A log that cannot be trimmed now is trimmed later")
+    func trimming() throws {
+        log.failTrims(3)
+        let store = try queue()
+        #expect(store.store(batch(1...5)) == .stored)
+        // The first epoch lies before the base.
+        store.wait { _ in log.entries.first?.number == 2 }
         store.close()
     }
 

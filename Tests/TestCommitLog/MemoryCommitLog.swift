@@ -5,19 +5,23 @@ import System
 package final class MemoryCommitLog: CommitLog {
     /// What happens to an append.
     package enum Fault: Equatable, Sendable {
-        /// It comes through, and its answer is lost.
+        /// It arrives, and its answer is lost.
         case unanswered
         /// It is lost on its way.
         case lost
-        /// Only so many parts come through.
+        /// Only so many parts arrive.
         case cut(Int)
-        /// It comes through after the next append that does, unless the fence keeps it out by then.
+        /// So many parts arrive, and the engine forgets that it has seen them.
+        case forgotten(Int)
+        /// It arrives after the next append that does, or with `deliverLate`, unless the fence refuses it by then.
         case late
+        /// It is refused, although nothing newer is there.
+        case refused
         case noRoom
-        case away
+        case unreachable
     }
 
-    fileprivate struct Waiting {
+    fileprivate struct Append {
         let parts: [[UInt8]]
         let last: UInt64
         let id: AppendID
@@ -26,36 +30,39 @@ package final class MemoryCommitLog: CommitLog {
     fileprivate struct State {
         var entries: [NumberedEntry] = []
         var last: UInt64 = 0
-        /// Where the parts of appends are.
+        /// The numbers of the parts of appends.
         var known: [AppendID: [UInt64]] = [:]
         var plan: [Fault?] = []
-        var late: [Waiting] = []
-        var appends = 0
-        var bytes = 0
+        var late: [Append] = []
+        var failingReads = 0
+        var failingTrims = 0
+        var keepsAll = false
+        var readBytes = 0
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
 
-    package init() {}
-
-    /// A log that has these entries.
-    package init(_ entries: [NumberedEntry]) {
-        state.withLock { state in
-            state.entries = entries
-            state.last = entries.last?.number ?? 0
-        }
+    package init(_ entries: [NumberedEntry] = []) {
+        var state = State()
+        state.entries = entries
+        state.last = entries.last?.number ?? 0
+        self.state = Locked(state)
     }
 
     package var entries: [NumberedEntry] { state.withLock(\.entries) }
-    /// Appends that came through.
-    package var appends: Int { state.withLock(\.appends) }
-    package var bytes: Int { state.withLock(\.bytes) }
+    /// Bytes of all that was ever read.
+    package var readBytes: Int { state.withLock(\.readBytes) }
 
     /// What happens to the next appends, one after the other; nil: nothing.
     package func plan(_ faults: [Fault?]) { state.withLock { $0.plan = faults } }
 
-    /// The engine forgets which appends it has seen, as it does after some minutes.
-    package func forgetAppends() { state.withLock { $0.known = [:] } }
+    package func failReads(_ count: Int) { state.withLock { $0.failingReads = count } }
+    package func failTrims(_ count: Int) { state.withLock { $0.failingTrims = count } }
+
+    /// The engine trims later than this test lasts.
+    package func keepAll() { state.withLock { $0.keepsAll = true } }
+
+    package func deliverLate() { state.withLock { $0.deliverLate() } }
 
     /// Changes what lies in the log.
     package func damage(_ change: (inout [NumberedEntry]) -> Void) {
@@ -63,34 +70,34 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     /// A log with the same entries, as it is at this moment.
-    package func copy() -> MemoryCommitLog {
-        let copy = MemoryCommitLog()
-        let now = state.withLock { $0 }
-        copy.state.withLock { $0 = now }
-        return copy
-    }
+    package func copy() -> MemoryCommitLog { MemoryCommitLog(entries) }
 
     package func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer {
         state.withLock { state in
             let fault = state.plan.isEmpty ? nil : state.plan.removeFirst()
-            let append = Waiting(parts: parts, last: last, id: id)
+            let append = Append(parts: parts, last: last, id: id)
             switch fault {
             case nil:
-                let answer = state.take(append, atMost: parts.count)
-                state.takeLate()
+                let answer = state.store(append, atMost: parts.count)
+                state.deliverLate()
                 return answer
             case .unanswered:
-                _ = state.take(append, atMost: parts.count)
+                _ = state.store(append, atMost: parts.count)
                 return .unknown("the answer was lost")
             case .lost: return .unknown("no answer came")
             case .cut(let count):
-                _ = state.take(append, atMost: count)
+                _ = state.store(append, atMost: count)
+                return .unknown("the connection was lost")
+            case .forgotten(let count):
+                _ = state.store(append, atMost: count)
+                state.known[id] = nil
                 return .unknown("the connection was lost")
             case .late:
                 state.late.append(append)
                 return .unknown("no answer came")
+            case .refused: return .fenced
             case .noRoom: return .noRoom("the log is full")
-            case .away: return .away("nobody is there")
+            case .unreachable: return .unreachable("the engine cannot be reached")
             }
         }
     }
@@ -99,7 +106,11 @@ package final class MemoryCommitLog: CommitLog {
         from number: UInt64,
         atMost bytes: Int
     ) throws(CommitLogError) -> [NumberedEntry] {
-        state.withLock { state in
+        let found: [NumberedEntry]? = state.withLock { state in
+            guard state.failingReads == 0 else {
+                state.failingReads -= 1
+                return nil
+            }
             var found: [NumberedEntry] = []
             var size = 0
             for entry in state.entries.drop(while: { $0.number < number }) {
@@ -107,36 +118,43 @@ package final class MemoryCommitLog: CommitLog {
                 found.append(entry)
                 size += entry.bytes.count
             }
+            state.readBytes += size
             return found
         }
+        guard let found else { throw CommitLogError(.unreachable, "the engine cannot be reached") }
+        return found
     }
 
     package func trim(before number: UInt64) throws(CommitLogError) {
-        state.withLock { $0.entries.removeAll { $0.number < number } }
+        let isDone = state.withLock { state in
+            guard state.failingTrims == 0 else {
+                state.failingTrims -= 1
+                return false
+            }
+            if !state.keepsAll { state.entries.removeAll { $0.number < number } }
+            return true
+        }
+        guard isDone else { throw CommitLogError(.unreachable, "the engine cannot be reached") }
     }
 }
 
 extension MemoryCommitLog.State {
-    mutating func take(
-        _ append: MemoryCommitLog.Waiting,
-        atMost count: Int
-    ) -> AppendAnswer {
+    mutating func store(_ append: MemoryCommitLog.Append, atMost count: Int) -> AppendAnswer {
         var places = known[append.id] ?? []
         while places.count < append.parts.count {
             guard last == append.last + UInt64(places.count) else { return .fenced }
-            guard places.count < count else { return .unknown("some parts did not come through") }
+            guard places.count < count else { return .unknown("some parts did not arrive") }
             last += 1
             entries.append(NumberedEntry(number: last, bytes: append.parts[places.count]))
-            bytes += append.parts[places.count].count
             places.append(last)
             known[append.id] = places
         }
-        appends += 1
         return .appended(places[places.count - 1])
     }
 
-    mutating func takeLate() {
-        for append in late { _ = take(append, atMost: append.parts.count) }
+    mutating func deliverLate() {
+        let appends = late
         late = []
+        for append in appends { _ = store(append, atMost: append.parts.count) }
     }
 }

@@ -5,8 +5,10 @@ import System
 /// The queue's directory and the names in it.
 struct DataDirectory {
     let path: String
+    /// The database is a copy of what a commit log has. It never takes the name of a queue that lasts.
+    var isScratch = false
 
-    var database: String { path + "/queue.db" }
+    var database: String { path + (isScratch ? "/scratch.db" : "/queue.db") }
     var lock: String { path + "/sluice.lock" }
     /// A copy of the scratch database on its way into the commit log.
     var base: String { path + "/base.db" }

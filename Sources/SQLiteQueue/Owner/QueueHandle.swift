@@ -39,7 +39,7 @@ final class QueueHandle: Sendable {
         mailbox = Mailbox { wake.signal() }
         requests = RequestCount(wake)
         status = Locked(QueueStatus())
-        let database = DataDirectory(path: configuration.directory).database
+        let database = configuration.dataDirectory.database
         reader = Locked(PayloadReader(database))
         letters = Locked(DeadLetterReader(database))
         tuning = configuration.tuning

@@ -31,6 +31,7 @@ struct StoreFailures {
 
     /// Finds out if the error means that the database is damaged.
     mutating func examine(_ error: SQLiteError, hasSpace: Bool, _ journal: Journal) {
+        guard !error.isOfCommitLog else { return }
         if error.kind == .full, hasSpace, nextCheck <= .now {
             isSpaceDoubtful = true
             nextCheck = .now + .seconds(600)

@@ -36,12 +36,12 @@ final class StoreKeeper {
         self.current = current
         self.clock = clock
         self.journal = journal
-        let directory = DataDirectory(path: current.value.directory)
+        let directory = current.value.dataDirectory
         self.directory = directory
         room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
         salvager = DatabaseSalvager(current, directory, room, journal)
         shardLog = current.value.commitLog.map {
-            ShardLog($0, current.value.commitPatience, current.tuning)
+            ShardLog($0, current.value.commitRetries, current.tuning)
         }
         failures = StoreFailures(current.tuning)
         try directory.create()
@@ -115,7 +115,8 @@ final class StoreKeeper {
     /// Appends a part of a base to the commit log if one is due. Called between transactions.
     func workOnBase(_ store: OpenStore) throws(SQLiteError) {
         let bytes = store.files.databaseBytes
-        try shardLog?.workOnBase(directory, databaseBytes: bytes, journal)
+        let hasRoom = { self.room.look() > 2 * bytes + self.current.value.freeBytesMin }
+        try shardLog?.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
     }
 
     /// The time until more of a base is to be appended; nil: none is under way.
@@ -251,6 +252,8 @@ final class StoreKeeper {
 
     /// Empties the log into the database and closes the store for good.
     func finish() {
+        // A checkpoint would wait for its reader.
+        shardLog?.base.stop(directory)
         do throws(SQLiteError) {
             try store?.database.connection.finish()
         } catch {

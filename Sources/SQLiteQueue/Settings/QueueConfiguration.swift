@@ -27,7 +27,7 @@ package struct QueueConfiguration: Sendable {
     package var shard = Shard.home
     /// What lasts instead of the database, which then is only a copy. nil: the database lasts.
     package var commitLog: (any CommitLog)?
-    package var commitPatience = CommitWriter.Patience()
+    package var commitRetries = CommitWriter.RetryPolicy()
 
     package init(
         directory: String,
@@ -43,6 +43,10 @@ package struct QueueConfiguration: Sendable {
         self.durability = durability
         self.freeBytesMin = freeBytesMin
         self.destinations = destinations
+    }
+
+    var dataDirectory: DataDirectory {
+        DataDirectory(path: directory, isScratch: commitLog != nil)
     }
 
     /// The rules of the destination.

@@ -3,20 +3,21 @@ import SQLite
 import Synchronization
 import System
 
-/// A copy of the scratch database as it was at one moment, made on a thread of its own while the owner writes on. Ends
-/// with its last reference, and removes its file.
+/// A copy of the scratch database as it was at one moment, made on a thread of its own while the owner writes on. Its
+/// end cancels the copy and removes the file.
 final class BaseCopying {
     private let path: String
     private let state: State
     private let worker: Worker
 
     private final class State: Sendable {
-        let news: WakeUp
+        let progress: WakeUp
+        let hasBegun = Atomic(false)
         let result = Locked<Result<Void, SQLiteError>?>(nil)
-        let isUnwanted = Atomic(false)
+        let isCancelled = Atomic(false)
 
         init() throws(SystemError) {
-            news = try WakeUp()
+            progress = try WakeUp()
         }
     }
 
@@ -36,16 +37,17 @@ final class BaseCopying {
                 let result = Result { () throws(SQLiteError) in try Self.run(database, path, state)
                 }
                 state.result.withLock { $0 = result }
-                state.news.signal()
+                state.hasBegun.store(true, ordering: .releasing)
+                state.progress.signal()
             }
         } catch {
             throw .system(error, path)
         }
-        state.news.wait()
+        while !state.hasBegun.load(ordering: .acquiring) { state.progress.wait() }
     }
 
     deinit {
-        state.isUnwanted.store(true, ordering: .relaxed)
+        state.isCancelled.store(true, ordering: .relaxed)
         worker.join()
         unlink(path)
     }
@@ -62,8 +64,13 @@ final class BaseCopying {
         try source.execute("BEGIN")
         // Only a read fixes the moment.
         _ = try source.integer("SELECT count(*) FROM sqlite_schema")
-        state.news.signal()
-        _ = try source.copy(into: target) { !state.isUnwanted.load(ordering: .relaxed) }
+        state.hasBegun.store(true, ordering: .releasing)
+        state.progress.signal()
+        try source.copy(into: target) { !state.isCancelled.load(ordering: .relaxed) }
+        try source.execute("COMMIT")
+        guard !state.isCancelled.load(ordering: .relaxed) else { return }
+        // Free pages may have logs that were delivered or purged.
+        try target.execute("VACUUM")
     }
 
     /// The copy's file when it is whole; nil: it is not yet.
@@ -77,7 +84,7 @@ final class BaseCopying {
     func wholeFile() throws(SQLiteError) -> String {
         while true {
             if let file = try file() { return file }
-            state.news.wait()
+            state.progress.wait()
         }
     }
 }

@@ -9,6 +9,8 @@ struct BaseDraft: ~Copyable {
     private let path: String
     private var file: OwnedDescriptor?
     private var head: Commit?
+    /// Transactions lie between its pieces.
+    private(set) var isInterrupted = false
     private var bytes: UInt64 = 0
 
     init(of database: String) {
@@ -19,10 +21,14 @@ struct BaseDraft: ~Copyable {
     /// another one follows before its end was given up by its writer.
     mutating func take(_ commit: Commit) throws(SQLiteError) -> Commit? {
         switch commit.kind {
-        case .changes, .epoch, .closed: return nil
+        case .epoch: return nil
+        case .changes:
+            isInterrupted = true
+            return nil
         case .baseBegins:
             file = nil
             head = commit
+            isInterrupted = false
             bytes = 0
             file = OwnedDescriptor(
                 taking: try call("open") { [path] in
@@ -31,13 +37,15 @@ struct BaseDraft: ~Copyable {
             )
             return nil
         case .baseChunk:
-            guard head?.epoch == commit.epoch else { return nil }
+            guard head?.id.epoch == commit.id.epoch else { return nil }
             try append(commit.body)
             return nil
         case .baseEnds:
-            guard let head, head.epoch == commit.epoch else { return nil }
-            guard commit.body == BasePieces.size(bytes) else {
-                throw .damage("a base of \(bytes) bytes should have another size")
+            guard let head, head.id.epoch == commit.id.epoch else { return nil }
+            guard commit.body == BasePieces.trailer(bytes) else {
+                throw SQLiteError(
+                    CommitLogError(.damaged, "a base of \(bytes) bytes should have another size")
+                )
             }
             file = nil
             return head
@@ -84,10 +92,10 @@ final class BasePieces {
         }
     }
 
-    /// The body of the base's last commit: the bytes of all pieces.
-    var size: [UInt8] { Self.size(bytes) }
+    /// The body of the base's last commit: the number of bytes in all pieces, little-endian.
+    var trailer: [UInt8] { Self.trailer(bytes) }
 
-    static func size(_ bytes: UInt64) -> [UInt8] {
+    static func trailer(_ bytes: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: bytes >> UInt64(8 * $0)) }
     }
 

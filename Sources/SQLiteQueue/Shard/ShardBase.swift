@@ -1,9 +1,10 @@
 import CommitLog
+import Glibc
 import Queue
 import SQLite
 import System
 
-/// The bases of a commit log: when it needs another one, and how far that one is.
+/// The base of a commit log: whether it needs another one, and how far that one is.
 struct ShardBase {
     enum Stage {
         case none
@@ -11,16 +12,18 @@ struct ShardBase {
         case sending(BaseCopying, BasePieces)
     }
 
-    /// Before another base makes what lies before it dispensable, the log grows by this and by twice the database.
+    /// Another base is due when commits since the last one exceed this and twice the size of the database.
     private let logBytesMin: Int
-    var stage = Stage.none
+    fileprivate(set) var stage = Stage.none
     /// The entry with which the base under way begins.
-    var first: UInt64 = 0
-    /// The log has a whole base of the present schema.
+    fileprivate var first: UInt64 = 0
+    /// What lies before this entry was not trimmed yet; 0: nothing is left.
+    fileprivate var untrimmed: UInt64 = 0
+    /// The log has a whole base that fits the scratch database.
     private(set) var isThere = false
     /// Bytes of commits since the last one.
     private(set) var logBytes = 0
-    private(set) var next = Moment(nanoseconds: 0)
+    fileprivate var nextStep = Moment(nanoseconds: 0)
 
     init(logBytesMin: Int) {
         self.logBytesMin = logBytesMin
@@ -33,57 +36,62 @@ struct ShardBase {
         logBytes = 0
     }
 
-    /// What was begun is of no use, since another epoch follows.
-    mutating func giveUp() { stage = .none }
-
     mutating func lost() { isThere = false }
 
-    /// Behind a piece that took so long the log belongs to commits for three times as long.
-    mutating func rest(after took: Duration) { next = .now + took * 3 }
-
-    mutating func tryAgainLater() {
+    /// Ends a base that is under way. Waits for the thread that copies it.
+    mutating func stop(_ directory: DataDirectory) {
         stage = .none
-        next = .now + .seconds(60)
+        // A process that was killed may have left it.
+        unlink(directory.base)
     }
 
     func isDue(databaseBytes: Int) -> Bool {
-        guard case .none = stage, next <= .now else { return false }
+        guard case .none = stage, nextStep <= .now else { return false }
         return logBytes > max(logBytesMin, 2 * databaseBytes)
     }
 
-    /// The time until the next piece; nil: no base is under way.
+    /// The time until the next step; nil: no base is under way.
     var untilNext: Duration? {
-        if case .none = stage { nil } else { max(next - .now, .milliseconds(1)) }
+        if case .none = stage { nil } else { max(nextStep - .now, .milliseconds(1)) }
     }
 }
 
 extension ShardLog {
-    /// Takes the next step of a base that is due. Called between transactions. Throws only if the log does not take it:
-    /// without room for a copy the base comes later.
+    /// Takes the next step of a base that is due. Called between transactions. Throws if an append fails. Any other
+    /// failure, such as no room for the copy, postpones the base by a minute.
     func workOnBase(
         _ directory: DataDirectory,
         databaseBytes: Int,
+        hasRoom: () -> Bool,
         _ journal: Journal
     ) throws(SQLiteError) {
         do throws(SQLiteError) {
             switch base.stage {
             case .none:
+                if base.untrimmed > 0 { try trimOld() }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
+                guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
                 base.stage = .copying(try BaseCopying(of: directory.database, to: directory.base))
+                try beginBase()
             case .copying(let copying):
-                guard let file = try copying.file() else {
-                    return base.rest(after: .milliseconds(10))
+                if let file = try copying.file() {
+                    base.stage = .sending(copying, try BasePieces(file))
+                } else {
+                    base.nextStep = .now + .milliseconds(20)
                 }
-                base.stage = .sending(copying, try BasePieces(file))
-                return
-            case .sending(let copying, let pieces): return try sendPiece(of: pieces, copying)
+            case .sending(let copying, let pieces):
+                guard base.nextStep <= .now else { return }
+                let began = Moment.now
+                try sendPiece(of: pieces, copying)
+                // Bases use at most a quarter of the log's time.
+                base.nextStep = .now + (.now - began) * 3
             }
         } catch {
             guard isOpen else { throw error }
             journal.warning("base for the commit log comes later", ["reason": error])
-            return base.tryAgainLater()
+            base.stop(directory)
+            base.nextStep = .now + .seconds(60)
         }
-        try beginBase()
     }
 
     /// Appends a base at once: without one, what comes next could not be restored.
@@ -94,9 +102,11 @@ extension ShardLog {
         let pieces = try BasePieces(try copying.wholeFile())
         base.stage = .sending(copying, pieces)
         while case .sending = base.stage { try sendPiece(of: pieces, copying) }
+        // Not now, if the engine cannot.
+        _ = try? trimOld()
     }
 
-    /// No commit may lie between the moment of the copy and this.
+    /// Must directly follow the beginning of the copy: a commit between them would be in neither.
     private func beginBase() throws(SQLiteError) {
         try publish(.baseBegins, [])
         base.first = lastEntry
@@ -107,17 +117,19 @@ extension ShardLog {
         of pieces: BasePieces,
         _ copying: BaseCopying
     ) throws(SQLiteError) {
-        guard base.next <= .now || !base.isThere else { return }
-        let began = Moment.now
         if let piece = try pieces.next() {
             try publish(.baseChunk, piece)
-            committed()
-            return base.rest(after: .now - began)
+            return committed()
         }
-        try publish(.baseEnds, pieces.size)
+        try publish(.baseEnds, pieces.trailer)
         committed()
-        base.giveUp()
+        base.stage = .none
         base.found()
-        try trim(before: base.first)
+        base.untrimmed = base.first
+    }
+
+    private func trimOld() throws(SQLiteError) {
+        try trim(before: base.untrimmed)
+        base.untrimmed = 0
     }
 }

@@ -3,24 +3,30 @@ import Queue
 import SQLite
 import System
 
-/// The commit log of a shard. The log is the shard's only truth: each transaction is appended to it before it is
-/// committed to the database, which is a *scratch* copy of what the log says and is thrown away with the process.
+/// The commit log of a shard. The log is authoritative: each transaction is appended to it before it is committed to the
+/// database, which is a *scratch* copy, rebuilt from the log at each start.
 ///
 /// If an append fails, nobody knows whether the log has the transaction. The owner then closes the store, and before it
 /// opens it again, `prepare` reads what is in the log and begins a new epoch, which settles it.
 final class ShardLog: ChangeLog {
     private let log: any CommitLog
-    private let patience: CommitWriter.Patience
+    private let retries: CommitWriter.RetryPolicy
+    /// Tells this gateway's appends from those of others.
+    private let incarnation = UInt64.random(in: 1...UInt64.max)
     private var writer: CommitWriter?
-    /// What the scratch database has; nil: it is of no use.
-    private var applied: CommitReader?
+    /// The last commit that the scratch database has; nil: it is of no use.
+    private var applied: LogPosition?
+    /// The version of the scratch database's tables.
+    private var scratchSchema: UInt32 = 0
+    /// The last epoch of this gateway; 0: it had none.
+    private var lastEpoch: UInt64 = 0
     var base: ShardBase
     /// Another gateway has the shard. This one must not take it back by itself.
-    private(set) var isLost = false
+    private(set) var isFenced = false
 
-    init(_ log: any CommitLog, _ patience: CommitWriter.Patience, _ tuning: QueueTuning) {
+    init(_ log: any CommitLog, _ retries: CommitWriter.RetryPolicy, _ tuning: QueueTuning) {
         self.log = log
-        self.patience = patience
+        self.retries = retries
         base = ShardBase(logBytesMin: tuning.baseLogBytes)
     }
 
@@ -37,121 +43,144 @@ final class ShardLog: ChangeLog {
         base.grew(by: changes.count)
     }
 
-    func committed() {
-        guard let position = writer?.position, let epoch = applied?.epoch else { return }
-        applied = CommitReader(behind: position, epoch: epoch)
-    }
+    func committed() { applied = writer?.position ?? applied }
 
     func publish(_ kind: CommitEntry.Kind, _ body: [UInt8]) throws(SQLiteError) {
         guard isOpen else {
-            throw .commitLog(isLost ? .fenced : .io, "the commit log is not open")
+            let kind: CommitLogError.Kind = isFenced ? .fenced : .unreachable
+            throw SQLiteError(CommitLogError(kind, "the commit log is closed"))
         }
         do throws(CommitLogError) {
             try writer?.publish(kind, body)
         } catch {
             writer = nil
-            throw failure(error)
+            if error.kind == .fenced { isFenced = true }
+            throw SQLiteError(error)
         }
     }
 
-    private func failure(_ error: CommitLogError) -> SQLiteError {
-        if error.kind == .fenced { isLost = true }
-        let kind: SQLiteError.Kind =
-            switch error.kind {
-            case .fenced: .fenced
-            case .noRoom: .full
-            case .away: .io
-            case .damaged: .corrupt
-            case .newer: .newerSchema
-            }
-        return .commitLog(kind, "the commit log: \(error)")
+    func trim(before entry: UInt64) throws(SQLiteError) {
+        do throws(CommitLogError) {
+            try log.trim(before: entry)
+        } catch {
+            throw SQLiteError(error)
+        }
     }
 
     // MARK: - Before the store is opened
 
-    /// The scratch database is damaged, or a copy that failed halfway.
+    /// Makes the next `prepare` rebuild the scratch database.
     func discardScratch() { applied = nil }
 
     /// Makes the scratch database what the log says, and begins an epoch.
-    func prepare(_ directory: DataDirectory, _ configuration: QueueConfiguration)
-        throws(SQLiteError)
-    {
+    func prepare(
+        _ directory: DataDirectory,
+        _ configuration: QueueConfiguration
+    ) throws(SQLiteError) {
         writer = nil
-        base.giveUp()
-        guard !isLost else { throw .commitLog(.fenced, "another writer has the log") }
-        var restored = applied
-        applied = nil
-        if restored == nil { restored = try restoreBase(directory) }
-        let reader = try catchUp(from: restored ?? CommitReader(behind: .start), directory)
-        // Older tables become those of this version before anything is appended.
+        base.stop(directory)
+        guard !isFenced else {
+            throw SQLiteError(CommitLogError(.fenced, "another writer has the log"))
+        }
+        let end = try catchUp(directory)
+        let isNew = applied == nil
         let found = try migrate(directory, configuration)
-        if found { applied = CommitReader(behind: reader.position, epoch: reader.epoch) }
+        // Without tables there is nothing that the log was applied to.
+        guard found > 0 || isNew else { throw .damage("the scratch database has vanished") }
         do throws(CommitLogError) {
             writer = try CommitWriter(
                 log,
-                behind: reader.end,
-                lastEpoch: reader.epoch,
+                after: end,
+                writer: incarnation,
                 schema: Self.schema,
-                patience: patience
+                retries: retries
             )
         } catch {
-            throw failure(error)
+            if error.kind == .fenced { isFenced = true }
+            throw SQLiteError(error)
         }
-        if !base.isThere || !found {
-            base.lost()
+        lastEpoch = end.epoch + 1
+        if !base.isThere || scratchSchema < Self.schema {
+            // Until the base is whole, a restore ends with older tables.
+            applied = nil
             try sendBase(directory)
         }
-        guard let position = writer?.position else { return }
-        applied = CommitReader(behind: position, epoch: reader.epoch + 1)
+        committed()
+        scratchSchema = Self.schema
     }
 
-    /// Makes the tables those of this version. Returns true if they were.
+    /// Brings the scratch database to the end of the log, which it returns.
+    private func catchUp(_ directory: DataDirectory) throws(SQLiteError) -> LogPosition {
+        if applied == nil { try restoreBase(directory, ofSchema: 0) }
+        while true {
+            var reader = CommitReader(log, after: applied ?? .start)
+            guard let newer = try apply(&reader, directory) else { return reader.end }
+            // An owner of a newer version made other tables, and began with a base of them.
+            try restoreBase(directory, ofSchema: newer)
+            guard scratchSchema == newer else {
+                throw SQLiteError(
+                    CommitLogError(.damaged, "the log has no base of schema \(newer)")
+                )
+            }
+        }
+    }
+
+    /// Makes the tables those of this version. Returns the version that they had; 0: there were none.
     private func migrate(
         _ directory: DataDirectory,
         _ configuration: QueueConfiguration
-    ) throws(SQLiteError) -> Bool {
+    ) throws(SQLiteError) -> UInt32 {
         do throws(QueueError) {
             // Readable only by its owner, which SQLite would not see to.
             try directory.createDatabaseFile()
         } catch {
-            throw .commitLog(.io, error.description)
+            throw .unsuitable(error.description)
         }
         let (_, found) = try QueueDatabase.connect(directory.database, configuration)
-        return found == QueueSchema.migrations.count
+        // Older tables become new ones here, which the commits of the log do not fit any more.
+        if found < Self.schema { applied = nil }
+        return UInt32(found)
     }
 
-    /// Writes the log's first whole base as the scratch database. Returns where it begins, because commits may lie between
-    /// its pieces; nil: the log is new.
-    private func restoreBase(_ directory: DataDirectory) throws(SQLiteError) -> CommitReader? {
+    /// Writes the log's first whole base of at least this schema as the scratch database. Without one the log is new.
+    private func restoreBase(
+        _ directory: DataDirectory,
+        ofSchema schema: UInt32
+    ) throws(SQLiteError) {
+        applied = nil
+        scratchSchema = 0
         base.lost()
         directory.removeDatabase()
         var draft = BaseDraft(of: directory.database)
-        var cursor = CommitCursor(log, CommitReader(behind: .start))
-        while let commit = try next(&cursor) {
-            if let head = try draft.take(commit) {
-                base.found()
-                return CommitReader(
-                    behind: LogPosition(entry: head.entry - 1, commit: head.number - 1),
-                    epoch: head.epoch
-                )
-            }
+        var reader = CommitReader(log, after: .start)
+        while let commit = try next(&reader) {
+            guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
+            base.found()
+            scratchSchema = head.schema
+            // Commits may lie between the pieces.
+            applied = draft.isInterrupted ? head.start : reader.position
+            return
         }
         // A base that its writer gave up.
         directory.removeDatabase()
-        return nil
     }
 
-    /// Applies the commits behind the reader's position, many in one transaction. Returns where the log ends.
-    private func catchUp(
-        from reader: CommitReader,
+    /// Applies the commits that follow, many in one transaction. Returns nil at the end of the log, or a newer schema that
+    /// the scratch database does not have.
+    private func apply(
+        _ reader: inout CommitReader,
         _ directory: DataDirectory
-    ) throws(SQLiteError) -> CommitReader {
-        var cursor = CommitCursor(log, reader)
+    ) throws(SQLiteError) -> UInt32? {
         var scratch: (connection: Connection, transaction: WriteTransaction)?
         var bytes = 0
-        while let commit = try next(&cursor) {
+        while let commit = try next(&reader) {
             guard commit.kind == .changes else { continue }
-            guard base.isThere else { throw .damage("the commit log has commits and no base") }
+            guard base.isThere, commit.schema >= scratchSchema else {
+                let text =
+                    "commit \(commit.id.commit) has schema \(commit.schema), and no base fits it"
+                throw SQLiteError(CommitLogError(.damaged, text))
+            }
+            guard commit.schema == scratchSchema else { return commit.schema }
             if scratch == nil { scratch = try open(directory) }
             try scratch?.transaction.begin()
             try scratch?.connection.apply(commit.body)
@@ -159,11 +188,13 @@ final class ShardLog: ChangeLog {
             bytes += commit.body.count
             if bytes >= Self.appliedAtOnce {
                 try scratch?.transaction.commit()
+                applied = reader.position
                 bytes = 0
             }
         }
         try scratch?.transaction.commit()
-        return cursor.reader
+        if base.isThere { applied = reader.position }
+        return nil
     }
 
     private static let appliedAtOnce = 8 << 20
@@ -171,29 +202,45 @@ final class ShardLog: ChangeLog {
     private func open(
         _ directory: DataDirectory
     ) throws(SQLiteError) -> (Connection, WriteTransaction) {
+        guard fileSize(directory.database) ?? 0 > 0 else {
+            throw .damage("the scratch database has vanished")
+        }
         let connection = try Connection(directory.database, .scratch)
         try Pragmas.scratch(connection)
         return (connection, try WriteTransaction(connection))
     }
 
-    func trim(before entry: UInt64) throws(SQLiteError) {
-        do throws(CommitLogError) {
-            try log.trim(before: entry)
-        } catch {
-            throw failure(error)
-        }
-    }
-
-    private func next(_ cursor: inout CommitCursor) throws(SQLiteError) -> Commit? {
+    private func next(_ reader: inout CommitReader) throws(SQLiteError) -> Commit? {
         let commit: Commit?
         do throws(CommitLogError) {
-            commit = try cursor.next()
+            commit = try reader.next()
         } catch {
-            throw failure(error)
+            throw SQLiteError(error)
         }
-        guard commit?.schema ?? 0 <= Self.schema else {
-            throw .newerSchema(Int(commit?.schema ?? 0), known: Int(Self.schema))
+        guard let commit else { return nil }
+        guard commit.schema <= Self.schema else {
+            throw .newerSchema(Int(commit.schema), known: Int(Self.schema))
+        }
+        // Another gateway has begun an epoch since this one had its last.
+        if lastEpoch > 0, commit.id.epoch > lastEpoch, commit.id.writer != incarnation {
+            isFenced = true
+            throw SQLiteError(CommitLogError(.fenced, "another writer has the log"))
         }
         return commit
+    }
+}
+
+extension SQLiteError {
+    /// The log behind the database failed, and not the database.
+    init(_ error: CommitLogError) {
+        let kind: Kind =
+            switch error.kind {
+            case .fenced: .fenced
+            case .noRoom: .full
+            case .unreachable: .io
+            case .damaged: .corrupt
+            case .newer: .newerSchema
+            }
+        self = .commitLog(kind, error.description)
     }
 }

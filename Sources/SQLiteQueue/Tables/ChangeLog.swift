@@ -1,11 +1,11 @@
 import SQLite
 
-/// What lasts instead of the database: each transaction's changes go there before they are committed here.
+/// Makes transactions durable in place of the database: their changes go there before the database commits them.
 protocol ChangeLog: AnyObject {
     /// Appends the changes of a transaction. They are durable when it returns. If it throws, nobody knows whether they
     /// are there, and the database must be read anew.
     func publish(_ changes: [UInt8]) throws(SQLiteError)
 
-    /// Called when the database has them, too.
+    /// The database has committed. Also called if nothing was published.
     func committed()
 }

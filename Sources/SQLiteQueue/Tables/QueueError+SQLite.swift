@@ -4,6 +4,10 @@ import SQLite
 
 extension QueueError {
     init(_ error: SQLiteError, path: String) {
+        guard !error.isOfCommitLog else {
+            self.init(ofCommitLog: error)
+            return
+        }
         switch error.kind {
         case .full:
             self.init(.diskFull, "\(path): no space is left for the queue; free some. \(error).")
@@ -21,12 +25,33 @@ extension QueueError {
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
         case .fenced:
-            self.init(.fenced, "the shard of \(path) belongs to another gateway now: \(error).")
+            self.init(.fenced, "\(path): \(error).")
         case .io:
             self.init(
                 .io,
                 "\(path): the queue's database cannot be used; check the disk. \(error)."
             )
+        }
+    }
+
+    private init(ofCommitLog error: SQLiteError) {
+        switch error.kind {
+        case .fenced:
+            self.init(
+                .fenced,
+                "another gateway has this one's shard now; restart this one: \(error)."
+            )
+        case .full:
+            self.init(.diskFull, "the commit log has no room; give it more: \(error).")
+        case .corrupt:
+            self.init(.corrupt, "the commit log is damaged; see its engine: \(error).")
+        case .newerSchema:
+            self.init(
+                .newerSchema,
+                "a newer Sluice wrote the commit log; run that version: \(error)."
+            )
+        case .io, .noRoomToKeep:
+            self.init(.io, "the commit log cannot be reached; the queue tries again: \(error).")
         }
     }
 }

@@ -8,7 +8,7 @@ enum CommitsEntry: FuzzEntry {
 
     static func run(_ bytes: [UInt8]) throws(Contradiction) {
         try checkAlone(bytes)
-        var reader = CommitReader(behind: .start)
+        var reader = CommitAssembler(after: .start)
         var rest = bytes[...]
         var number: UInt64 = 0
         while let described = takeDescribed(&rest) {
@@ -18,7 +18,7 @@ enum CommitsEntry: FuzzEntry {
             let before = reader
             let commit: Commit?
             do throws(CommitLogError) {
-                commit = try reader.take(NumberedEntry(number: number, bytes: written))
+                commit = try reader.add(NumberedEntry(number: number, bytes: written))
             } catch {
                 return
             }
@@ -27,20 +27,20 @@ enum CommitsEntry: FuzzEntry {
     }
 
     private static func checkOrder(
-        _ before: CommitReader,
-        _ after: CommitReader,
+        _ before: CommitAssembler,
+        _ after: CommitAssembler,
         _ commit: Commit?,
         at number: UInt64
     ) throws(Contradiction) {
         try check(before.end.entry == 0 || number == before.end.entry + 1, "a gap was not seen")
         try check(after.end.entry == number, "the reader is elsewhere")
-        try check(after.epoch >= before.epoch, "an epoch came back")
+        try check(after.position.epoch >= before.position.epoch, "an epoch came back")
         guard let commit else { return try check(after.position == before.position, "it moved") }
-        try check(
-            after.position == LogPosition(entry: number, commit: commit.number),
-            "it is elsewhere"
-        )
-        let isNext = commit.number == before.position.commit &+ 1
+        let isThere = after.position.entry == number && after.position.commit == commit.id.commit
+        try check(isThere, "it is elsewhere")
+        let isBefore = commit.start.entry < number && commit.start.commit + 1 == commit.id.commit
+        try check(isBefore, "its start is not before it")
+        let isNext = commit.id.commit == before.position.commit + 1
         try check(before.position.commit == 0 || isNext, "a commit is missing")
     }
 
@@ -59,7 +59,7 @@ enum CommitsEntry: FuzzEntry {
         rest = rest.dropFirst(8)
         let body = rest.prefix(Int(head[7] & 15))
         rest = rest.dropFirst(body.count)
-        let kind = CommitEntry.Kind(rawValue: head[0] % 6 + 1) ?? .changes
+        let kind = CommitEntry.Kind(rawValue: head[0] % 5 + 1) ?? .changes
         // The highest numbers, too: nothing may overflow.
         let commit = head[3] == 255 ? UInt64.max - UInt64(head[4]) : UInt64(head[4])
         let id = AppendID(writer: UInt64(head[1]), epoch: UInt64(head[2]), commit: commit)

@@ -27,7 +27,7 @@ final class SteppedQueue {
         let place = given ?? (access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp")
         directory = TemporaryDirectory(prefix: "\(place)/sluice-model-\(seed)-")
         configuration = settings.configuration(directory.path)
-        configuration.commitPatience.pause = .zero
+        configuration.commitRetries.pauseMin = .zero
         generator = SeededGenerator(seed: seed)
         if settings.hasCommitLog { log = MemoryCommitLog() }
         try begin()
@@ -65,7 +65,9 @@ final class SteppedQueue {
 
     /// One that the writer gets over.
     private func randomFault() -> MemoryCommitLog.Fault? {
-        let faults: [MemoryCommitLog.Fault] = [.unanswered, .lost, .cut(1), .late, .away]
+        let faults: [MemoryCommitLog.Fault] = [
+            .unanswered, .lost, .cut(1), .late, .refused, .unreachable,
+        ]
         return .random(in: 0..<8, using: &generator) == 0
             ? faults.randomElement(using: &generator) : nil
     }
