@@ -1,5 +1,5 @@
-/// The gateway's queue as a whole. Each room sees the part that it needs: ingest a `BatchQueue`, delivery a
-/// `PacketSource`. Whoever starts, changes, watches and stops the queue sees this.
+/// The gateway's queue as a whole. Ingest uses `BatchQueue` and delivery `PacketSource`. The code that starts, changes,
+/// shows and stops the queue uses this protocol.
 package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions, StreamLister,
     LogPeeker
 {

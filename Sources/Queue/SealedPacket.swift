@@ -2,10 +2,8 @@ package import System
 
 /// A sealed packet on its way to delivery. Its content and pack id never change, not even over a restart.
 package struct SealedPacket: Sendable {
-    /// The shard that has it.
-    package let shard: Shard
-    /// Unique in its shard, ascending.
-    package let number: Int64
+    /// Ascending in its shard.
+    package let id: PacketID
     package let stream: StreamKey
     package let streamID: StreamID
     /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
@@ -27,10 +25,9 @@ package struct SealedPacket: Sendable {
     package let isReplayed: Bool
 
     package init(
-        shard: Shard = .home,
-        number: Int64,
+        id: PacketID,
         stream: StreamKey,
-        streamNumber: Int64 = 0,
+        streamID: StreamID,
         packID: String,
         rows: ClosedRange<Int64>,
         logCount: Int,
@@ -41,10 +38,9 @@ package struct SealedPacket: Sendable {
         isRecovered: Bool = false,
         isReplayed: Bool = false
     ) {
-        self.shard = shard
-        self.number = number
+        self.id = id
         self.stream = stream
-        streamID = StreamID(shard: shard, number: streamNumber)
+        self.streamID = streamID
         self.packID = packID
         self.rows = rows
         self.logCount = logCount
@@ -56,7 +52,8 @@ package struct SealedPacket: Sendable {
         self.isReplayed = isReplayed
     }
 
-    package var id: PacketID { PacketID(shard: shard, number: number) }
+    package var shard: Shard { id.shard }
+    package var number: Int64 { id.number }
 
     /// The same packet, whose content has to be asked for.
     package var withoutContent: SealedPacket {

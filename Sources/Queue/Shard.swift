@@ -1,7 +1,7 @@
 /// One of the queues that together are the gateway's queue: a database with its own numbers, lanes and ledger. A gateway
 /// puts the logs of its devices into its home shard.
 ///
-/// The number is the process's own and is never given twice in it, so a value costs nothing to carry with each packet.
+/// The process gives the number and never gives it again, so it stands for the shard's name in each packet.
 package struct Shard: Hashable, Sendable {
     package static let home = Shard(number: 0)
 
@@ -12,7 +12,7 @@ package struct Shard: Hashable, Sendable {
     }
 }
 
-/// Names a packet. Two shards give the same numbers.
+/// Names a packet. Numbers are unique only within a shard.
 package struct PacketID: Hashable, Sendable {
     package let shard: Shard
     package let number: Int64
@@ -36,7 +36,7 @@ extension PacketID: CustomStringConvertible {
     }
 }
 
-/// Names a stream as a shard numbers it. Rows of several streams of a shard may lie between each other.
+/// Names a stream as its shard numbers it. Rows of several streams of a shard may interleave.
 package struct StreamID: Hashable, Sendable {
     package let shard: Shard
     package let number: Int64

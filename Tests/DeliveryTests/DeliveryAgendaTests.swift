@@ -57,12 +57,13 @@ import Testing
     private func packet(_ number: Int64, of destination: String, _ logstore: String) -> SealedPacket
     {
         SealedPacket(
-            number: number,
+            id: .home(number),
             stream: StreamKey(
                 destination: destination,
                 logstore: logstore,
                 trailer: GroupTrailer(bytes: [])
             ),
+            streamID: .any,
             packID: "p",
             rows: number...number,
             logCount: 1,

@@ -9,12 +9,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct InvariantTests {
     static func packet(_ number: Int64) -> SealedPacket {
         SealedPacket(
-            number: number,
+            id: .home(number),
             stream: StreamKey(
                 destination: "app",
                 logstore: "a",
                 trailer: GroupTrailer(bytes: [])
             ),
+            streamID: .any,
             packID: "p",
             rows: number...number,
             logCount: 1,

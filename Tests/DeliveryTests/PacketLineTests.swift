@@ -9,13 +9,13 @@ import Testing
     static func lease(_ number: Int64, of shard: Shard = .home) -> Lease {
         Lease(
             SealedPacket(
-                shard: shard,
-                number: number,
+                id: PacketID(shard: shard, number: number),
                 stream: StreamKey(
                     destination: "app",
                     logstore: "l",
                     trailer: GroupTrailer(bytes: [])
                 ),
+                streamID: .any,
                 packID: "p",
                 rows: number...number,
                 logCount: 1,

@@ -45,7 +45,7 @@ import Testing
 
     @Test("Delivery keeps up with a queue whose commits take long", arguments: [2, 10, 20, 40])
     func slowCommits(commit: Int) {
-        // In a commit of 40 ms come as many packets as it stores at most: 13.
+        // In 40 ms 13 packets come. Without PacketsAhead at most 10 would be handed over.
         let (sent, waiting) = FullMachine(commit: commit, work: 2, arrival: 3).run(for: 3000)
         #expect(sent >= 900, "of 1000 that came")
         #expect(waiting <= 3 * (commit / 3 + 1))
@@ -73,10 +73,10 @@ import Testing
             counts.append(ahead.count(inFlightMax: 8))
         }
         #expect(counts == [3, 4, 6, 8, 8])
-        // The queue has no more.
-        ahead.handOverBegan(hadRunOut: true)
-        #expect(ahead.count(inFlightMax: 8) == 8)
         for _ in 0..<8 { ahead.handOverBegan(hadRunOut: false) }
         #expect(ahead == PacketsAhead())
+        // The queue had no more to give.
+        ahead.handOverBegan(hadRunOut: true)
+        #expect(ahead.count(inFlightMax: 8) == 2)
     }
 }

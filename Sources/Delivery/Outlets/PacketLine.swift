@@ -13,8 +13,8 @@ struct PacketLine {
     private(set) var requested = 0
     private(set) var inFlight = 0
     private(set) var ahead = PacketsAhead()
-    /// Packets that have arrived since the queue was last asked.
-    private var arrivedSinceClaim = 0
+    /// Packets have arrived since the queue was last asked.
+    private var hasArrivedSinceClaim = false
     /// Packets that have ended since the last arrival.
     private var endedSinceArrival = 0
     /// Packets that are not worth a request for a time: `LeaseKeeper` has them until then.
@@ -39,13 +39,14 @@ struct PacketLine {
         requested + inFlight + waitingCount - aside.count - min(awaitingClock, Self.asideMax)
     }
 
-    /// How many packets more the queue is asked for now, so that so many are claimed.
+    /// Returns how many packets to ask the queue for now, so that at most `wanted` are claimed.
     ///
-    /// An outlet that had nothing asks for one; only when packets come does it ask for more. So an idle outlet keeps
-    /// little credit for a burst. Packets of the last hand-over count also when they are stored already.
+    /// An outlet that had nothing asks for one; only when packets come does it ask for more. Half of the packets that are
+    /// stored since the last hand-over count as if they were here, so the next one may be as large. An idle outlet keeps
+    /// no more than that for a burst.
     mutating func claim(upTo wanted: Int) -> Int {
-        arrivedSinceClaim = 0
-        let active = inFlight + returned.count + fresh.count + endedSinceArrival
+        hasArrivedSinceClaim = false
+        let active = inFlight + returned.count + fresh.count + (endedSinceArrival + 1) / 2
         let count = max(0, min(wanted, 1 + 2 * active) - claimed)
         requested += count
         return count
@@ -59,8 +60,8 @@ struct PacketLine {
 
     /// A packet of a hand-over. The queue is asked for more when all of them are here.
     mutating func arrived(_ lease: Lease, inFlightMax: Int) {
-        if arrivedSinceClaim == 0 { ahead.handOverBegan(hadRunOut: inFlight == 0 && !hasNext) }
-        arrivedSinceClaim += 1
+        if !hasArrivedSinceClaim { ahead.handOverBegan(hadRunOut: inFlight == 0 && !hasNext) }
+        hasArrivedSinceClaim = true
         endedSinceArrival = 0
         fresh.append(lease)
         guard requested > 0 else { return }

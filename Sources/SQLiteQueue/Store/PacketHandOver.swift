@@ -84,10 +84,9 @@ extension SealedPacket {
     init(_ packet: QueuedPacket, of shard: Shard, recent: [StoredBlock]?) {
         let record = packet.record
         self.init(
-            shard: shard,
-            number: record.number,
+            id: PacketID(shard: shard, number: record.number),
             stream: packet.stream.key,
-            streamNumber: record.stream,
+            streamID: StreamID(shard: shard, number: record.stream),
             packID: packet.stream.packID(record.pack),
             rows: record.rows,
             logCount: record.logs,

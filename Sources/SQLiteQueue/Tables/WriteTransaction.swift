@@ -28,7 +28,7 @@ final class WriteTransaction {
     }
 
     /// Stops the process unless a transaction is open. A write outside a transaction would be durable alone: a crash
-    /// behind it would leave rows that no ledger counts, or packets without rows.
+    /// right after it would leave rows that no ledger counts, or packets without rows.
     func require() {
         precondition(isOpen, "a write of the queue outside of a transaction")
     }

@@ -116,8 +116,9 @@ final class MemorySource: PacketSource {
     ) {
         let rows = Int64(blocks.count)
         let packet = SealedPacket(
-            number: number,
+            id: .home(number),
             stream: stream,
+            streamID: .any,
             packID: "0123456789ABCDEF-\(number)",
             rows: number * 100...number * 100 + rows - 1,
             logCount: logCount,

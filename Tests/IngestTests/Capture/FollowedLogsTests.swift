@@ -23,13 +23,13 @@ import Testing
         _ result: String = "stored"
     ) -> PacketAttempt {
         let packet = SealedPacket(
-            number: 1,
+            id: .home(1),
             stream: StreamKey(
                 destination: "app",
                 logstore: "app",
                 trailer: GroupTrailer(topic: "", source: "", tags: [])
             ),
-            streamNumber: stream,
+            streamID: .home(stream),
             packID: "p",
             rows: rows,
             logCount: logs,

@@ -43,13 +43,13 @@ import Testing
     private func stored(_ rows: ClosedRange<Int64>, logs: Int, stream: Int64 = 1) -> PacketAttempt {
         PacketAttempt(
             packet: SealedPacket(
-                number: 1,
+                id: .home(1),
                 stream: StreamKey(
                     destination: "app",
                     logstore: "app",
                     trailer: GroupTrailer(topic: "", source: "", tags: [])
                 ),
-                streamNumber: stream,
+                streamID: .home(stream),
                 packID: "p",
                 rows: rows,
                 logCount: logs,
