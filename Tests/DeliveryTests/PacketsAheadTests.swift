@@ -55,7 +55,7 @@ import Testing
     func quickCommits() {
         var ahead = PacketsAhead()
         for _ in 0..<10 {
-            ahead.handOverBegan(hadRunOut: false)
+            ahead.handOverBegan(with: .waiting)
             ahead.wasMetInFull(inFlightMax: 8)
         }
         #expect(ahead == PacketsAhead())
@@ -63,20 +63,20 @@ import Testing
         #expect(ahead.count(inFlightMax: 1) == 1)
     }
 
-    @Test("An outlet that ran out asks for more, up to as many as may be in flight")
+    @Test("An outlet that ran out asks for more, up to twice as many as may be in flight")
     func growth() {
         var ahead = PacketsAhead()
         var counts: [Int] = []
         for _ in 0..<5 {
-            ahead.handOverBegan(hadRunOut: true)
+            ahead.handOverBegan(with: .none)
             ahead.wasMetInFull(inFlightMax: 8)
             counts.append(ahead.count(inFlightMax: 8))
         }
-        #expect(counts == [3, 4, 6, 8, 8])
-        for _ in 0..<8 { ahead.handOverBegan(hadRunOut: false) }
+        #expect(counts == [3, 4, 6, 10, 16])
+        for _ in 0..<16 { ahead.handOverBegan(with: .waiting) }
         #expect(ahead == PacketsAhead())
         // The queue had no more to give.
-        ahead.handOverBegan(hadRunOut: true)
+        ahead.handOverBegan(with: .none)
         #expect(ahead.count(inFlightMax: 8) == 2)
     }
 }

@@ -41,15 +41,21 @@ struct PacketLine {
 
     /// Returns how many packets to ask the queue for now, so that at most `wanted` are claimed.
     ///
-    /// An outlet that had nothing asks for one; only when packets come does it ask for more. Half of the packets that are
-    /// stored since the last hand-over count as if they were here, so the next one may be as large. An idle outlet keeps
-    /// no more than that for a burst.
+    /// An outlet that had nothing asks for one; only when packets come does it ask for more. Packets that were stored since
+    /// the last hand-over count as if they were here, so the next one may be as large; by half, unless the outlet runs out
+    /// between hand-overs. An idle outlet keeps no more than that for a burst.
     mutating func claim(upTo wanted: Int) -> Int {
         hasArrivedSinceClaim = false
-        let active = inFlight + returned.count + fresh.count + (endedSinceArrival + 1) / 2
+        let ended = ahead.isShort ? endedSinceArrival : (endedSinceArrival + 1) / 2
+        let active = inFlight + returned.count + fresh.count + ended
         let count = max(0, min(wanted, 1 + 2 * active) - claimed)
         requested += count
         return count
+    }
+
+    private var rest: PacketsAhead.Rest {
+        if hasNext { return .waiting }
+        return inFlight == 0 ? .none : .some
     }
 
     /// The queue has forgotten what it was asked for.
@@ -60,7 +66,7 @@ struct PacketLine {
 
     /// A packet of a hand-over. The queue is asked for more when all of them are here.
     mutating func arrived(_ lease: Lease, inFlightMax: Int) {
-        if !hasArrivedSinceClaim { ahead.handOverBegan(hadRunOut: inFlight == 0 && !hasNext) }
+        if !hasArrivedSinceClaim { ahead.handOverBegan(with: rest) }
         hasArrivedSinceClaim = true
         endedSinceArrival = 0
         fresh.append(lease)

@@ -24,7 +24,7 @@ extension GateKeeper {
             quota.gate.room(now),
             endpoint.gate.room(now)
         )
-        let part = (places.total + places.total / 4) / max(1, outlets.busyCount)
+        let part = (places.total + places.total / 2) / max(1, outlets.busyCount)
         let ahead = outlet.line.ahead.count(inFlightMax: limit)
         return min(outlet.gate.inFlight + room + ahead, max(2, part))
     }
