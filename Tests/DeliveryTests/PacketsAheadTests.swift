@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Delivery keeps up with a queue whose commits take long", arguments: [2, 10, 20, 40])
+    @Test("Delivery keeps up with a queue whose commits take long", arguments: [2, 10, 20, 40, 60])
     func slowCommits(commit: Int) {
         // In 40 ms 13 packets come. Without PacketsAhead at most 10 would be handed over.
         let (sent, waiting) = FullMachine(commit: commit, work: 2, arrival: 3).run(for: 3000)
@@ -58,7 +58,7 @@ import Testing
             ahead.handOverBegan(with: .waiting)
             ahead.wasMetInFull(inFlightMax: 8)
         }
-        #expect(ahead == PacketsAhead())
+        #expect(!ahead.isShort)
         #expect(ahead.count(inFlightMax: 8) == 2)
         #expect(ahead.count(inFlightMax: 1) == 1)
     }
@@ -74,7 +74,7 @@ import Testing
         }
         #expect(counts == [3, 4, 6, 10, 16])
         for _ in 0..<16 { ahead.handOverBegan(with: .waiting) }
-        #expect(ahead == PacketsAhead())
+        #expect(!ahead.isShort)
         // The queue had no more to give.
         ahead.handOverBegan(with: .none)
         #expect(ahead.count(inFlightMax: 8) == 2)
