@@ -65,7 +65,7 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             """
             no answer of its own: the nice value of the threads that serve devices. While all cores are \
             busy, the threads that store and deliver go first, and devices wait longer for answers; \
-            with 0 all are equal, and a full machine accepts more than it delivers
+            with 0 all are equal, and a full machine takes fewer logs
             """
         }
         count("json_depth", \.json.depth, 1...64) { "400" }
