@@ -34,7 +34,10 @@ def check(trial: Trial) -> None:
                 share = result.delivered / max(result.accepted, 1)
                 trial.say(f"{name}: {result.accepted:,.0f} logs/s accepted, {share:.0%} of them delivered at once")
                 trial.expect(result.errors == 0, f"{name}: {result.errors} requests failed")
-                trial.expect(share >= DELIVERED_SHARE_MIN[trial.is_long], f"{name}: {share:.0%} of what was accepted was delivered")
+                trial.expect(
+                    share >= DELIVERED_SHARE_MIN[trial.is_long],
+                    f"{name}: {share:.0%} of what was accepted was delivered",
+                )
     for kind in KINDS:
         few, many = (statistics.median(delivered[kind, clients]) for clients in (FEW, MANY))
         trial.expect(
