@@ -57,6 +57,7 @@ final class BaseCopying {
         _ path: String,
         _ state: State
     ) throws(SQLiteError) {
+        // `VACUUM INTO` cannot run in a transaction, and only a transaction fixes the moment.
         let source = try Connection(database, .readOnly)
         let target = try Connection(path, .scratch)
         try target.execute("PRAGMA journal_mode = OFF")
