@@ -1,7 +1,7 @@
 import System
 
-/// Appends commits in an epoch of its own. After a failed append nobody knows where the log ends, so the writer must be
-/// discarded: read the log and begin a new epoch.
+/// Appends commits in an epoch of its own. A failed append may still arrive, so it leaves the end of the log unknown: discard
+/// the writer, read the log and begin a new epoch.
 package struct CommitWriter: ~Copyable {
     /// How long a failed append is tried again, and how often.
     package struct RetryPolicy: Sendable {

@@ -95,7 +95,8 @@ final class StoreKeeper {
         }
     }
 
-    /// Makes the database what the commit log says. Of a damaged one nothing is saved, because the log has it.
+    /// Brings the scratch database to the state of the commit log, and opens it. A damaged one is rebuilt from the log, not
+    /// salvaged.
     private func openScratch(
         _ log: ShardLog,
         _ packets: PacketsInDelivery
@@ -114,9 +115,10 @@ final class StoreKeeper {
 
     /// Appends a part of a base to the commit log if one is due. Called between transactions.
     func workOnBase(_ store: OpenStore) throws(SQLiteError) {
+        guard let shardLog else { return }
         let bytes = store.files.databaseBytes
         let hasRoom = { self.room.look() > 2 * bytes + self.current.value.freeBytesMin }
-        try shardLog?.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
+        try shardLog.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
     }
 
     /// The time until more of a base is to be appended; nil: none is under way.

@@ -6,8 +6,8 @@ import System
 /// The commit log of a shard. The log is authoritative: each transaction is appended to it before it is committed to the
 /// database, which is a *scratch* copy, rebuilt from the log at each start.
 ///
-/// If an append fails, nobody knows whether the log has the transaction. The owner then closes the store, and before it
-/// opens it again, `prepare` reads what is in the log and begins a new epoch, which settles it.
+/// If an append fails, the log may have the transaction or not. The owner then closes the store. Before it opens the store
+/// again, `prepare` reads the log and begins a new epoch: a transaction that is not in the log by then never gets there.
 final class ShardLog: ChangeLog {
     private let log: any CommitLog
     private let retries: CommitWriter.RetryPolicy
@@ -101,8 +101,6 @@ final class ShardLog: ChangeLog {
         }
         lastEpoch = end.epoch + 1
         if !base.isThere || scratchSchema < Self.schema {
-            // Until the base is whole, a restore ends with older tables.
-            applied = nil
             try sendBase(directory)
         }
         committed()

@@ -24,9 +24,8 @@ extension QueueError {
             )
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
-        case .fenced:
-            self.init(.fenced, "\(path): \(error).")
-        case .io:
+        // Only a commit log is fenced.
+        case .io, .fenced:
             self.init(
                 .io,
                 "\(path): the queue's database cannot be used; check the disk. \(error)."
