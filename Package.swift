@@ -106,7 +106,8 @@ let package = Package(
         room("Routing", uses: ["System", "Crypto", "Logs", "CRE2"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
-        room("CommitLog", uses: ["System"]),
+        room("NATS", uses: ["System", "JSON", "Crypto", "Net", "COpenSSL"]),
+        room("CommitLog", uses: ["System", "JSON", "Crypto", "Net", "NATS"]),
         room(
             "SQLiteQueue",
             uses: ["System", "Logs", "SQLite", "CSQLite", "Queue", "CommitLog"]
@@ -127,7 +128,8 @@ let package = Package(
             "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "CYAML",
+                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
+                "CYAML",
             ]
         ),
         room(

@@ -1,0 +1,32 @@
+package import NATS
+package import Net
+
+/// Where the commit log of a shard lies in NATS JetStream.
+package struct JetStreamSettings: Sendable, Equatable {
+    package var servers: [NATSServerAddress]
+    package var authentication: NATSSettings.Authentication
+    /// nil: TLS is used only with servers that demand it or have a `tls://` address.
+    package var tls: OutboundTLS?
+    /// Several clusters of Sluice may share the servers.
+    package var cluster: String
+    /// Names the gateway, and its shard, in the cluster.
+    package var node: String
+    /// Copies of each stream, on as many servers.
+    package var replicas: Int
+
+    package init(
+        servers: [NATSServerAddress],
+        authentication: NATSSettings.Authentication = .none,
+        tls: OutboundTLS? = nil,
+        cluster: String = "main",
+        node: String,
+        replicas: Int = 3
+    ) {
+        self.servers = servers
+        self.authentication = authentication
+        self.tls = tls
+        self.cluster = cluster
+        self.node = node
+        self.replicas = replicas
+    }
+}

@@ -1,0 +1,73 @@
+package import Crypto
+package import Net
+
+/// How a client reaches the servers of one NATS cluster.
+package struct NATSSettings: Sendable, Equatable {
+    package enum Authentication: Sendable, Equatable {
+        case none
+        case user(String, password: Secret)
+        case token(Secret)
+        /// A file with the seed of a user's key (`SU…`).
+        case seed(file: String)
+        /// A credentials file, with a user's JWT and seed.
+        case credentials(file: String)
+    }
+
+    /// Where to ask first. Servers name the others of their cluster.
+    package var servers: [NATSServerAddress]
+    /// Files are read again for each connection, so that they can be rotated.
+    package var authentication: Authentication
+    /// nil: TLS is used only with servers that demand it or have a `tls://` address.
+    package var tls: OutboundTLS?
+    /// The program and its version, shown in the server's list of connections.
+    package var name: String
+    /// Servers of older versions are refused.
+    package var minimumVersion: ServerVersion?
+    /// How long a connection and its greeting may take.
+    package var connectTimeout: Duration = .seconds(4)
+    /// A silent connection is probed after this, and given up when nothing has come for three times as long.
+    package var silenceMax: Duration = .milliseconds(1500)
+
+    package init(
+        servers: [NATSServerAddress],
+        authentication: Authentication = .none,
+        tls: OutboundTLS? = nil,
+        name: String,
+        minimumVersion: ServerVersion? = nil
+    ) {
+        self.servers = servers
+        self.authentication = authentication
+        self.tls = tls
+        self.name = name
+        self.minimumVersion = minimumVersion
+    }
+}
+
+/// A server's version: `2.14.5`. A pre-release counts as the release that it precedes.
+package struct ServerVersion: Comparable, Sendable, CustomStringConvertible {
+    private let numbers: [Int]
+
+    package init(_ major: Int, _ minor: Int, _ patch: Int) {
+        numbers = [major, minor, patch]
+    }
+
+    /// nil if it is not three numbers.
+    package init?(_ text: String) {
+        let release = text.prefix { $0 != "-" && $0 != "+" }
+        let parts = release.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var numbers: [Int] = []
+        for part in parts {
+            guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(part)
+            else { return nil }
+            numbers.append(number)
+        }
+        self.numbers = numbers
+    }
+
+    package var description: String { numbers.map { "\($0)" }.joined(separator: ".") }
+
+    package static func < (left: ServerVersion, right: ServerVersion) -> Bool {
+        left.numbers.lexicographicallyPrecedes(right.numbers)
+    }
+}
