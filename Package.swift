@@ -199,6 +199,8 @@ let package = Package(
         support("TestConfiguration", uses: ["Configuration", "TestSupport"]),
         // A whole gateway in the test's process.
         support("TestCommitLog", uses: ["System", "CommitLog"]),
+        // NATS servers.
+        support("TestNATS", uses: ["System", "NATS", "TestSupport"]),
         support(
             "TestGateway",
             uses: ["System", "Queue", "Configuration", "Operations", "Gateway", "TestSupport"]
@@ -219,7 +221,8 @@ let package = Package(
                 "TestHTTP",
             ]
         ),
-        tests(of: "CommitLog", uses: ["System", "TestCommitLog"]),
+        tests(of: "NATS", uses: ["System", "JSON", "Crypto", "Net", "TestNATS"]),
+        tests(of: "CommitLog", uses: ["System", "JSON", "NATS", "TestCommitLog", "TestNATS"]),
         tests(
             of: "Queue",
             uses: [

@@ -68,6 +68,8 @@ package struct CommitLogError: Error, Equatable, CustomStringConvertible {
         case noRoom
         /// The engine cannot be reached or does not answer. It may pass.
         case unreachable
+        /// The engine refuses this gateway, or is not what the log needs. It passes when the operator has changed something.
+        case refused
         /// An entry is missing or cannot be read.
         case damaged
         /// Written by a newer Sluice.

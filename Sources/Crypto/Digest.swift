@@ -87,6 +87,19 @@ package enum Digest {
         }
     }
 
+    /// RFC 4648 section 5, without padding.
+    package static func base64URL(_ bytes: [UInt8]) -> String {
+        let text: [UInt8] = base64(bytes).utf8.compactMap { digit in
+            switch digit {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: digit
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Compares in constant time, so timing does not reveal the first difference.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0

@@ -133,18 +133,32 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         _ result: CInt,
         _ count: Int
     ) throws(SystemError) -> Outcome {
-        guard result != 1 else { return .done(count) }
-        let code = errno
-        switch SSL_get_error(session, result) {
-        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
-        case SSL_ERROR_ZERO_RETURN: return .done(0)
-        case SSL_ERROR_SYSCALL:
+        do throws(SystemError) {
+            return try tlsOutcome(of: session, call, result, count)
+        } catch {
             giveUp()
-            throw SystemError(call: "\(call)", code: code == 0 ? ECONNRESET : code)
-        default:
-            giveUp()
-            throw SystemError(call: "\(call)", code: EPROTO)
+            throw error
         }
+    }
+}
+
+/// Translates the result of `SSL_read_ex` or `SSL_write_ex`, right after the call. The end of the peer's data is
+/// `.done(0)`. After an error the session is of no use.
+func tlsOutcome(
+    of session: OpaquePointer,
+    _ call: StaticString,
+    _ result: CInt,
+    _ count: Int
+) throws(SystemError) -> Outcome {
+    guard result != 1 else { return .done(count) }
+    let code = errno
+    switch SSL_get_error(session, result) {
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
+    case SSL_ERROR_ZERO_RETURN: return .done(0)
+    case SSL_ERROR_SYSCALL:
+        throw SystemError(call: "\(call)", code: code == 0 ? ECONNRESET : code)
+    default:
+        throw SystemError(call: "\(call)", code: EPROTO)
     }
 }
 

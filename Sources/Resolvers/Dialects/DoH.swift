@@ -1,3 +1,4 @@
+import Crypto
 package import Net
 package import System
 
@@ -43,7 +44,7 @@ package struct DoH: ResolverDialect {
     package func queries(for names: [String], at time: WallTime) -> [ServerRequest] {
         [DNSMessage.RecordType.a, .aaaa].compactMap { type in
             guard let message = DNSMessage.query(names[0], type) else { return nil }
-            let text = base64URL(message)
+            let text = Digest.base64URL(message)
             return ServerRequest("\(settings.path)?dns=\(text)", accept: Self.contentType)
         }
     }
@@ -81,22 +82,5 @@ package struct DoH: ResolverDialect {
         var place = 12
         while place < message.count, message[place] != 0 { place += Int(message[place]) + 1 }
         return place + 2 < message.count && message[place + 1] == 0 && message[place + 2] == 28
-    }
-
-    private func base64URL(_ bytes: [UInt8]) -> String {
-        let alphabet = Array(
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
-        )
-        var text: [UInt8] = []
-        var (bits, count): (UInt32, Int) = (0, 0)
-        for byte in bytes {
-            (bits, count) = (bits << 8 | UInt32(byte), count + 8)
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -235,7 +235,7 @@ extension SQLiteError {
             switch error.kind {
             case .fenced: .fenced
             case .noRoom: .full
-            case .unreachable: .io
+            case .unreachable, .refused: .io
             case .damaged: .corrupt
             case .newer: .newerSchema
             }

@@ -1,18 +1,19 @@
 import Glibc
-import Net
 import System
 
 /// The system's own resolution, on threads of its own: `getaddrinfo` cannot be interrupted and may hang for as long as
 /// a broken resolver lets it.
-final class SystemLookup: Sendable {
+package final class SystemLookup: Sendable {
     /// Threads that hang, before no more are started.
     private static let threadsMax = 4
 
     private let running = Locked(0)
 
+    package init() {}
+
     /// Calls back on the lookup's thread, with nil if the system knows no address. Returns false if too many lookups
     /// hang.
-    func begin(
+    package func begin(
         _ host: String,
         whenDone: @escaping @Sendable ([IPAddress]?) -> Void
     ) -> Bool {

@@ -1,0 +1,85 @@
+import JSON
+import NATS
+import System
+
+/// The requests of JetStream's API that a commit log needs.
+struct JetStreamAPI: Sendable {
+    /// Long enough for an election of a stream's leader to be noticed, and short of `commit_wait`.
+    static let timeout = Duration.seconds(2)
+
+    let client: NATSClient
+
+    /// An error that JetStream answered.
+    struct Refusal: Error, Equatable {
+        let code: Int
+        let text: String
+
+        static let streamNotFound = 10059
+        static let messageNotFound = 10037
+        static let consumerNotFound = 10014
+        static let wrongLastSequence = [10071, 10164]
+
+        init(code: Int, text: String) {
+            self.code = code
+            self.text = text
+        }
+
+        /// nil: the answer is none of an error.
+        init?(_ answer: JSONValue) {
+            guard let error = answer["error"] else { return nil }
+            code = error["err_code"]?.wholeNumber ?? 0
+            text = String((error["description"]?.text ?? "no reason given").prefix(300))
+        }
+
+        /// What it means for a log.
+        var kind: CommitLogError.Kind {
+            switch code {
+            // No space: of a server, of the account, of the stream.
+            case 10023, 10002, 10028, 10047, 10077, 10122: .noRoom
+            // No leader yet, or not all servers.
+            case 10008, 10009, 10010, 10004: .unreachable
+            default: .refused
+            }
+        }
+    }
+
+    /// The result of a request, or JetStream's error.
+    func ask(
+        _ subject: String,
+        _ parameters: (inout JSONWriter) -> Void = { _ in }
+    ) throws(CommitLogError) -> Result<JSONValue, Refusal> {
+        var json = JSONWriter()
+        json.object(parameters)
+        let answer: JSONValue
+        do throws(NATSError) {
+            let message = try client.request("$JS.API.\(subject)", json.bytes, timeout: Self.timeout)
+            answer = try Self.document(message)
+        } catch {
+            throw CommitLogError(error, subject)
+        }
+        return Refusal(answer).map { .failure($0) } ?? .success(answer)
+    }
+
+    static func document(_ message: NATSMessage) throws(NATSError) -> JSONValue {
+        do throws(JSONProblem) {
+            return try JSONValue(parsing: message.body, depthMax: 16)
+        } catch {
+            throw NATSError(.malformed, "the answer of JetStream is not JSON: \(error.reason)")
+        }
+    }
+}
+
+extension CommitLogError {
+    init(_ error: NATSError, _ request: String) {
+        switch error.kind {
+        case .refused: self.init(.refused, error.description)
+        case .noResponders:
+            self.init(
+                .unreachable,
+                "JetStream does not answer \(request); it has no leader at this moment, or is not on"
+            )
+        case .timeout: self.init(.unreachable, "JetStream did not answer \(request) in time")
+        case .disconnected, .malformed: self.init(.unreachable, error.description)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import JSON
+
+/// The stream that has the log of a shard: its names, and how it must be configured.
+struct ShardStream: Sendable {
+    /// JetStream takes no longer names of streams in its files' paths.
+    static let syncTag = "sync:always"
+
+    let name: String
+    let subject: String
+    let replicas: Int
+    /// A wall behind the queue's own bound.
+    let bytesMax: Int
+    /// Only servers that sync before they confirm may have it.
+    let isSynced: Bool
+
+    init(_ settings: JetStreamSettings, bytesMax: Int, isSynced: Bool) {
+        name = "SLUICE_\(settings.cluster)_Q_\(settings.node)"
+        subject = "sluice.\(settings.cluster).q.\(settings.node)"
+        replicas = settings.replicas
+        self.bytesMax = bytesMax
+        self.isSynced = isSynced
+    }
+
+    /// The bound for a queue that keeps so many bytes: bases and changes since them take up to three times as many.
+    static func bytesMax(forQueueOf bytes: Int) -> Int {
+        bytes / 5 * 16 + 1 << 30
+    }
+
+    func write(_ json: inout JSONWriter) {
+        json.member("name", name)
+        json.array("subjects") { $0.element(subject) }
+        json.member("retention", "limits")
+        json.member("storage", "file")
+        json.member("discard", "new")
+        json.member("max_consumers", -1)
+        json.member("max_msgs", -1)
+        json.member("max_msgs_per_subject", -1)
+        json.member("max_msg_size", -1)
+        json.member("max_bytes", bytesMax)
+        json.member("max_age", 0)
+        json.member("num_replicas", replicas)
+        // How long the server knows an append that is tried again.
+        json.member("duplicate_window", 120_000_000_000)
+        json.member("deny_delete", true)
+        json.member("deny_purge", false)
+        json.member("allow_direct", false)
+        json.member("compression", "none")
+        if isSynced {
+            json.object("placement") { json in json.array("tags") { $0.element(Self.syncTag) } }
+        }
+    }
+
+    /// What of an existing stream's configuration would break the log, in words; nil: nothing.
+    func problem(of found: JSONValue) -> String? {
+        let wanted: [(String, JSONValue)] = [
+            ("subjects", .array([.string(subject)])), ("retention", .string("limits")),
+            ("discard", .string("new")), ("storage", .string("file")), ("max_age", .number(0)),
+            ("max_msgs", .number(-1)),
+        ]
+        for (key, value) in wanted where found[key] != value {
+            return "the stream \(name) has another \(key) than Sluice gives it; "
+                + "was it made by something else? Set it right with: nats stream edit \(name)"
+        }
+        return nil
+    }
+
+    /// What is to be changed before it is used.
+    func isOutdated(_ found: JSONValue) -> Bool {
+        let tags = found["placement"]?["tags"]?.elements ?? []
+        return found["max_bytes"]?.wholeNumber != bytesMax
+            || found["num_replicas"]?.wholeNumber != replicas
+            || tags.contains(.string(Self.syncTag)) != isSynced
+    }
+
+    /// JetStream's refusal to make or change it, in words for the operator.
+    func problem(_ refusal: JetStreamAPI.Refusal) -> CommitLogError {
+        let text =
+            switch refusal.code {
+            case 10005, 10074:
+                isSynced
+                    ? "JetStream finds no \(replicas) servers for the stream \(name): \(refusal.text); "
+                        + "start \(replicas) servers of one cluster, each with sync_interval: always in its "
+                        + "jetstream block and server_tags: [\"\(Self.syncTag)\"], or set queue.durability: normal"
+                    : "JetStream finds no \(replicas) servers for the stream \(name): \(refusal.text); "
+                        + "start \(replicas) servers of one cluster"
+            case 10023, 10047, 10002, 10028:
+                "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
+                    + "raise max_file_store of the servers, or lower queue.max_bytes "
+                    + "(the stream takes 3.2 times as much and 1 GiB)"
+            case 10039, 10076:
+                "JetStream is not on: \(refusal.text); add a jetstream block to each server, and allow "
+                    + "it to the account"
+            default:
+                "JetStream refuses the stream \(name): \(refusal.text) (\(refusal.code))"
+            }
+        return CommitLogError(refusal.code == 10005 ? .refused : refusal.kind, text)
+    }
+}

@@ -1,0 +1,223 @@
+package import System
+
+/// A client of a NATS cluster: one connection at a time, on a thread of its own, which it makes again when it is lost.
+///
+/// Nothing waits for a connection: while there is none, and when one is lost, calls fail at once, and their callers decide
+/// whether to try again.
+package final class NATSClient: Sendable {
+    package enum State: Equatable, Sendable {
+        /// Since the moment, and why the last attempt failed; nil: there was none yet.
+        case disconnected(since: Moment, NATSError?)
+        case connected(NATSServerAddress, ServerInfo)
+    }
+
+    private let core: ClientCore
+    private let worker: Locked<Worker?>
+
+    /// Starts at once.
+    package init(_ settings: NATSSettings, journal: Journal) throws(SystemError) {
+        let core = try ClientCore()
+        self.core = core
+        worker = Locked(
+            try Worker("nats") { ClientLoop(settings, core, journal).run() }
+        )
+    }
+
+    deinit { close() }
+
+    package var state: State { core.state }
+
+    /// Ends the connection and its thread. Later calls fail.
+    package func close() {
+        guard let worker = worker.withLock({ $0.take() }) else { return }
+        core.stop()
+        worker.join()
+    }
+
+    /// Waits for a connection. Throws why there is none at the deadline, or as soon as the servers refuse this client.
+    package func waitUntilConnected(atMost time: Duration) throws(NATSError) {
+        let deadline = Moment.now + time
+        while true {
+            guard case .disconnected(_, let error) = state else { return }
+            if let error, error.kind == .refused { throw error }
+            guard Moment.now < deadline else {
+                throw error ?? NATSError(.disconnected, "no server answered in time")
+            }
+            core.waitForChange(atMost: min(deadline - .now, .milliseconds(200)))
+        }
+    }
+
+    /// A place for answers. With a subscription of its own it also takes messages that keep the subject to which they
+    /// were published, as those of a stream do.
+    package func inbox(subscribes: Bool = false) throws(NATSError) -> NATSInbox {
+        try core.inbox(subscribes)
+    }
+
+    /// Sends a message; answers come to the inbox.
+    package func send(_ message: OutgoingMessage, from inbox: NATSInbox) throws(NATSError) {
+        inbox.sends(to: message.subject)
+        try core.send(message.bytes)
+    }
+
+    /// Sends a message and waits for one answer.
+    package func request(
+        _ subject: String,
+        headers: [(name: String, value: String)] = [],
+        _ body: [UInt8] = [],
+        timeout: Duration
+    ) throws(NATSError) -> NATSMessage {
+        let inbox = try inbox()
+        let message = OutgoingMessage(
+            to: subject,
+            reply: inbox.subject,
+            headers: headers,
+            body: body
+        )
+        try send(message, from: inbox)
+        let answer = try inbox.next(until: .now + timeout)
+        guard answer.status != 503 else {
+            throw NATSError(.noResponders, "nothing listens to \(subject) at this moment")
+        }
+        return answer
+    }
+}
+
+/// What callers and the client's thread share.
+final class ClientCore: Sendable {
+    private static let inboxesMax = 1000
+
+    private struct Shared {
+        var state: NATSClient.State = .disconnected(since: .now, nil)
+        var inboxes: [UInt64: Unowned] = [:]
+        var lastInbox: UInt64 = 0
+        var output: [[UInt8]] = []
+        var isStopping = false
+    }
+
+    /// An inbox removes itself at its end, on whatever thread that is.
+    private struct Unowned: Sendable {
+        weak var inbox: NATSInbox?
+    }
+
+    let wake: WakeUp
+    private let change: WakeUp
+    private let shared = Locked(Shared())
+    /// Random, so that no other client's answers come here.
+    let inboxPrefix = "_INBOX.\(hex(randomBytes(12)))"
+
+    init() throws(SystemError) {
+        wake = try WakeUp()
+        change = try WakeUp()
+    }
+
+    // MARK: - For callers
+
+    var state: NATSClient.State { shared.withLock { $0.state } }
+
+    func waitForChange(atMost time: Duration) { change.wait(timeout: time) }
+
+    func stop() {
+        shared.withLock { $0.isStopping = true }
+        wake.signal()
+    }
+
+    func inbox(_ subscribes: Bool) throws(NATSError) -> NATSInbox {
+        let number = shared.withLock { shared -> UInt64? in
+            guard shared.inboxes.count < Self.inboxesMax else { return nil }
+            shared.lastInbox += 1
+            return shared.lastInbox
+        }
+        guard let number else {
+            throw NATSError(.disconnected, "more than \(Self.inboxesMax) requests wait for answers")
+        }
+        let subject = subscribes ? "\(inboxPrefix)s.\(number)" : "\(inboxPrefix).\(number)"
+        let subscription = number + 1
+        let inbox: NATSInbox
+        do throws(SystemError) {
+            inbox = try NATSInbox(subject) { [weak self] in
+                self?.shared.withLock { _ = $0.inboxes.removeValue(forKey: number) }
+                if subscribes { try? self?.send(Array("UNSUB \(subscription)\r\n".utf8)) }
+            }
+        } catch {
+            throw NATSError(.disconnected, "\(error)")
+        }
+        shared.withLock { $0.inboxes[number] = Unowned(inbox: inbox) }
+        if subscribes { try send(Array("SUB \(subject) \(subscription)\r\n".utf8)) }
+        return inbox
+    }
+
+    /// What is posted while there is a connection goes out on that connection, or fails with it.
+    func send(_ bytes: [UInt8]) throws(NATSError) {
+        let problem = shared.withLock { shared -> NATSError? in
+            guard case .connected = shared.state, !shared.isStopping else {
+                guard case .disconnected(_, let error) = shared.state, let error else {
+                    return NATSError(.disconnected, "there is no connection to a server yet")
+                }
+                return error
+            }
+            shared.output.append(bytes)
+            return nil
+        }
+        if let problem { throw problem }
+        wake.signal()
+    }
+
+    // MARK: - For the client's thread
+
+    var isStopping: Bool { shared.withLock { $0.isStopping } }
+
+    var isIdle: Bool { shared.withLock { $0.inboxes.isEmpty && $0.output.isEmpty } }
+
+    func takeOutput() -> [[UInt8]] {
+        shared.withLock { shared in
+            let output = shared.output
+            shared.output = []
+            return output
+        }
+    }
+
+    func connected(_ address: NATSServerAddress, _ info: ServerInfo) {
+        shared.withLock { $0.state = .connected(address, info) }
+        change.signal()
+    }
+
+    /// Fails all who wait: their answers do not come any more.
+    func disconnected(_ error: NATSError) {
+        let inboxes = shared.withLock { shared -> [NATSInbox] in
+            if case .disconnected(let since, _) = shared.state {
+                shared.state = .disconnected(since: since, error)
+            } else {
+                shared.state = .disconnected(since: .now, error)
+            }
+            shared.output = []
+            return shared.inboxes.values.compactMap(\.inbox)
+        }
+        // Without the lock, which the end of an inbox takes.
+        for inbox in inboxes { inbox.fail(NATSError(.disconnected, error.description)) }
+        change.signal()
+    }
+
+    /// Subscription 1 is that of all inboxes that have none of their own.
+    func deliver(_ message: NATSMessage, from subscription: UInt64) {
+        var number: UInt64? = subscription &- 1
+        if subscription == 1 {
+            let rest = message.subject.dropFirst(inboxPrefix.count + 1)
+            number = UInt64(rest.prefix { $0 != "." })
+        }
+        guard let number else { return }
+        let inbox = shared.withLock { $0.inboxes[number]?.inbox }
+        inbox?.add(message)
+    }
+
+    /// The server refused an operation, and the connection goes on.
+    func refused(_ text: String) {
+        let inboxes = shared.withLock { $0.inboxes.values.compactMap(\.inbox) }
+        let error = NATSError(.refused, "the server refused it: \(text)")
+        let subject = text.firstRange(of: "Publish to \"").map {
+            String(text[$0.upperBound...].prefix { $0 != "\"" })
+        }
+        for inbox in inboxes where subject.map({ inbox.hasSent(to: $0) }) ?? true {
+            inbox.fail(error)
+        }
+    }
+}

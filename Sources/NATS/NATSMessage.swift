@@ -1,0 +1,65 @@
+/// A message that a server has delivered.
+package struct NATSMessage: Equatable, Sendable {
+    package let subject: String
+    package let reply: String?
+    /// As received: a line with version and status, then the fields. Empty without headers.
+    package let head: [UInt8]
+    package let body: [UInt8]
+
+    package init(subject: String, reply: String? = nil, head: [UInt8] = [], body: [UInt8]) {
+        self.subject = subject
+        self.reply = reply
+        self.head = head
+        self.body = body
+    }
+
+    /// The status of a message that a server made itself, such as 503: nothing listens to the subject.
+    package var status: Int? {
+        statusLine.first.flatMap { Int($0) }
+    }
+
+    /// What the server says about the status.
+    package var statusText: String {
+        statusLine.dropFirst().joined(separator: " ")
+    }
+
+    private var statusLine: [Substring] {
+        let line = head.prefix { $0 != UInt8(ascii: "\r") }
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        return Array(words.dropFirst())
+    }
+}
+
+/// A message to be sent, as bytes of the protocol.
+package struct OutgoingMessage: Sendable {
+    package let subject: String
+    package let bytes: [UInt8]
+
+    /// `reply` is where answers go. Header names and values must not hold line ends.
+    package init(
+        to subject: String,
+        reply: String? = nil,
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) {
+        var head = ""
+        if !headers.isEmpty {
+            head = "NATS/1.0\r\n"
+            for (name, value) in headers { head += "\(name): \(value)\r\n" }
+            head += "\r\n"
+        }
+        let reply = reply.map { " \($0)" } ?? ""
+        let line =
+            headers.isEmpty
+            ? "PUB \(subject)\(reply) \(body.count)\r\n"
+            : "HPUB \(subject)\(reply) \(head.utf8.count) \(head.utf8.count + body.count)\r\n"
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(line.utf8.count + head.utf8.count + body.count + 2)
+        bytes += line.utf8
+        bytes += head.utf8
+        bytes += body
+        bytes += "\r\n".utf8
+        self.subject = subject
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,177 @@
+import Glibc
+package import NATS
+import System
+import TestSupport
+
+/// A real NATS server with its own directory. It ends with this value, or with the test's process.
+package final class Broker {
+    /// What its configuration says beside addresses and directories.
+    package struct Options {
+        /// Servers of one cluster; each has an own number from 1.
+        package var number = 1
+        /// Where the servers of the cluster find each other.
+        package var routes: [UInt16] = []
+        package var isSynced = true
+        package var hasJetStream = true
+        /// Lines that are added to the configuration, such as users or TLS.
+        package var lines = ""
+        /// The file store's size.
+        package var storeBytes = "16GB"
+        /// Lines that are added to the jetstream block.
+        package var storeLines = ""
+
+        package init() {}
+    }
+
+    package let port: UInt16
+    private let options: Options
+    private let directory: TemporaryDirectory
+    private var process: ChildProcess?
+
+    package var address: NATSServerAddress { NATSServerAddress(host: "127.0.0.1", port: port) }
+
+    /// Does not start it yet.
+    package init(_ options: Options = Options()) {
+        self.options = options
+        port = freePort()
+        directory = TemporaryDirectory()
+    }
+
+    deinit { kill() }
+
+    /// Where the binary is: installed once, by the version and hash in Scripts/requirements/brokers.txt.
+    private static let program: String = {
+        let script = repositoryFile("Scripts/python-tools")
+        guard let process = try? ChildProcess([script, "brokers"], output: .pipe) else {
+            fatalError("\(script) cannot run")
+        }
+        let tools = process.output?.readAll() ?? ""
+        precondition(process.wait() == 0, "\(script) brokers failed")
+        return "\(tools.prefix { $0 != "\n" })/bin/nats-server"
+    }()
+
+    private var configuration: String {
+        var text = """
+            server_name: n\(options.number)
+            listen: 127.0.0.1:\(port)
+            pid_file: "\(directory.path)/pid"
+            \(options.isSynced ? "server_tags: [\"sync:always\"]" : "")
+            \(options.lines)
+
+            """
+        if options.hasJetStream {
+            text += """
+                jetstream {
+                    store_dir: "\(directory.path)/store"
+                    max_memory_store: 64MB
+                    max_file_store: \(options.storeBytes)
+                    \(options.isSynced ? "sync_interval: always" : "")
+                    \(options.storeLines)
+                }
+
+                """
+        }
+        if !options.routes.isEmpty {
+            let routes = options.routes.map { "nats://127.0.0.1:\($0)" }.joined(separator: ", ")
+            text += """
+                cluster {
+                    name: test
+                    listen: 127.0.0.1:\(options.routes[options.number - 1])
+                    routes: [\(routes)]
+                }
+
+                """
+        }
+        return text
+    }
+
+    package func start() throws {
+        precondition(process == nil, "the broker runs already")
+        let file = directory.file("nats.conf", configuration)
+        unlink("\(directory.path)/pid")
+        // The shell ends the server when its input ends, as it does with the test's process.
+        let script = """
+            exec 3<&0
+            "$1" -c "$2" -l "$3/log" 3<&- & server=$!
+            (cat <&3 >/dev/null; kill -9 $server 2>/dev/null) & watch=$!
+            wait $server; kill -9 $watch 2>/dev/null
+            """
+        process = try ChildProcess(
+            ["sh", "-c", script, "sh", Self.program, file, directory.path],
+            input: .pipe
+        )
+    }
+
+    /// The end of its log, for a test that fails.
+    package var log: String {
+        String(decoding: readFile("\(directory.path)/log").suffix(4000), as: UTF8.self)
+    }
+
+    /// Its process, once it has told it.
+    private var id: pid_t? {
+        let text = String(decoding: readFile("\(directory.path)/pid"), as: UTF8.self)
+        return pid_t(text.prefix { $0.isNumber })
+    }
+
+    package func signal(_ number: CInt) {
+        if let id { Glibc.kill(id, number) }
+    }
+
+    /// As a power cut of its process would end it.
+    package func kill() {
+        guard let process = process.take() else { return }
+        process.input?.close()
+        process.wait()
+    }
+
+    /// Moves leaders and clients away, and stops.
+    package func leave() {
+        signal(SIGUSR2)
+    }
+}
+
+/// Several brokers of one cluster.
+package final class Brokers {
+    package let all: [Broker]
+
+    package init(_ count: Int, isSynced: Bool = true, storeBytes: String = "16GB", lines: String = "")
+        throws
+    {
+        let routes = count > 1 ? (0..<count).map { _ in freePort() } : []
+        all = (1...count).map { number in
+            var options = Broker.Options()
+            options.number = number
+            options.routes = routes
+            options.isSynced = isSynced
+            options.storeBytes = storeBytes
+            options.lines = lines
+            return Broker(options)
+        }
+        for broker in all { try broker.start() }
+    }
+
+    package var addresses: [NATSServerAddress] { all.map(\.address) }
+}
+
+/// A port that nothing listens to at this moment. NATS servers cannot be given a socket, and their routes must be known
+/// before they start.
+package func freePort() -> UInt16 {
+    let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(number) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16 in
+            guard bind(number, address, size) == 0, getsockname(number, address, &size) == 0 else {
+                return 0
+            }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt16(bigEndian: $0.pointee.sin_port)
+            }
+        }
+    }
+    precondition(port > 0, "no port is free")
+    return port
+}
