@@ -44,7 +44,9 @@ package struct NATSServerAddress: Hashable, Sendable, CustomStringConvertible {
         if rest.isEmpty {
             self.init(host: String(host), wantsTLS: wantsTLS)
         } else {
-            guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else { return nil }
+            guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else {
+                return nil
+            }
             self.init(host: String(host), port: port, wantsTLS: wantsTLS)
         }
     }
