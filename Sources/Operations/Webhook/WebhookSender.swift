@@ -1,7 +1,6 @@
 import Configuration
 import Credentials
 import Crypto
-import Glibc
 import HTTPClient
 import SLS
 import System
@@ -23,7 +22,7 @@ final class WebhookSender: Sendable {
         let settings: WebhookSettings
         let pace: WebhookPace
         let addresses: AddressLookup
-        let host = hostName()
+        let host = machineName() ?? "unknown"
     }
 
     init(
@@ -127,11 +126,4 @@ final class WebhookSender: Sendable {
             }
         }
     }
-}
-
-/// The name of this machine, which tells gateways apart.
-private func hostName() -> String {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
