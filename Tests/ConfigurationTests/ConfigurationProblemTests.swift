@@ -70,6 +70,10 @@ import Testing
                 "sluice.yaml:2: admin.token: has 5 characters; give at least 32, for example from: openssl rand -hex 32"
             ),
             (
+                minimal + "admin: {token 0123456789abcdef}\n",
+                "sluice.yaml:2: admin.token: no colon separates it from its value; write token: and a space before the value"
+            ),
+            (
                 minimal + "listen: 127.0.0.1:8081\n",
                 "sluice.yaml:2: listen: 127.0.0.1:8081 takes the port of admin.listen (127.0.0.1:8081); give one of them another"
             ),

@@ -141,6 +141,14 @@ package struct Section: ~Copyable {
                 problem(key, "is called \(present) now; write that")
             } else if key == "<<" {
                 problem(key, "merge keys are not supported; use an alias for the whole value")
+            } else if let start = key.firstIndex(of: " "), known.contains(String(key[..<start])) {
+                // The rest of such a key may be a secret, so it is not repeated.
+                let meant = String(key[..<start])
+                report.add(
+                    place(of: key),
+                    key: keyPath(meant),
+                    "no colon separates it from its value; write \(meant): and a space before the value"
+                )
             } else if let meant = nearMiss(key, among: known) {
                 problem(key, "unknown key; did you mean \(meant)?")
             } else if known.isEmpty {
