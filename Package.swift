@@ -249,7 +249,8 @@ let package = Package(
             of: "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "TestConfiguration",
+                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
+                "TestConfiguration",
             ]
         ),
         tests(

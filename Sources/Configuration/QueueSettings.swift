@@ -1,7 +1,14 @@
+package import CommitLog
 package import Queue
 
 /// The group `queue`.
 package struct QueueSettings: SettingGroup, Sendable, Equatable {
+    /// What makes commits durable.
+    package enum Engine: String, Sendable {
+        case sqlite
+        case jetStream = "jetstream"
+    }
+
     package var bytesMax = 4 << 30
     package var ageMax: Duration = .seconds(7 * 86_400)
     /// For destinations that say nothing of their own.
@@ -12,6 +19,11 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     package var streamsMax = 100_000
     package var durability = Durability.full
     package var freeBytesMin = 256 << 20
+    package var engine = Engine.sqlite
+    /// How long a commit is tried again while the brokers do not confirm it.
+    package var commitWait: Duration = .seconds(8)
+    /// nil with another engine.
+    package var jetStream: JetStreamSettings?
 
     static var settings: [Setting<QueueSettings>] {
         Setting("max_bytes", \.bytesMax, bytes) {
@@ -45,12 +57,39 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
         ) {
             """
             `full` syncs each commit; `normal` survives a crash, and loses [the last \
-            moments](disaster-recovery.md) in a power cut
+            moments](disaster-recovery.md) in a power cut. With `engine: jetstream` it lets brokers \
+            confirm before they have synced
             """
         }
         Setting("min_free_bytes", \.freeBytesMin, .size(0...1 << 50)) {
             "free space on the file system that is left to others"
         }
+        // Only a start opens a log.
+        Setting(
+            "engine",
+            \.engine,
+            .choice([
+                Engine.sqlite.rawValue: .sqlite, Engine.jetStream.rawValue: .jetStream,
+            ]),
+            reload: .atRestart
+        ) {
+            """
+            what makes commits durable: `sqlite` the disk of the gateway, `jetstream` the \
+            [brokers](#jetstream) of a NATS cluster
+            """
+        }
+        Setting(
+            "commit_wait",
+            \.commitWait,
+            .duration(.seconds(1) ... .seconds(60)),
+            reload: .atRestart
+        ) {
+            """
+            with `engine: jetstream`: how long a commit is tried again while the brokers do not \
+            confirm it; then devices get 503 and keep their data; `1s` to `60s`
+            """
+        }
+        JetStreamEntry.setting
     }
 
     // Destinations have these settings too.

@@ -28,6 +28,14 @@ import Testing
         "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.max_streams": "5",
         "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
+        "queue.engine": "jetstream, jetstream: {servers: \"nats://n1\"}", "queue.commit_wait": "9s",
+        "queue.jetstream.servers": "[\"nats://n1\", \"tls://n2\"]",
+        "queue.jetstream.cluster": "other", "queue.jetstream.node": "other",
+        "queue.jetstream.replicas": "5", "queue.jetstream.credentials": "/other.creds",
+        "queue.jetstream.nkey": "/other.nkey", "queue.jetstream.token": "other",
+        "queue.jetstream.user": "other", "queue.jetstream.password": "other",
+        "queue.jetstream.tls.ca_file": "/other.pem",
+        "queue.jetstream.tls.certificate": "/other.pem", "queue.jetstream.tls.key": "/other.key",
         "devices.keys": "[{name: phone, key: 0123456789abcdef}]",
         "devices.jwt.algorithm":
             "HS256, keys: [{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
@@ -113,6 +121,10 @@ import Testing
             if key == "destinations.NAME.required" { base["destinations.app.max_bytes"] = "1GiB" }
             if key == "webhook.authorization" { base["webhook.url"] = "\"https://example.com\"" }
             base.merge(Self.company[key] ?? [:]) { $1 }
+            if key.hasPrefix("queue.jetstream.") {
+                base["queue.engine"] = "jetstream"
+                base["queue.jetstream.servers"] = "\"nats://n1\""
+            }
             let before = try configuration(text(base))
             let after = try configuration(text(changed(base, key, value)))
             let changes = before.changes(to: after)
@@ -136,8 +148,14 @@ import Testing
             "devices.jwt.algorithm": "HS256",
             "devices.jwt.keys": "[{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
         ]
+        let user = ["queue.jetstream.user": "joe", "queue.jetstream.password": "a"]
+        let brokers = [
+            "queue.jetstream.tls.certificate": "/a.pem", "queue.jetstream.tls.key": "/a.key",
+        ]
         let lab = ["resolvers": "{lab: {kind: static, hosts: {a.b: [192.0.2.1]}}}"]
         return [
+            "queue.jetstream.user": user, "queue.jetstream.password": user,
+            "queue.jetstream.tls.certificate": brokers, "queue.jetstream.tls.key": brokers,
             "destinations.NAME.resolve": lab,
             "webhook.resolve": lab.merging(["webhook.url": "\"https://example.com\""]) { $1 },
             "devices.jwt.keys": tokens, "devices.jwt.audience": tokens,

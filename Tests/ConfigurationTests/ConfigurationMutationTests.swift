@@ -7,7 +7,11 @@ import Testing
     private static let text = """
         listen: 127.0.0.1:9090
         admin: &a { listen: "127.0.0.1:9091", token: "${TOKEN:-0123456789abcdef0123456789abcdef}" }
-        queue: { max_bytes: 2GiB, max_age: 1d, durability: normal }
+        queue:
+          max_bytes: 2GiB
+          durability: normal
+          engine: jetstream
+          jetstream: { servers: ["nats://n1", "tls://[::1]:4222"], user: joe, password: 0123456789abcdef, tls: {} }
         destinations:
           app:
             endpoint: https://cn-hangzhou.log.aliyuncs.com

@@ -98,6 +98,11 @@ package indirect enum SettingValue {
     /// A secret, or a value that is shown nowhere.
     case hidden
 
+    /// An inner group, which shows only what is there.
+    static func present(_ members: [(key: String, value: SettingValue)]) -> SettingValue {
+        .group(members.filter { if case .absent = $0.value { false } else { true } })
+    }
+
     /// As the file may have it; nil for groups, lists, and what is absent.
     var written: String? {
         switch self {

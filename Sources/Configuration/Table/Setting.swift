@@ -221,14 +221,7 @@ extension Setting where Group: SettingGroup {
         }
         changes = { $0[keyPath: path].changes(to: $1[keyPath: path], at: key + ".") }
         apply = { $0[keyPath: path].apply($1[keyPath: path]) }
-        show = { group in
-            // An inner group shows only what is there.
-            .group(
-                group[keyPath: path].shown.filter {
-                    if case .absent = $0.value { false } else { true }
-                }
-            )
-        }
+        show = { .present($0[keyPath: path].shown) }
     }
 
     /// A row whose reader does all; for groups that become another value once they are read.
