@@ -1,4 +1,6 @@
+import CommitLog
 import Credentials
+import NATS
 import Net
 import Routing
 import SLS
@@ -17,9 +19,11 @@ package enum ConfigurationSummary {
             "configuration is fine",
             "  devices      \(configuration.listen)",
             "  admin        \(configuration.admin.listen), with \(token)\(tls)",
-            "  queue        \(configuration.dataDirectory), up to \(sizeText(queue.bytesMax)) or "
-                + "\(durationText(queue.ageMax)), durability \(queue.durability)",
+            "  queue        \(configuration.dataDirectory), engine \(queue.engine.rawValue), up to "
+                + "\(sizeText(queue.bytesMax)) or \(durationText(queue.ageMax)), "
+                + "durability \(queue.durability)",
         ]
+        if let log = queue.jetStream { lines.append("               \(brokers(of: log))") }
         if let secure = configuration.tls {
             let line = "  \(DeviceTLS.listener)  \(secure.listen)\(spoken(secure.settings))"
             lines.insert(line, at: 2)
@@ -40,6 +44,21 @@ package enum ConfigurationSummary {
         }
         lines += configuration.warnings(at: .now).map { "  warning      \($0)" }
         return lines.joined(separator: "\n")
+    }
+
+    private static func brokers(of log: JetStreamSettings) -> String {
+        let servers = log.servers.map(\.description).joined(separator: ", ")
+        let access =
+            switch log.authentication {
+            case .none: "without authentication"
+            case .user(let name, _): "as user \(name)"
+            case .token: "with a token"
+            case .seed(let file): "with the nkey in \(file)"
+            case .credentials(let file): "with the credentials in \(file)"
+            }
+        return "node \(log.node) of cluster \(log.cluster), \(log.replicas) "
+            + "replica\(log.replicas == 1 ? "" : "s"), at \(servers) \(access)"
+            + (log.tls == nil ? "" : ", TLS")
     }
 
     private static func certificates(of clients: TLSSettings.ClientCertificates) -> String {

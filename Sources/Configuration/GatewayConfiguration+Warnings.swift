@@ -1,3 +1,4 @@
+import CommitLog
 import Net
 import Routing
 package import System
@@ -5,7 +6,7 @@ package import System
 extension GatewayConfiguration {
     /// What an operator should know at the start, though all of it can be served.
     package var startWarnings: [String] {
-        listenerWarnings + directoryWarnings + stampWarnings + routing.warnings
+        listenerWarnings + directoryWarnings + queueWarnings + stampWarnings + routing.warnings
     }
 
     /// Each receipt is another one, so a stream of logs never gets a second request.
@@ -31,6 +32,14 @@ extension GatewayConfiguration {
             "data_dir is \(overruledDirectory) in the configuration file, and the environment says "
                 + "SLUICE_DATA_DIR=\(dataDirectory), which counts: the queue is there. Take one of them away; an "
                 + "empty SLUICE_DATA_DIR leaves it to the file"
+        ]
+    }
+
+    private var queueWarnings: [String] {
+        guard queue.jetStream?.replicas == 1 else { return [] }
+        return [
+            "queue.jetstream.replicas is 1, so the disk of one broker holds the only copy of accepted logs; "
+                + "set it to 3, which needs three brokers"
         ]
     }
 

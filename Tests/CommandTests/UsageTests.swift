@@ -94,7 +94,7 @@ import Testing
                 configuration is fine
                   devices      127.0.0.1:8080
                   admin        127.0.0.1:8081, with a token of its own making
-                  queue        /tmp/sluice-check, up to 4GiB or 7d, durability full
+                  queue        /tmp/sluice-check, engine sqlite, up to 4GiB or 7d, durability full
                   destination  default (default): my-project/app-log at \
                 https://cn-hangzhou.log.aliyuncs.com, signature v4, key LTAI…eKey
 

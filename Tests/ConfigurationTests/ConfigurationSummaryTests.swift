@@ -31,7 +31,7 @@ import Testing
                 configuration is fine
                   devices      [::]:8080
                   admin        127.0.0.1:8081, with a token of its own making
-                  queue        /var/lib/sluice, up to 4GiB or 7d, durability full
+                  queue        /var/lib/sluice, engine sqlite, up to 4GiB or 7d, durability full
                   destination  app (default): my-project/app-log at https://cn-hangzhou.log.aliyuncs.com, else https://log-global.aliyuncs.com, signature v4, key LTAI…6789
                                each log exactly once, 16 lanes for a logstore
                                through the proxy http://me:•••@10.0.0.1:3128

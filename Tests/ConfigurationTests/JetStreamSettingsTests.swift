@@ -347,6 +347,40 @@ import Testing
         #expect(plain.isEmpty)
     }
 
+    @Test("The summary of a check tells of the brokers, and warns of a single copy")
+    func summary() throws {
+        func summary(_ text: String) throws -> String {
+            let brokers = "servers: [\"nats://n1\", \"tls://n2\"], node: gw"
+            return ConfigurationSummary.text(
+                try read(
+                    "\(Self.output)queue: {engine: jetstream, jetstream: {\(brokers), \(text)}}\n",
+                    [:]
+                )
+            )
+        }
+        let usual = try summary("user: joe, password: canary, tls: {}")
+        #expect(
+            usual.contains(
+                """
+                  queue        /var/lib/sluice, engine jetstream, up to 4GiB or 7d, durability full
+                               node gw of cluster main, 3 replicas, at nats://n1:4222, tls://n2:4222 as user joe, TLS
+
+                """
+            )
+        )
+        #expect(!usual.contains("warning"))
+        let single = try summary("replicas: 1, token: canary")
+        #expect(
+            single.contains("main, 1 replica, at nats://n1:4222, tls://n2:4222 with a token\n")
+        )
+        #expect(
+            single.contains(
+                "  warning      queue.jetstream.replicas is 1, so the disk of one broker holds the only copy of "
+                    + "accepted logs; set it to 3, which needs three brokers"
+            )
+        )
+    }
+
     @Test("A change of engine is one change")
     func changedEngine() throws {
         let before = try read(Self.output, [:])
