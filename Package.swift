@@ -161,7 +161,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
                 "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Sandbox", "Configuration",
-                "Ingest", "Operations", "Admin",
+                "Ingest", "Operations", "Admin", "NATS", "CommitLog",
             ]
         ),
         room(

@@ -13,6 +13,8 @@ struct ClientLoop: ~Copyable {
     private let journal: Journal
     private let lookup = SystemLookup()
     private var targets: ServerTargets
+    /// Why the servers of the present round could not be used.
+    private var failures: [NATSError] = []
     private var isReported = false
 
     init(_ settings: NATSSettings, _ core: ClientCore, _ journal: Journal) {
@@ -28,6 +30,7 @@ struct ClientLoop: ~Copyable {
             let target = targets.next()
             do throws(NATSError) {
                 let connection = try connect(target)
+                failures = []
                 pause = Self.pauseMin
                 core.connected(target.address, connection.info)
                 if isReported { journal.info("broker reached", ["server": target.address]) }
@@ -37,17 +40,21 @@ struct ClientLoop: ~Copyable {
                 guard !core.isStopping else { break }
                 report(error, target)
             }
-            guard targets.isRoundOver else { continue }
+            guard failures.count >= targets.count else { continue }
+            failures = []
             core.wake.wait(timeout: pause * Double.random(in: 0.5...1))
             pause = min(pause * 2, Self.pauseMax)
         }
         core.disconnected(NATSError(.disconnected, "the client was closed"))
     }
 
-    /// Once for each outage, and again for another kind of reason.
+    /// Tells callers, and the operator once for each outage.
     private mutating func report(_ error: NATSError, _ target: ServerTarget) {
-        let text = NATSError(error.kind, "\(target.address): \(error)")
-        core.disconnected(text)
+        failures.append(error)
+        // One server that is wrong does not matter while others may be right.
+        let areAllWrong = failures.count >= targets.count && failures.allSatisfy { $0.kind == .refused }
+        let kind = areAllWrong ? NATSError.Kind.refused : .disconnected
+        core.disconnected(NATSError(kind, "\(target.address): \(error)"))
         guard !isReported else { return }
         isReported = true
         journal.warning("broker lost", ["server": target.address, "reason": error])
@@ -168,7 +175,6 @@ struct ServerTargets {
 
     private var all: [ServerTarget]
     private var index = 0
-    private var tried = 0
 
     init(_ servers: [NATSServerAddress]) {
         // Gateways spread over the servers.
@@ -178,18 +184,10 @@ struct ServerTargets {
     mutating func next() -> ServerTarget {
         let target = all[index]
         index = (index + 1) % all.count
-        tried += 1
         return target
     }
 
-    /// True if all were tried since the last call that was true.
-    var isRoundOver: Bool {
-        mutating get {
-            guard tried >= all.count else { return false }
-            tried = 0
-            return true
-        }
-    }
+    var count: Int { all.count }
 
     /// Adds the servers that another one names. They are trusted as it is: a connection to them uses TLS if its did.
     mutating func learn(_ others: [NATSServerAddress], from target: ServerTarget, isSecure: Bool) {

@@ -13,6 +13,10 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         case newerSchema
         /// Another gateway has the shard.
         case fenced
+        /// The engine of the commit log cannot be reached at this moment.
+        case unreachable
+        /// The engine of the commit log refuses this gateway, or lacks what it needs.
+        case refused
         case io
     }
 

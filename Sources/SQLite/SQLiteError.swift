@@ -14,6 +14,8 @@ package struct SQLiteError: Error, CustomStringConvertible {
         case noRoomToKeep
         /// Another gateway writes the commit log.
         case fenced
+        /// The engine of the commit log refuses this gateway, or lacks what it needs.
+        case refused
         case io
     }
 

@@ -89,4 +89,15 @@ extension Gateway {
     ) throws(StartProblem) {
         try self.init(configuration, journal: journal) { _, _ in configuration }
     }
+
+    /// One that opens its queue at once.
+    package convenience init(
+        _ configuration: GatewayConfiguration,
+        journal: Journal,
+        reading: @escaping ConfigurationReading
+    ) throws(StartProblem) {
+        let queue = try QueueOpening(configuration, journal).open { _ in false }
+        guard let queue else { throw StartProblem("the queue cannot be opened yet") }
+        try self.init(configuration, on: queue, journal: journal, reading: reading)
+    }
 }

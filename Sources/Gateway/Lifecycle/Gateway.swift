@@ -8,7 +8,7 @@ import HTTPClient
 import Ingest
 package import Net
 package import Operations
-import Queue
+package import Queue
 import Resolvers
 import SLS
 import SQLiteQueue
@@ -41,15 +41,13 @@ package final class Gateway: Sendable {
     /// `reading` reads the configuration again.
     package init(
         _ described: GatewayConfiguration,
+        on store: any GatewayQueue,
         journal: Journal,
         reading: @escaping ConfigurationReading
     ) throws(StartProblem) {
         self.journal = journal
-        var configuration = described
-        let store = try Self.start { () throws(QueueError) in
-            try DurableQueue(described.queueConfiguration, journal: journal)
-        }
         self.store = store
+        var configuration = described
         let stored = try Self.start { () throws(QueueError) in
             try store.recall(within: .seconds(10))
         }
@@ -269,7 +267,7 @@ package final class Gateway: Sendable {
         return (keeper, box)
     }
 
-    private static func start<Part, Failure: Error & CustomStringConvertible>(
+    static func start<Part, Failure: Error & CustomStringConvertible>(
         _ part: () throws(Failure) -> Part
     ) throws(StartProblem) -> Part {
         do throws(Failure) {

@@ -43,7 +43,9 @@ struct GatewayServers: Sendable {
         _ certificates: Certificates,
         _ journal: Journal
     ) throws(ListenError) {
-        admin = try Self.forOperators(configuration, operators, certificates.admin, journal)
+        admin = try Self.forOperators(configuration, certificates.admin, journal) {
+            AdminHandler(operators)
+        }
         (devices, secureDevices) = try Self.forDevices(
             configuration,
             shared,
@@ -60,11 +62,11 @@ struct GatewayServers: Sendable {
         reporter.add(admin, as: "admin", certificates.admin)
     }
 
-    private static func forOperators(
+    static func forOperators(
         _ configuration: GatewayConfiguration,
-        _ operators: AdminHandler.Shared,
         _ certificates: CertificateWatch?,
-        _ journal: Journal
+        _ journal: Journal,
+        makeHandler: @escaping @Sendable () -> any RequestHandler
     ) throws(ListenError) -> HTTPServer {
         var settings = HTTPServer.Configuration(
             listen: configuration.admin.listen,
@@ -80,12 +82,12 @@ struct GatewayServers: Sendable {
         // Large answers, metrics and dead letters, go to holders of a token only.
         settings.limits.answerBytes = 64 << 20
         settings.limits.unsentAnswerBytes = 128 << 20
-        return try HTTPServer(settings) { AdminHandler(operators) }
+        return try HTTPServer(settings, makeHandler: makeHandler)
     }
 
     /// Plain HTTP and, with certificates, TLS. Both listeners use the same handlers, and share the limits of connections
     /// and bodies.
-    private static func forDevices(
+    static func forDevices(
         _ configuration: GatewayConfiguration,
         _ shared: DeviceHandler.Shared,
         _ certificates: CertificateWatch?,

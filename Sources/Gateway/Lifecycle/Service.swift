@@ -61,10 +61,17 @@ package struct Service: Sendable {
             throw StartProblem("cannot handle signals: \(error)")
         }
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
-        let gateway = try Gateway(
-            partner?.redirected(configuration) ?? configuration,
-            journal: journal
-        ) { decided, rereadsFile throws(ConfigurationProblems) in
+        let described = partner?.redirected(configuration) ?? configuration
+        let queue = try QueueOpening(described, journal).open { pause in
+            wakeUp.wait(timeout: pause)
+            // The configuration is read again when the gateway runs.
+            return !inbox.takeAll().contains(.stop)
+        }
+        guard let queue else {
+            partner?.stop()
+            return journal.info("stopped before the queue was open")
+        }
+        let gateway = try Gateway(described, on: queue, journal: journal) { decided, rereadsFile throws(ConfigurationProblems) in
             let new = try reader.read(decided, rereadsFile: rereadsFile)
             return partner?.redirected(new) ?? new
         }

@@ -109,7 +109,10 @@ final class ShardLog: ChangeLog {
 
     /// Brings the scratch database to the end of the log, which it returns.
     private func catchUp(_ directory: DataDirectory) throws(SQLiteError) -> LogPosition {
-        if applied == nil { try restoreBase(directory, ofSchema: 0) }
+        if applied == nil {
+            if lastEpoch == 0 { try checkNotVanished(directory) }
+            try restoreBase(directory, ofSchema: 0)
+        }
         while true {
             var reader = CommitReader(log, after: applied ?? .start)
             guard let newer = try apply(&reader, directory) else { return reader.end }
@@ -121,6 +124,20 @@ final class ShardLog: ChangeLog {
                 )
             }
         }
+    }
+
+    /// A log that is empty is new, unless an earlier life of this gateway has filled it.
+    private func checkNotVanished(_ directory: DataDirectory) throws(SQLiteError) {
+        guard let logs = StoredLogs.of(directory), logs.accepted > 0 else { return }
+        do throws(CommitLogError) {
+            guard try log.read(from: 1, atMost: 1).isEmpty else { return }
+        } catch {
+            throw SQLiteError(error)
+        }
+        let text =
+            "it is empty, but \(directory.database) has \(logs.waiting) undelivered logs from it; restore it, "
+            + "or remove that file to begin with an empty queue"
+        throw SQLiteError(CommitLogError(.damaged, text))
     }
 
     /// Makes the tables those of this version. Returns the version that they had; 0: there were none.
@@ -235,7 +252,8 @@ extension SQLiteError {
             switch error.kind {
             case .fenced: .fenced
             case .noRoom: .full
-            case .unreachable, .refused: .io
+            case .unreachable: .io
+            case .refused: .refused
             case .damaged: .corrupt
             case .newer: .newerSchema
             }

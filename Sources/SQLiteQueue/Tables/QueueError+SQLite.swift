@@ -24,8 +24,8 @@ extension QueueError {
             )
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
-        // Only a commit log is fenced.
-        case .io, .fenced:
+        // Only a commit log is fenced or refuses.
+        case .io, .fenced, .refused:
             self.init(
                 .io,
                 "\(path): the queue's database cannot be used; check the disk. \(error)."
@@ -49,8 +49,13 @@ extension QueueError {
                 .newerSchema,
                 "a newer Sluice wrote the commit log; run that version: \(error)."
             )
+        case .refused:
+            self.init(.refused, "the commit log cannot be used: \(error).")
         case .io, .noRoomToKeep:
-            self.init(.io, "the commit log cannot be reached; the queue tries again: \(error).")
+            self.init(
+                .unreachable,
+                "the commit log cannot be reached; the queue tries again: \(error)."
+            )
         }
     }
 }
