@@ -33,6 +33,8 @@ class Case:
     capture: str | None = None
     # Also measures answers at half the load.
     half: bool = False
+    # The queue's commit log lies with three brokers on this machine.
+    brokers: bool = False
     # The case whose rate is this one's 100 %.
     base: str | None = None
 
@@ -67,4 +69,12 @@ FILTERS = [
     Case("exactly once", exactly_once=True, base="plain"),
 ]
 CONNECTIONS = [Case(f"{count} connections", connections=count) for count in (1, 8, 32, 128, 512)]
-SETS = {"loads": LOADS, "filters": FILTERS, "connections": CONNECTIONS}
+ENGINES = [
+    Case("sqlite, 32", half=True),
+    Case("jetstream, 32", half=True, brokers=True, base="sqlite, 32"),
+    Case("sqlite, 128", connections=128, half=True),
+    Case("jetstream, 128", connections=128, half=True, brokers=True, base="sqlite, 128"),
+    Case("sqlite, 10 fields", bodies="10", half=True),
+    Case("jetstream, 10 fields", bodies="10", half=True, brokers=True, base="sqlite, 10 fields"),
+]
+SETS = {"loads": LOADS, "filters": FILTERS, "connections": CONNECTIONS, "engines": ENGINES}

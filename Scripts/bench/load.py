@@ -5,10 +5,12 @@ import dataclasses
 import pathlib
 import re
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 
 from bench.cases import Case
+from harness.brokers import Brokers
 from harness.gateway import Gateway
 from harness.http import ask, port_of
 from harness.process import cpu_seconds, memory
@@ -92,11 +94,17 @@ class Bench:
             settings += f'tls: {{ listen: "127.0.0.1:0", certificate: {certificate}, key: {key} }}\n'
         data = self.work / "data"
         subprocess.run(["rm", "-rf", data], check=True)
+        brokers = None
+        if case.brokers:
+            brokers = Brokers(pathlib.Path(tempfile.mkdtemp(dir=self.work)), self.programs)
+            settings += brokers.settings("bench")
         gateway = Gateway(self.work, data, destinations, settings, programs=self.programs, binary=sluice)
         try:
             yield gateway
         finally:
             gateway.stop()
+            if brokers is not None:
+                brokers.kill()
 
     def measure_running(self, case: Case, gateway: Gateway) -> Result:
         url = f"http://127.0.0.1:{gateway.devices}"
