@@ -143,7 +143,7 @@ struct ClientLoop: ~Copyable {
                 case .ping, .pong, .ok: break
                 }
             }
-            let silence = Moment.now - connection.lastProgress
+            let silence = Moment.now - connection.lastReceived
             guard silence < settings.silenceMax * 3 else {
                 throw NATSError(.disconnected, "nothing has come from the server for \(silence)")
             }

@@ -20,8 +20,8 @@ final class ServerConnection {
     private var sentBytes = 0
     private(set) var info: ServerInfo
     private(set) var isSecure = false
-    /// When something was last received, or sent.
-    private(set) var lastProgress = Moment.now
+    /// When something was last received. What is sent goes to the kernel, and tells nothing about the server.
+    private(set) var lastReceived = Moment.now
     private(set) var pingedAt: Moment?
 
     /// Connects and reads the server's description.
@@ -169,7 +169,6 @@ final class ServerConnection {
                 throw NATSError(.disconnected, "\(error)")
             }
             guard case .done(let count) = outcome else { return false }
-            lastProgress = .now
             sentBytes += count
             if sentBytes == output[done].count {
                 sentBytes = 0
@@ -255,7 +254,7 @@ final class ServerConnection {
             throw NATSError(.disconnected, "\(error)")
         }
         guard !isOver else { throw NATSError(.disconnected, "the server ended the connection") }
-        if count > 0 { lastProgress = .now }
+        if count > 0 { lastReceived = .now }
         return count
     }
 }

@@ -24,19 +24,20 @@ package final class JetStreamLog: CommitLog {
     }
 
     /// `queueBytes` is what the queue keeps at most; `isSynced` demands servers that sync before they confirm.
-    package init(
+    package convenience init(
         _ client: NATSClient,
         _ settings: JetStreamSettings,
         queueBytes: Int,
         isSynced: Bool
     ) {
+        let bytesMax = ShardStream.bytesMax(forQueueOf: queueBytes)
+        self.init(client, ShardStream(settings, bytesMax: bytesMax, isSynced: isSynced))
+    }
+
+    init(_ client: NATSClient, _ stream: ShardStream) {
         self.client = client
+        self.stream = stream
         api = JetStreamAPI(client: client)
-        stream = ShardStream(
-            settings,
-            bytesMax: ShardStream.bytesMax(forQueueOf: queueBytes),
-            isSynced: isSynced
-        )
     }
 
     // MARK: - The stream
@@ -115,34 +116,58 @@ package final class JetStreamLog: CommitLog {
         } catch {
             return error.kind == .noRoom ? .noRoom("\(error)") : .unreachable("\(error)")
         }
-        var sent = 0
+        for (index, part) in parts.enumerated() {
+            // One after the other: if a rival had appended meanwhile, a later part could land where its place now is.
+            let number = last + UInt64(index) + 1
+            let answer = append(part, as: number, "\(hex(id.writer)).\(id.epoch).\(id.commit).\(index)")
+            guard answer == .appended(number) else {
+                guard case .unreachable(let text) = answer, index > 0 else { return answer }
+                return .unknown(text)
+            }
+        }
+        return .appended(last + UInt64(parts.count))
+    }
+
+    private func append(_ part: [UInt8], as number: UInt64, _ name: String) -> AppendAnswer {
+        let inbox: NATSInbox
         do throws(NATSError) {
-            let inbox = try client.inbox()
-            for (index, part) in parts.enumerated() {
-                let message = OutgoingMessage(
-                    to: stream.subject,
-                    reply: "\(inbox.subject).\(index)",
-                    headers: [
-                        ("Nats-Msg-Id", "\(hex(id.writer)).\(id.epoch).\(id.commit).\(index)"),
-                        ("Nats-Expected-Stream", stream.name),
-                        ("Nats-Expected-Last-Sequence", "\(last + UInt64(index))"),
-                    ],
-                    body: part
-                )
-                try client.send(message, from: inbox)
-                sent += 1
-            }
-            var answers = AppendAnswers(parts: parts.count, after: last)
-            let deadline = Moment.now + JetStreamAPI.timeout
-            while true {
-                if let outcome = answers.outcome { return outcome }
-                let message = try inbox.next(until: deadline)
-                answers.take(message, to: inbox.subject)
-            }
+            inbox = try client.inbox()
+            let message = OutgoingMessage(
+                to: stream.subject,
+                reply: inbox.subject,
+                headers: [
+                    ("Nats-Msg-Id", name),
+                    ("Nats-Expected-Stream", stream.name),
+                    ("Nats-Expected-Last-Sequence", "\(number - 1)"),
+                ],
+                body: part
+            )
+            try client.send(message, from: inbox)
         } catch {
-            guard sent > 0 else { return .unreachable("\(error)") }
+            return .unreachable("\(error)")
+        }
+        do throws(NATSError) {
+            let answer = try inbox.next(until: .now + JetStreamAPI.timeout)
+            guard answer.status == nil else {
+                return .unknown("the stream has no leader at this moment")
+            }
+            return meaning(of: try JetStreamAPI.document(answer), number)
+        } catch {
             return .unknown("\(error)")
         }
+    }
+
+    private func meaning(of answer: JSONValue, _ number: UInt64) -> AppendAnswer {
+        if let refusal = JetStreamAPI.Refusal(answer) {
+            if JetStreamAPI.Refusal.wrongLastSequence.contains(refusal.code) { return .fenced }
+            let text = "\(refusal.text) (\(refusal.code))"
+            return refusal.kind == .noRoom ? .noRoom(text) : .unknown(text)
+        }
+        guard let found = answer["seq"]?.wholeNumber, found > 0 else {
+            return .unknown("JetStream's answer has no sequence")
+        }
+        // A duplicate elsewhere is an earlier append, and something newer is there.
+        return UInt64(found) == number ? .appended(number) : .fenced
     }
 
     private func hex(_ number: UInt64) -> String { String(number, radix: 16) }
@@ -187,8 +212,11 @@ package final class JetStreamLog: CommitLog {
         switch answer {
         case .success(let answer):
             guard let found = answer["message"]?["seq"]?.wholeNumber, found > 0,
-                let text = answer["message"]?["data"]?.text,
-                let bytes = base64Decoded(Array(text.utf8)[...], .standard)
+                // An empty message has none.
+                let bytes = base64Decoded(
+                    Array((answer["message"]?["data"]?.text ?? "").utf8)[...],
+                    .standard
+                )
             else { throw CommitLogError(.unreachable, "JetStream's answer has no message") }
             return NumberedEntry(number: UInt64(found), bytes: bytes)
         case .failure(let refusal):

@@ -74,8 +74,12 @@ struct ShardStream: Sendable {
 
     /// JetStream's refusal to make or change it, in words for the operator.
     func problem(_ refusal: JetStreamAPI.Refusal) -> CommitLogError {
+        let lacksSpace = "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
+            + "raise max_file_store of the servers, or lower queue.max_bytes "
+            + "(the stream takes 3.2 times as much and 1 GiB)"
         let text =
             switch refusal.code {
+            case 10005 where refusal.text.contains("insufficient storage"): lacksSpace
             case 10005, 10074:
                 isSynced
                     ? "JetStream finds no \(replicas) servers for the stream \(name): \(refusal.text); "
@@ -83,10 +87,7 @@ struct ShardStream: Sendable {
                         + "jetstream block and server_tags: [\"\(Self.syncTag)\"], or set queue.durability: normal"
                     : "JetStream finds no \(replicas) servers for the stream \(name): \(refusal.text); "
                         + "start \(replicas) servers of one cluster"
-            case 10023, 10047, 10002, 10028:
-                "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
-                    + "raise max_file_store of the servers, or lower queue.max_bytes "
-                    + "(the stream takes 3.2 times as much and 1 GiB)"
+            case 10023, 10047, 10002, 10028: lacksSpace
             case 10039, 10076:
                 "JetStream is not on: \(refusal.text); add a jetstream block to each server, and allow "
                     + "it to the account"

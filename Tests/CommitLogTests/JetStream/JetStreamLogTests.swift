@@ -6,60 +6,12 @@ import Testing
 
 @testable import CommitLog
 
-/// Three servers that sync before they confirm. Tests use clusters of Sluice of their own.
-private let brokers = SharedBrokers()
-
-private final class SharedBrokers: @unchecked Sendable {
-    private let lock = Locked<Brokers?>(nil)
-
-    func get() throws -> Brokers {
-        try lock.withLock { brokers in
-            if let brokers { return brokers }
-            let started = try Brokers(3)
-            brokers = started
-            return started
-        }
-    }
-}
-
-@Suite(.timeLimit(.minutes(3))) struct JetStreamLogTests {
-    let recorder = JournalRecorder()
-    let client: NATSClient
-    let settings: JetStreamSettings
+/// The log in a stream of three real brokers.
+@Suite(.timeLimit(.minutes(3))) final class JetStreamLogTests {
+    let trial: JetStreamTrial
 
     init() throws {
-        let addresses = try brokers.get().addresses
-        client = try NATSClient(
-            NATSSettings(servers: addresses, name: "test"),
-            journal: recorder.journal
-        )
-        try client.waitUntilConnected(atMost: .seconds(20))
-        settings = JetStreamSettings(
-            servers: addresses,
-            cluster: "t\(UInt32.random(in: 1...UInt32.max))",
-            node: "a"
-        )
-    }
-
-    func log() throws -> JetStreamLog {
-        let log = JetStreamLog(client, settings, queueBytes: 64 << 20, isSynced: true)
-        try wait { () throws(CommitLogError) in try log.open() }
-        return log
-    }
-
-    /// A cluster that has just started has no leader yet.
-    func wait(_ body: () throws(CommitLogError) -> Void) throws {
-        var problem: CommitLogError?
-        let isDone = eventually(within: .seconds(30)) {
-            do throws(CommitLogError) {
-                try body()
-                return true
-            } catch {
-                problem = error
-                return error.kind == .refused
-            }
-        }
-        if !isDone, let problem { throw problem }
+        trial = JetStreamTrial(try sharedBrokers.get())
     }
 
     func id(_ commit: UInt64, writer: UInt64 = 1) -> AppendID {
@@ -68,15 +20,165 @@ private final class SharedBrokers: @unchecked Sendable {
 
     @Test("Appends are in the log in order, and are found again")
     func appends() throws {
-        let log = try log()
+        let log = try trial.log()
         #expect(try log.read(from: 1, atMost: 4 << 20) == [])
         #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
-        #expect(log.append([[2], [3], [4]], after: 1, id: id(2)) == .appended(4))
-        let entries = (1...4).map { NumberedEntry(number: $0, bytes: [UInt8($0)]) }
-        #expect(try log.read(from: 1, atMost: 4 << 20) == entries)
-        #expect(try log.read(from: 3, atMost: 1) == [entries[2]])
-        #expect(try log.read(from: 3, atMost: 4 << 20) == Array(entries[2...]))
-        #expect(try log.read(from: 5, atMost: 4 << 20) == [])
-        #expect(try log.read(from: 5, atMost: 1) == [])
+        #expect(log.append([[2], [], [4]], after: 1, id: id(2)) == .appended(4))
+        let entries = [[1], [2], [], [4]].enumerated().map { index, bytes in
+            NumberedEntry(number: UInt64(index) + 1, bytes: bytes)
+        }
+        let others = try trial.log()
+        for log in [log, others] {
+            #expect(try log.read(from: 1, atMost: 4 << 20) == entries)
+            #expect(try log.read(from: 3, atMost: 1) == [entries[2]])
+            #expect(try log.read(from: 3, atMost: 4 << 20) == Array(entries[2...]))
+            #expect(try log.read(from: 5, atMost: 4 << 20) == [])
+            #expect(try log.read(from: 5, atMost: 1) == [])
+        }
+    }
+
+    @Test("An append behind a newer entry is refused")
+    func fence() throws {
+        let (first, second) = (try trial.log(), try trial.log())
+        #expect(first.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(second.append([[2]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(second.append([[2], [3]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(first.append([[4]], after: 5, id: id(2)) == .fenced)
+        #expect(second.append([[5]], after: 1, id: id(2, writer: 2)) == .appended(2))
+        #expect(first.append([[6], [7]], after: 1, id: id(2)) == .fenced)
+        #expect(try trial.entries(of: first).map(\.bytes) == [[1], [5]])
+    }
+
+    @Test("Of rivals that append at the same moment, one is taken")
+    func rivals() throws {
+        let logs = try (0..<4).map { _ in try trial.log() }
+        var last: UInt64 = 0
+        for round in 1...30 as ClosedRange<UInt64> {
+            let outcomes = Locked<[AppendAnswer]>([])
+            let workers = try logs.enumerated().map { index, log in
+                try Worker("rival") { [last] in
+                    let id = AppendID(writer: UInt64(index + 1), epoch: 1, commit: round)
+                    let answer = log.append([[UInt8(index)]], after: last, id: id)
+                    outcomes.withLock { $0.append(answer) }
+                }
+            }
+            for worker in workers { worker.join() }
+            let answers = outcomes.withLock { $0 }
+            #expect(answers.filter { $0 == .appended(last + 1) }.count == 1, "\(answers)")
+            #expect(answers.filter { $0 == .fenced }.count == 3, "\(answers)")
+            last += 1
+        }
+        #expect(try trial.entries(of: logs[0]).count == 30)
+    }
+
+    @Test("The same append again is in the log once, also if only its first parts came through")
+    func repetitions() throws {
+        let log = try trial.log()
+        for _ in 0..<2 { #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1)) }
+        for _ in 0..<2 {
+            #expect(log.append([[1], [2], [3]], after: 0, id: id(1)) == .appended(3))
+        }
+        // Another connection, as after an outage.
+        #expect(try trial.log().append([[1], [2], [3]], after: 0, id: id(1)) == .appended(3))
+        #expect(try trial.entries(of: log).map(\.bytes) == [[1], [2], [3]])
+    }
+
+    @Test("Large commits and many of them are read in pieces")
+    func sizes() throws {
+        let log = try trial.log()
+        let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax + 48)
+        let parts = (0..<12).map { index in [UInt8(index)] + part }
+        #expect(log.append(parts, after: 0, id: id(1)) == .appended(12))
+        for number in 13...60 as ClosedRange<UInt64> {
+            #expect(log.append([[1]], after: number - 1, id: id(number)) == .appended(number))
+        }
+        let piece = try log.read(from: 1, atMost: 4 << 20)
+        #expect((2...4).contains(piece.count))
+        let entries = try trial.entries(of: log)
+        #expect(entries.map(\.number) == Array(1...60))
+        #expect(entries.prefix(12).map(\.bytes) == parts)
+        // Elsewhere in the log, while a reader is in the middle.
+        #expect(try log.read(from: 12, atMost: 4 << 20).first?.number == 12)
+        #expect(try log.read(from: 2, atMost: 4 << 20).first?.number == 2)
+    }
+
+    @Test("A trimmed log begins with its first entry that is left")
+    func trimming() throws {
+        let log = try trial.log()
+        for number in 1...9 as ClosedRange<UInt64> {
+            #expect(log.append([[1]], after: number - 1, id: id(number)) == .appended(number))
+        }
+        for _ in 0..<2 { try log.trim(before: 6) }
+        for bytes in [1, 4 << 20] {
+            let first = try log.read(from: 1, atMost: bytes).first
+            #expect(first?.number == 6)
+        }
+        try log.trim(before: 10)
+        #expect(log.append([[1]], after: 9, id: id(10)) == .appended(10))
+        #expect(try trial.entries(of: log).map(\.number) == [10])
+    }
+
+    @Test("A log without room says so, and takes appends again after a trim")
+    func room() throws {
+        let opened = try trial.log()
+        let stream = ShardStream(trial.settings, bytesMax: 4 << 20, isSynced: true)
+        let log = JetStreamLog(try trial.client(), stream)
+        withExtendedLifetime(opened) {}
+        let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax)
+        try trial.untilReached { () throws(CommitLogError) in try log.open() }
+        #expect(log.append([part, part, part, part], after: 0, id: id(1)) == .appended(4))
+        guard case .noRoom(let text) = log.append([part], after: 4, id: id(2)) else {
+            Issue.record("a full stream took an append")
+            return
+        }
+        #expect(text.contains("maximum bytes exceeded"))
+        try log.trim(before: 4)
+        #expect(log.append([part], after: 4, id: id(2)) == .appended(5))
+    }
+
+    @Test("A stream that is deleted under the gateway is damage, not an empty log")
+    func deletion() throws {
+        let log = try trial.log()
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        let name = "SLUICE_\(trial.settings.cluster)_Q_a"
+        _ = try trial.client().request("$JS.API.STREAM.DELETE.\(name)", timeout: .seconds(5))
+        let answer = log.append([[2]], after: 1, id: id(2))
+        guard case .unknown = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect {
+            try log.read(from: 2, atMost: 1)
+        } throws: { error in
+            (error as? CommitLogError)?.kind == .damaged
+                && "\(error)" == "the stream \(name) is gone; restore it from a backup (nats stream restore)"
+        }
+    }
+
+    @Test("The bound of an existing stream follows the settings")
+    func updates() throws {
+        _ = try trial.log()
+        let log = try trial.log(queueBytes: 128 << 20)
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        let info = try trial.client().request(
+            "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a",
+            timeout: .seconds(5)
+        )
+        let bytes = ShardStream.bytesMax(forQueueOf: 128 << 20)
+        #expect(String(decoding: info.body, as: UTF8.self).contains("\"max_bytes\":\(bytes)"))
+    }
+
+    @Test("A stream of somebody else with the same name is not used")
+    func strangers() throws {
+        let client = try trial.client()
+        _ = try trial.log()
+        trial.settings.node = "b"
+        let name = "SLUICE_\(trial.settings.cluster)_Q_b"
+        let body = "{\"name\":\"\(name)\",\"subjects\":[\"other.\(name)\"],\"num_replicas\":3}"
+        _ = try client.request("$JS.API.STREAM.CREATE.\(name)", Array(body.utf8), timeout: .seconds(5))
+        #expect { try trial.log() } throws: { error in
+            (error as? CommitLogError)?.kind == .refused
+                && "\(error)".hasPrefix("the stream \(name) has another subjects than Sluice gives it")
+        }
     }
 }

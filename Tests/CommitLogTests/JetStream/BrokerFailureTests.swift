@@ -1,0 +1,155 @@
+import Glibc
+import NATS
+import System
+import TestNATS
+import TestSupport
+import Testing
+
+@testable import CommitLog
+
+/// Brokers that die, or that are not what a log needs.
+@Suite(.timeLimit(.minutes(4))) final class BrokerFailureTests {
+    /// Appends commits until it is stopped, and counts those that were acknowledged.
+    final class Writing: Sendable {
+        let count = SharedValue<UInt64>(0)
+        let problem = Locked<CommitLogError?>(nil)
+        private let isStopping = Locked(false)
+        private let worker: Locked<Worker?> = Locked(nil)
+
+        init(_ log: JetStreamLog) throws {
+            let worker = try Worker("writer") { [self] in
+                do throws(CommitLogError) {
+                    var retries = CommitWriter.RetryPolicy()
+                    retries.timeout = .seconds(30)
+                    var writer = try CommitWriter(
+                        log,
+                        after: .start,
+                        writer: 7,
+                        schema: 1,
+                        retries: retries
+                    )
+                    while !isStopping.withLock({ $0 }) {
+                        let next = count.now + 1
+                        try writer.publish(.changes, Array("commit \(next)".utf8))
+                        count.change { $0 = next }
+                    }
+                } catch {
+                    problem.withLock { $0 = error }
+                    count.change { _ in }
+                }
+            }
+            self.worker.withLock { $0 = worker }
+        }
+
+        /// Waits until so many more are acknowledged.
+        func more(_ number: UInt64) -> Bool {
+            let goal = count.now + number
+            _ = count.wait(.seconds(130)) { [self] count in
+                count >= goal || problem.withLock { $0 } != nil
+            }
+            return count.now >= goal
+        }
+
+        func stop() {
+            isStopping.withLock { $0 = true }
+            worker.withLock { $0.take() }?.join()
+        }
+    }
+
+    @Test("What was acknowledged is in the log in order, whichever brokers die")
+    func kills() throws {
+        let trial = JetStreamTrial(try Brokers(3))
+        let log = try trial.log()
+        let writing = try Writing(log)
+        for broker in trial.brokers.all {
+            #expect(writing.more(20))
+            broker.kill()
+            #expect(writing.more(5))
+            try broker.start()
+        }
+        #expect(writing.more(20))
+        // Two at once, and all.
+        for count in [2, 3] {
+            for broker in trial.brokers.all.prefix(count) { broker.kill() }
+            for broker in trial.brokers.all.prefix(count) { try broker.start() }
+            #expect(writing.more(20))
+        }
+        // A broker that hangs is given up, as if it were dead.
+        for broker in trial.brokers.all {
+            let t0 = Moment.now
+            broker.signal(SIGSTOP)
+            #expect(writing.more(5))
+            print("stop", Moment.now - t0)
+            if Moment.now - t0 > .seconds(25) {
+                print(trial.recorder.text)
+                for b in trial.brokers.all { print(b.port, b.log) }
+                let c = try trial.client()
+                print("state", c.state)
+                print(String(decoding: try c.request("$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a", timeout: .seconds(5)).body, as: UTF8.self))
+            }
+            let t1 = Moment.now
+            broker.signal(SIGCONT)
+            #expect(writing.more(5))
+            print("cont", Moment.now - t1)
+        }
+        writing.stop()
+        #expect(writing.problem.withLock { $0 } == nil)
+        let entries = try trial.entries(of: log).map { try CommitEntry($0.bytes) }
+        #expect(entries.dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
+            == (1...writing.count.now).map { "commit \($0)" })
+    }
+
+    @Test("A broker that leaves interrupts appends for less than two seconds")
+    func leaving() throws {
+        let trial = JetStreamTrial(try Brokers(3))
+        let writing = try Writing(try trial.log())
+        for broker in trial.brokers.all {
+            #expect(writing.more(20))
+            broker.leave()
+            #expect(writing.more(50))
+            broker.kill()
+            try broker.start()
+        }
+        writing.stop()
+        #expect(writing.problem.withLock { $0 } == nil)
+    }
+
+    /// Why the log cannot be opened.
+    func refusal(_ brokers: Brokers, replicas: Int, isSynced: Bool = true) throws -> CommitLogError {
+        let trial = JetStreamTrial(brokers, replicas: replicas)
+        do {
+            _ = try trial.log(isSynced: isSynced)
+        } catch let error as CommitLogError {
+            return error
+        }
+        Issue.record("the log was opened")
+        return CommitLogError(.damaged, "")
+    }
+
+    @Test("Too few brokers are told")
+    func tooFew() throws {
+        let brokers = try Brokers(1)
+        let error = try refusal(brokers, replicas: 3)
+        #expect(error.kind == .refused)
+        #expect(error.description.hasPrefix("JetStream finds no 3 servers for the stream SLUICE_"))
+        #expect(error.description.contains("sync_interval: always"))
+    }
+
+    @Test("Brokers that do not sync are refused for full durability, and taken without it")
+    func unsynced() throws {
+        let brokers = try Brokers(3, isSynced: false)
+        let error = try refusal(brokers, replicas: 3)
+        #expect(error.kind == .refused)
+        #expect(error.description.contains("server_tags: [\"sync:always\"]"))
+        _ = try JetStreamTrial(brokers).log(isSynced: false)
+    }
+
+    @Test("Brokers without the space for a stream are told")
+    func tooSmall() throws {
+        let error = try refusal(try Brokers(1, storeBytes: "1GB"), replicas: 1)
+        #expect(error.kind == .noRoom)
+        #expect(error.description.contains("raise max_file_store of the servers"))
+        let cluster = try refusal(try Brokers(3, storeBytes: "1GB"), replicas: 3)
+        #expect(cluster.description.contains("raise max_file_store of the servers"), "\(cluster)")
+    }
+}
