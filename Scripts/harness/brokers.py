@@ -41,7 +41,7 @@ class Broker:
     def start(self) -> None:
         log = self.directory / "log"
         with signals_deferred():
-            words = [os.environ["NATS_SERVER"], "-c", self.file, "-l", log]
+            words = [os.environ["NATS_SERVER"], "-c", str(self.file), "-l", str(log)]
             self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.programs.add(self)
 

@@ -30,6 +30,7 @@ PATIENCE = 15
 # docstring says what it proves.
 PARTS = {
     "judge": "judge",
+    "brokers": "brokers",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",

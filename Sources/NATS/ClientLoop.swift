@@ -52,7 +52,8 @@ struct ClientLoop: ~Copyable {
     private mutating func report(_ error: NATSError, _ target: ServerTarget) {
         failures.append(error)
         // One server that is wrong does not matter while others may be right.
-        let areAllWrong = failures.count >= targets.count && failures.allSatisfy { $0.kind == .refused }
+        let areAllWrong =
+            failures.count >= targets.count && failures.allSatisfy { $0.kind == .refused }
         let kind = areAllWrong ? NATSError.Kind.refused : .disconnected
         core.disconnected(NATSError(kind, "\(target.address): \(error)"))
         guard !isReported else { return }
@@ -68,7 +69,9 @@ struct ClientLoop: ~Copyable {
         let mayGoOn: () throws(NATSError) -> Duration = { () throws(NATSError) in
             guard !core.isStopping else { throw NATSError(.disconnected, "the client was closed") }
             let left = deadline - .now
-            guard left > .zero else { throw NATSError(.timeout, "the server did not answer in time") }
+            guard left > .zero else {
+                throw NATSError(.timeout, "the server did not answer in time")
+            }
             return left
         }
         var problem = NATSError(.disconnected, "its name has no address")

@@ -39,7 +39,9 @@ package final class NATSInbox: Sendable {
             if let message { return message }
             if let failure { throw failure }
             let left = deadline - .now
-            guard left > .zero else { throw NATSError(.timeout, "the server did not answer in time") }
+            guard left > .zero else {
+                throw NATSError(.timeout, "the server did not answer in time")
+            }
             wake.wait(timeout: left)
         }
     }

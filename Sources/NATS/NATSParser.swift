@@ -80,7 +80,10 @@ package struct NATSParser {
         guard place < buffer.count else {
             scanned = place
             guard place - start <= Self.lineMax else {
-                throw NATSError(.malformed, "the server sent a line of more than \(Self.lineMax) bytes")
+                throw NATSError(
+                    .malformed,
+                    "the server sent a line of more than \(Self.lineMax) bytes"
+                )
             }
             return nil
         }
@@ -104,11 +107,16 @@ package struct NATSParser {
         case "+OK": return .ok
         case "-ERR":
             let quoted = String(decoding: rest, as: UTF8.self)
-            return .error(String(quoted.drop { " '".contains($0) }.prefix { $0 != "'" }.prefix(500)))
+            return .error(
+                String(quoted.drop { " '".contains($0) }.prefix { $0 != "'" }.prefix(500))
+            )
         case "MSG": return try message(rest, hasHead: false)
         case "HMSG": return try message(rest, hasHead: true)
         default:
-            throw NATSError(.malformed, "the server sent an operation that the protocol does not have")
+            throw NATSError(
+                .malformed,
+                "the server sent an operation that the protocol does not have"
+            )
         }
     }
 

@@ -47,6 +47,8 @@ package struct ServerInfo: Sendable, Equatable {
         nonce = json["nonce"]?.text
         isLeaving = json["ldm"] == .bool(true)
         let urls = json["connect_urls"]?.elements ?? []
-        others = urls.prefix(Self.othersMax).compactMap { $0.text.flatMap { NATSServerAddress($0) } }
+        others = urls.prefix(Self.othersMax).compactMap {
+            $0.text.flatMap { NATSServerAddress($0) }
+        }
     }
 }

@@ -9,7 +9,8 @@ package struct OutboundSocket: ~Copyable {
 
     /// Begins to connect. `checkConnected` tells the result once the socket is writable.
     package init(to address: SocketAddress) throws(SystemError) {
-        let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let kind =
+            CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let number = try system("socket") { socket(address.family, kind, 0) }
         let owned = OwnedDescriptor(taking: number)
         var on: CInt = 1

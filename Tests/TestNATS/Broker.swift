@@ -134,7 +134,12 @@ package final class Broker {
 package final class Brokers {
     package let all: [Broker]
 
-    package init(_ count: Int, isSynced: Bool = true, storeBytes: String = "16GB", lines: String = "")
+    package init(
+        _ count: Int,
+        isSynced: Bool = true,
+        storeBytes: String = "16GB",
+        lines: String = ""
+    )
         throws
     {
         let routes = count > 1 ? (0..<count).map { _ in freePort() } : []

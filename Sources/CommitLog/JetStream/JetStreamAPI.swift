@@ -52,7 +52,11 @@ struct JetStreamAPI: Sendable {
         json.object(parameters)
         let answer: JSONValue
         do throws(NATSError) {
-            let message = try client.request("$JS.API.\(subject)", json.bytes, timeout: Self.timeout)
+            let message = try client.request(
+                "$JS.API.\(subject)",
+                json.bytes,
+                timeout: Self.timeout
+            )
             answer = try Self.document(message)
         } catch {
             throw CommitLogError(error, subject)

@@ -119,7 +119,11 @@ package final class JetStreamLog: CommitLog {
         for (index, part) in parts.enumerated() {
             // One after the other: if a rival had appended meanwhile, a later part could land where its place now is.
             let number = last + UInt64(index) + 1
-            let answer = append(part, as: number, "\(hex(id.writer)).\(id.epoch).\(id.commit).\(index)")
+            let answer = append(
+                part,
+                as: number,
+                "\(hex(id.writer)).\(id.epoch).\(id.commit).\(index)"
+            )
             guard answer == .appended(number) else {
                 guard case .unreachable(let text) = answer, index > 0 else { return answer }
                 return .unknown(text)
@@ -187,7 +191,9 @@ package final class JetStreamLog: CommitLog {
             return []
         }
         // A consumer pays for many entries.
-        guard bytes > StreamConsumer.bytesLeast else { return try entry(from: number).map { [$0] } ?? [] }
+        guard bytes > StreamConsumer.bytesLeast else {
+            return try entry(from: number).map { [$0] } ?? []
+        }
         if consumer?.next != number {
             consumer?.delete(api)
             consumer = try StreamConsumer(api, stream, from: number)
@@ -196,7 +202,9 @@ package final class JetStreamLog: CommitLog {
         guard let first = entries.first else {
             throw CommitLogError(.unreachable, "JetStream does not deliver entry \(number) yet")
         }
-        if first.number > number, let missing = try entry(from: number), missing.number < first.number {
+        if first.number > number, let missing = try entry(from: number),
+            missing.number < first.number
+        {
             throw CommitLogError(.unreachable, "JetStream left entry \(missing.number) out")
         }
         state.withLock { [consumer] in $0.consumer = consumer }

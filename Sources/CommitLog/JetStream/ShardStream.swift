@@ -74,7 +74,8 @@ struct ShardStream: Sendable {
 
     /// JetStream's refusal to make or change it, in words for the operator.
     func problem(_ refusal: JetStreamAPI.Refusal) -> CommitLogError {
-        let lacksSpace = "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
+        let lacksSpace =
+            "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
             + "raise max_file_store of the servers, or lower queue.max_bytes "
             + "(the stream takes 3.2 times as much and 1 GiB)"
         let text =

@@ -71,7 +71,9 @@ package struct Service: Sendable {
             partner?.stop()
             return journal.info("stopped before the queue was open")
         }
-        let gateway = try Gateway(described, on: queue, journal: journal) { decided, rereadsFile throws(ConfigurationProblems) in
+        let gateway = try Gateway(described, on: queue, journal: journal) {
+            decided,
+            rereadsFile throws(ConfigurationProblems) in
             let new = try reader.read(decided, rereadsFile: rereadsFile)
             return partner?.redirected(new) ?? new
         }

@@ -22,7 +22,9 @@ package struct StoredLogs: Equatable, Sendable {
             guard try connection.integer("PRAGMA user_version") > 0 else { return nil }
             var logs = StoredLogs()
             logs.accepted = try connection.integer("SELECT coalesce(sum(accepted), 0) FROM ledger")
-            logs.waiting = try connection.integer("SELECT coalesce(sum(queued + dead), 0) FROM ledger")
+            logs.waiting = try connection.integer(
+                "SELECT coalesce(sum(queued + dead), 0) FROM ledger"
+            )
             return logs
         } catch {
             return nil

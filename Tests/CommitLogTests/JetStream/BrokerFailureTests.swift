@@ -85,7 +85,15 @@ import Testing
                 for b in trial.brokers.all { print(b.port, b.log) }
                 let c = try trial.client()
                 print("state", c.state)
-                print(String(decoding: try c.request("$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a", timeout: .seconds(5)).body, as: UTF8.self))
+                print(
+                    String(
+                        decoding: try c.request(
+                            "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a",
+                            timeout: .seconds(5)
+                        ).body,
+                        as: UTF8.self
+                    )
+                )
             }
             let t1 = Moment.now
             broker.signal(SIGCONT)
@@ -95,8 +103,10 @@ import Testing
         writing.stop()
         #expect(writing.problem.withLock { $0 } == nil)
         let entries = try trial.entries(of: log).map { try CommitEntry($0.bytes) }
-        #expect(entries.dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
-            == (1...writing.count.now).map { "commit \($0)" })
+        #expect(
+            entries.dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
+                == (1...writing.count.now).map { "commit \($0)" }
+        )
     }
 
     @Test("A broker that leaves interrupts appends for less than two seconds")
@@ -115,7 +125,8 @@ import Testing
     }
 
     /// Why the log cannot be opened.
-    func refusal(_ brokers: Brokers, replicas: Int, isSynced: Bool = true) throws -> CommitLogError {
+    func refusal(_ brokers: Brokers, replicas: Int, isSynced: Bool = true) throws -> CommitLogError
+    {
         let trial = JetStreamTrial(brokers, replicas: replicas)
         do {
             _ = try trial.log(isSynced: isSynced)

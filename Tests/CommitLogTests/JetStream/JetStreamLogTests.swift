@@ -151,7 +151,8 @@ import Testing
             try log.read(from: 2, atMost: 1)
         } throws: { error in
             (error as? CommitLogError)?.kind == .damaged
-                && "\(error)" == "the stream \(name) is gone; restore it from a backup (nats stream restore)"
+                && "\(error)"
+                    == "the stream \(name) is gone; restore it from a backup (nats stream restore)"
         }
     }
 
@@ -175,10 +176,16 @@ import Testing
         trial.settings.node = "b"
         let name = "SLUICE_\(trial.settings.cluster)_Q_b"
         let body = "{\"name\":\"\(name)\",\"subjects\":[\"other.\(name)\"],\"num_replicas\":3}"
-        _ = try client.request("$JS.API.STREAM.CREATE.\(name)", Array(body.utf8), timeout: .seconds(5))
+        _ = try client.request(
+            "$JS.API.STREAM.CREATE.\(name)",
+            Array(body.utf8),
+            timeout: .seconds(5)
+        )
         #expect { try trial.log() } throws: { error in
             (error as? CommitLogError)?.kind == .refused
-                && "\(error)".hasPrefix("the stream \(name) has another subjects than Sluice gives it")
+                && "\(error)".hasPrefix(
+                    "the stream \(name) has another subjects than Sluice gives it"
+                )
         }
     }
 }

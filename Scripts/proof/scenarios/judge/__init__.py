@@ -33,9 +33,11 @@ def check(trial: Trial) -> None:
         trial.wrong(line)
 
 
-def run_session(trial: Trial, number: int, kills: int) -> collections.Counter[str]:
+def run_session(
+    trial: Trial, number: int, kills: int, settings: str = "", moves: bool = False
+) -> collections.Counter[str]:
     before = len(trial.complaints)
-    session, is_over = Session(trial, number, kills), False
+    session, is_over = Session(trial, number, kills, settings, moves), False
     try:
         session.run_rounds()
         verdict = Verdict(session)

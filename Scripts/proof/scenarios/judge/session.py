@@ -1,6 +1,7 @@
 """One session of the judge: devices send while the rounds of a plan disturb the gateway, then all faults end."""
 
 import json
+import shutil
 import time
 from random import Random
 from typing import Any
@@ -32,10 +33,14 @@ credentials: {{ encryption_key: a-passphrase-of-the-judge-that-is-long-enough, d
 
 
 class Session:
-    def __init__(self, trial: Trial, number: int, kills: int) -> None:
+    """`settings` are more lines of the gateway's configuration. With `moves` each process begins on another machine: its
+    data directory is empty."""
+
+    def __init__(self, trial: Trial, number: int, kills: int, settings: str = "", moves: bool = False) -> None:
         # Draws that depend on timing have a generator of their own, so that they do not change the next plan.
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
+        self.more_settings, self.moves = settings, moves
         self.sandbox = trial.sandbox()
         self.second = SecondDestinations(trial, trial.work / f"archive-{number}", Random(self.random.getrandbits(64)))
         self.disruptions = Disruptions(
@@ -74,8 +79,11 @@ class Session:
 
     def begin(self, wait: bool = True) -> GatewayRun:
         stored = self.stored
+        if self.moves:
+            shutil.rmtree(self.data, ignore_errors=True)
+        settings = f"{SETTINGS}\n{self.more_settings}"
         gateway = self.trial.gateway(
-            self.sandbox, data=self.data, settings=SETTINGS, destinations=self.destinations, wait=False
+            self.sandbox, data=self.data, settings=settings, destinations=self.destinations, wait=False
         )
         self.runs.append(GatewayRun(gateway))
         if wait:
