@@ -168,7 +168,7 @@ let package = Package(
             "CLI",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
-                "Configuration",
+                "Configuration", "NATS", "CommitLog",
             ]
         ),
         program(

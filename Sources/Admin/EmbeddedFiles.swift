@@ -3040,7 +3040,19 @@ enum EmbeddedFiles {
           },
           "database_bytes": { "type": "integer", "minimum": 0 },
           "log_bytes": { "type": "integer", "minimum": 0 },
-          "disk_free_bytes": { "type": ["integer", "null"], "minimum": 0 }
+          "disk_free_bytes": { "type": ["integer", "null"], "minimum": 0 },
+          "commit_log": {
+            "description": "The log behind the queue; absent with `queue.engine: sqlite`.",
+            "type": "object",
+            "properties": {
+              "epoch": { "type": "integer", "minimum": 0 },
+              "entry": { "type": "integer", "minimum": 0 },
+              "bytes_since_base": { "type": "integer", "minimum": 0 },
+              "retries": { "type": "integer", "minimum": 0 }
+            },
+            "required": ["epoch", "entry", "bytes_since_base", "retries"],
+            "additionalProperties": false
+          }
         },
         "required": [
           "admission", "problem", "bytes", "bytes_max", "rows", "streams", "packets",

@@ -8,6 +8,8 @@ package struct CommitWriter: ~Copyable {
         package var timeout: Duration = .seconds(8)
         /// The shortest pause between two attempts. The longest is two and a half times as long.
         package var pauseMin: Duration = .milliseconds(100)
+        /// An append that takes longer is slow: its caller should be told before the timeout.
+        package var slowAfter: Duration = .seconds(1)
 
         package init() {}
     }
@@ -20,6 +22,8 @@ package struct CommitWriter: ~Copyable {
     private let schema: UInt32
     private let retries: RetryPolicy
     package private(set) var position: LogPosition
+    /// Attempts that were not the first of their append.
+    package private(set) var retryCount = 0
     private var hasFailed = false
 
     /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended since.
@@ -40,16 +44,19 @@ package struct CommitWriter: ~Copyable {
     }
 
     /// Appends a commit. It is durable when this returns. If it throws, the commit may be in the log all the same, now
-    /// or later.
+    /// or later. Calls `whenSlow` with the reason once if it takes long.
     package mutating func publish(
         _ kind: CommitEntry.Kind,
-        _ body: [UInt8]
+        _ body: [UInt8],
+        whenSlow: (String) -> Void = { _ in }
     ) throws(CommitLogError) {
         precondition(!hasFailed, "a commit writer was used after a failed append")
         hasFailed = true
         let id = AppendID(writer: writer, epoch: position.epoch, commit: position.commit + 1)
         let parts = try split(kind, body, id)
-        let deadline = Moment.now + retries.timeout
+        let began = Moment.now
+        let deadline = began + retries.timeout
+        var isSlow = false
         while true {
             let answer = log.append(parts, after: position.entry, id: id)
             if let problem = try problem(with: answer, parts) {
@@ -57,8 +64,13 @@ package struct CommitWriter: ~Copyable {
                 guard left > .zero, let wake = try? WakeUp() else {
                     throw CommitLogError(.unreachable, problem)
                 }
+                if !isSlow, Moment.now - began >= retries.slowAfter {
+                    isSlow = true
+                    whenSlow(problem)
+                }
                 // Rivals that were refused at the same moment must not come back at the same moment.
                 wake.wait(timeout: min(left, retries.pauseMin * Double.random(in: 1...2.5)))
+                retryCount += 1
                 continue
             }
             position.entry += UInt64(parts.count)

@@ -101,6 +101,8 @@ package struct QueueStatus: Sendable, Equatable {
     package var databaseBytes = 0
     package var logBytes = 0
     package var freeBytes = 0
+    /// nil: the database lasts by itself.
+    package var commitLog: CommitLogStatus?
 
     // Counted since the start.
     package var commits = Commits()
@@ -138,6 +140,20 @@ package struct QueueStatus: Sendable, Equatable {
     package var oldest: WallTime? {
         destinations.values.compactMap(\.oldest).min()
     }
+}
+
+/// The replicated log behind the queue.
+package struct CommitLogStatus: Sendable, Equatable {
+    /// How many gateways, or lives of one, have owned the shard.
+    package var epoch = 0
+    /// The number of the last entry.
+    package var entry = 0
+    /// A start reads at least as much.
+    package var bytesSinceBase = 0
+    /// Appends that had to be tried again, since the start.
+    package var retries = 0
+
+    package init() {}
 }
 
 /// Batches that were refused for the streams they would need, by the share that was used up.

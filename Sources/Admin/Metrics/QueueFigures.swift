@@ -4,7 +4,42 @@ import System
 
 /// Figures of the queue: as a whole, by destination, and in the ledger.
 enum QueueFigures {
-    static let parts: [any FigurePart] = [queue, intake, ledger, volumes, backlog, leaving, losses]
+    static let parts: [any FigurePart] = [
+        queue, commitLog, intake, ledger, volumes, backlog, leaving, losses,
+    ]
+
+    /// Without a commit log there are none.
+    static let commitLog = FigureGroup<CommitLogStatus>(
+        .queue,
+        by: [],
+        { report in report.queue.commitLog.map { [([], $0)] } ?? [] },
+        [
+            Figure(
+                "sluice_commit_log_epoch",
+                \.epoch,
+                "How many lives of gateways have owned the shard.",
+                member: "epoch"
+            ),
+            Figure(
+                "sluice_commit_log_entry",
+                \.entry,
+                "Number of the commit log's last entry.",
+                member: "entry"
+            ),
+            Figure(
+                "sluice_commit_log_bytes_since_base",
+                \.bytesSinceBase,
+                "Bytes of commits since the last base; a start reads at least as much.",
+                member: "bytes_since_base"
+            ),
+            Figure(
+                "sluice_commit_log_retries_total",
+                \.retries,
+                "Appends to the commit log that were tried again.",
+                member: "retries"
+            ),
+        ]
+    )
 
     static let queue = FigureGroup<QueueStatus>(
         .queue,

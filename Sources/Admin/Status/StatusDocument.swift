@@ -130,6 +130,9 @@ extension JSONWriter {
             $0.figures(QueueFigures.queue, of: queue, now: now, in: "duplicates")
         }
         age("oldest_seconds", of: queue.oldest, now: now)
+        if let log = queue.commitLog {
+            object("commit_log") { $0.figures(QueueFigures.commitLog, of: log, now: now) }
+        }
     }
 
     /// Writes null if there is no time.

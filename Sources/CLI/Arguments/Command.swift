@@ -24,13 +24,15 @@ enum Command: String, CaseIterable {
         ("--admin-cert", "FILE"), ("--admin-key", "FILE"), ("--data-dir", "DIR"), ("--json", nil),
     ]
 
+    private static let start: [Option] = [
+        ("--config", "FILE"), ("--listen", "ADDRESS"), ("--admin-listen", "ADDRESS"),
+        ("--data-dir", "DIR"), ("--log-level", "LEVEL"), ("--sandbox", nil),
+    ]
+
     var options: [Option] {
         switch self {
-        case .serve, .check:
-            [
-                ("--config", "FILE"), ("--listen", "ADDRESS"), ("--admin-listen", "ADDRESS"),
-                ("--data-dir", "DIR"), ("--log-level", "LEVEL"), ("--sandbox", nil),
-            ]
+        case .serve: Self.start
+        case .check: Self.start + [("--offline", nil)]
         case .health: HealthArguments.options
         case .status: StatusArguments.options
         case .destinations, .credentials, .refusals, .clients, .configuration: Self.reach
@@ -71,7 +73,9 @@ enum Command: String, CaseIterable {
     ) throws(UsageError) -> CInt {
         switch self {
         case .serve: return server.serve(arguments.inputs)
-        case .check: return Check(arguments.inputs).run()
+        case .check:
+            let isOffline = arguments.flags.contains("--offline")
+            return Check(arguments.inputs, isOffline: isOffline).run()
         case .health:
             return OperatorCommand(arguments.inputs, patience: HealthArguments.patience)
                 .run(HealthArguments.request(arguments))

@@ -63,6 +63,40 @@ package final class JetStreamLog: CommitLog {
         state.withLock { $0.isOpen = true }
     }
 
+    /// Finds out what `open` would do, without doing it. Returns what was found, for the operator.
+    package func look() throws(CommitLogError) -> String {
+        try checkServer()
+        guard case .connected(let address, let info) = client.state else {
+            throw CommitLogError(.unreachable, "the connection was lost")
+        }
+        let server = "\(address) has version \(info.version)"
+        switch try api.ask("STREAM.INFO.\(stream.name)") {
+        case .success(let answer):
+            if let problem = answer["config"].flatMap({ stream.problem(of: $0) }) {
+                throw CommitLogError(.refused, problem)
+            }
+            let messages = answer["state"]?["messages"]?.wholeNumber ?? 0
+            return "\(server); the stream \(stream.name) has \(messages) entries"
+        case .failure(let refusal):
+            guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {
+                throw stream.problem(refusal)
+            }
+        }
+        // Only the servers know if they could have it.
+        let trial = stream.trial
+        if case .failure(let refusal) = try api.ask("STREAM.CREATE.\(trial.name)", trial.write) {
+            throw stream.problem(refusal)
+        }
+        if case .failure(let refusal) = try api.ask("STREAM.DELETE.\(trial.name)") {
+            throw CommitLogError(
+                .refused,
+                "the stream \(trial.name), made for this check, cannot be deleted: \(refusal.text); "
+                    + "delete it with: nats stream rm \(trial.name)"
+            )
+        }
+        return "\(server); the stream \(stream.name) is made at the first start"
+    }
+
     private func checkServer() throws(CommitLogError) {
         switch client.state {
         case .disconnected(_, let error):

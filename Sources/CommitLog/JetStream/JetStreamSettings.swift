@@ -1,5 +1,6 @@
 package import NATS
 package import Net
+import System
 
 /// Where the commit log of a shard lies in NATS JetStream.
 package struct JetStreamSettings: Sendable, Equatable {
@@ -28,5 +29,16 @@ package struct JetStreamSettings: Sendable, Equatable {
         self.cluster = cluster
         self.node = node
         self.replicas = replicas
+    }
+
+    /// How a gateway connects to the servers.
+    package var client: NATSSettings {
+        NATSSettings(
+            servers: servers,
+            authentication: authentication,
+            tls: tls,
+            name: "sluice/\(Version.current) \(node)",
+            minimumVersion: JetStreamLog.minimumVersion
+        )
     }
 }

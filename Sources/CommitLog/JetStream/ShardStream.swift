@@ -1,12 +1,12 @@
 import JSON
+import System
 
 /// The stream that has the log of a shard: its names, and how it must be configured.
 struct ShardStream: Sendable {
-    /// JetStream takes no longer names of streams in its files' paths.
     static let syncTag = "sync:always"
 
-    let name: String
-    let subject: String
+    private(set) var name: String
+    private(set) var subject: String
     let replicas: Int
     /// A wall behind the queue's own bound.
     let bytesMax: Int
@@ -19,6 +19,15 @@ struct ShardStream: Sendable {
         replicas = settings.replicas
         self.bytesMax = bytesMax
         self.isSynced = isSynced
+    }
+
+    /// One like it that has another name, to find out if servers could have it.
+    var trial: ShardStream {
+        var trial = self
+        let suffix = hex(randomBytes(4))
+        trial.name += "_CHECK_\(suffix)"
+        trial.subject += "_check_\(suffix)"
+        return trial
     }
 
     /// The bound for a queue that keeps so many bytes: bases and changes since them take up to three times as many.

@@ -111,15 +111,3 @@ package struct QueueOpening {
         )
     }
 }
-
-extension JetStreamSettings {
-    var client: NATSSettings {
-        NATSSettings(
-            servers: servers,
-            authentication: authentication,
-            tls: tls,
-            name: "sluice/\(Version.current) \(node)",
-            minimumVersion: JetStreamLog.minimumVersion
-        )
-    }
-}

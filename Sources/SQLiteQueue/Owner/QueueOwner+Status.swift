@@ -8,14 +8,17 @@ extension QueueOwner {
     func publish(everything: Bool = false) {
         let admissions = admissions
         guard let store else {
+            isSlow = false
             door.setAdmissions(Admissions(queue: admissions.queue))
             return door.status.withLock { show(admissions.queue, in: &$0) }
         }
         let isNew = board.change(admissions)
-        let isAll = everything || store.destinations.dirty.isUnpublished || isNew
+        if isSlow { journal.info("commit log answers again") }
+        let isAll = everything || store.destinations.dirty.isUnpublished || isNew || isSlow
+        isSlow = false
         let changed = isAll ? Array(store.destinations.all) : store.destinations.dirty.changed
         for destination in changed { destination.publishLogstores() }
-        if store.destinations.dirty.isUnpublished {
+        if isAll {
             door.setAdmissions(Admissions(admissions, everyAdmission(in: store)))
         } else {
             door.changeAdmissions(
@@ -98,6 +101,7 @@ extension QueueOwner {
         status.relanes = delivery.relaneCount
         status.isolations = delivery.isolations.doneCount
         status.isolationsWaiting = delivery.isolations.count
+        status.commitLog = keeper.commitLog
         board.show(in: &status)
     }
 

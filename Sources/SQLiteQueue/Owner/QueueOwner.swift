@@ -21,6 +21,8 @@ final class QueueOwner {
     /// The requests that the owner took from the mailbox.
     private var takenRequests = 0
     private(set) var isStopping = false
+    /// An append to the commit log takes long, and batches are refused meanwhile.
+    var isSlow = false
     let journal: Journal
     let clock: QueueClock
 
@@ -39,6 +41,7 @@ final class QueueOwner {
         delivery = DeliveryWork(door.recalls, journal)
         letters = LetterWork(journal)
         announcer = QueueAnnouncer(journal)
+        keeper.tellSlowAppends { [unowned self] reason in refuseMeanwhile(because: reason) }
         try open()
         publish()
     }
@@ -195,6 +198,18 @@ final class QueueOwner {
         if let store = keeper.store { attach(store) }
         publish()
         return true
+    }
+
+    /// The commit log may take the present transaction yet. Others are refused until then, which is better than to wait.
+    private func refuseMeanwhile(because reason: String) {
+        guard !isStopping, store != nil else { return }
+        isSlow = true
+        journal.warning("commit log is slow; batches are refused meanwhile", ["reason": reason])
+        door.setAdmissions(Admissions(queue: .failing))
+        door.status.withLock { status in
+            status.admission = .failing
+            status.problem = QueueError(.unreachable, "the commit log does not answer: \(reason).")
+        }
     }
 
     private func shutDown() {

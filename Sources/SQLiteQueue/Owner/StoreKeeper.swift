@@ -121,6 +121,12 @@ final class StoreKeeper {
         try shardLog.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
     }
 
+    /// nil: the database lasts by itself.
+    var commitLog: CommitLogStatus? { shardLog?.status }
+
+    /// `body` is called with the reason when an append to the commit log takes long.
+    func tellSlowAppends(_ body: @escaping (String) -> Void) { shardLog?.whenSlow = body }
+
     /// The time until more of a base is to be appended; nil: none is under way.
     var untilBaseWork: Duration? { shardLog?.base.untilNext }
 

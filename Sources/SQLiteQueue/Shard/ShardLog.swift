@@ -21,6 +21,10 @@ final class ShardLog: ChangeLog {
     /// The last epoch of this gateway; 0: it had none.
     private var lastEpoch: UInt64 = 0
     var base: ShardBase
+    /// Called on the owner's thread, with the reason, when an append takes long. What waits for it is not refused yet.
+    var whenSlow: (String) -> Void = { _ in }
+    /// Retries of writers that are gone.
+    private var earlierRetries = 0
     /// Another gateway has the shard. This one must not take it back by itself.
     private(set) var isFenced = false
 
@@ -51,9 +55,9 @@ final class ShardLog: ChangeLog {
             throw SQLiteError(CommitLogError(kind, "the commit log is closed"))
         }
         do throws(CommitLogError) {
-            try writer?.publish(kind, body)
+            try writer?.publish(kind, body, whenSlow: whenSlow)
         } catch {
-            writer = nil
+            dropWriter()
             if error.kind == .fenced { isFenced = true }
             throw SQLiteError(error)
         }
@@ -67,6 +71,20 @@ final class ShardLog: ChangeLog {
         }
     }
 
+    private func dropWriter() {
+        earlierRetries += writer?.retryCount ?? 0
+        writer = nil
+    }
+
+    var status: CommitLogStatus {
+        var status = CommitLogStatus()
+        status.epoch = Int(lastEpoch)
+        status.entry = Int(lastEntry)
+        status.bytesSinceBase = base.logBytes
+        status.retries = earlierRetries + (writer?.retryCount ?? 0)
+        return status
+    }
+
     // MARK: - Before the store is opened
 
     /// Makes the next `prepare` rebuild the scratch database.
@@ -77,7 +95,7 @@ final class ShardLog: ChangeLog {
         _ directory: DataDirectory,
         _ configuration: QueueConfiguration
     ) throws(SQLiteError) {
-        writer = nil
+        dropWriter()
         base.stop(directory)
         guard !isFenced else {
             throw SQLiteError(CommitLogError(.fenced, "another writer has the log"))
