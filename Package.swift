@@ -300,7 +300,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "TestSupport", "CSQLite",
+                "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "NATS", "TestSupport",
+                "TestNATS", "CSQLite",
             ],
             swiftSettings: swiftSettings
         ),

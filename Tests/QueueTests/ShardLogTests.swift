@@ -128,6 +128,54 @@ import Testing
         heir.close()
     }
 
+    @Test("While an append takes long, other batches are refused, and it is settled afterwards")
+    func slowAppends() throws {
+        var configuration = QueueConfiguration.small(place())
+        configuration.commitLog = log
+        configuration.commitRetries.timeout = .seconds(60)
+        configuration.commitRetries.slowAfter = .zero
+        configuration.commitRetries.pauseMin = .milliseconds(5)
+        let recorder = JournalRecorder()
+        let store = try DurableQueue(configuration, journal: recorder.journal)
+        log.plan(Array(repeating: .lost, count: 100_000))
+        let answer = Awaited<AppendOutcome>()
+        store.append([batch(1...5)]) { answer.put($0) }
+        #expect(eventually { store.admission == .failing })
+        #expect(store.status.problem?.kind == .unreachable)
+        #expect(store.status.commitLog?.epoch == 1)
+        #expect(answer.count == 0)
+        log.plan([])
+        #expect(answer.takeOne(within: .seconds(20)) == .stored)
+        #expect(store.admission == .open)
+        #expect(store.status.problem == nil)
+        #expect(store.status.commitLog?.retries ?? 0 > 0)
+        #expect(store.store(batch(6...9)) == .stored)
+        #expect(recorder.count(of: "commit log is slow; batches are refused meanwhile") == 1)
+        #expect(recorder.count(of: "commit log answers again") == 1)
+        store.close()
+    }
+
+    @Test("An empty log beside a scratch database with logs is not a new log")
+    func emptiedLog() throws {
+        let directory = place()
+        let store = try queue(in: directory)
+        #expect(store.store(batch(1...5)) == .stored)
+        store.close()
+        let error = #expect(throws: QueueError.self) {
+            try queue(on: MemoryCommitLog(), in: directory)
+        }
+        #expect(error?.kind == .corrupt)
+        #expect(
+            error?.description.contains("\(directory)/scratch.db has 5 undelivered logs") == true
+        )
+        // With its log it goes on.
+        let again = try queue(in: directory)
+        #expect(again.status.destinations["app"]?.ledger.queued == 5)
+        again.close()
+        // Elsewhere an empty log is a new one.
+        try queue(on: MemoryCommitLog()).close()
+    }
+
     @Test("Without room in the log the queue says that the disk is full")
     func noRoom() throws {
         let store = try queue()

@@ -28,6 +28,7 @@ package final class Broker {
     private let directory: TemporaryDirectory
     private var process: ChildProcess?
 
+    package var name: String { "n\(options.number)" }
     package var address: NATSServerAddress { NATSServerAddress(host: "127.0.0.1", port: port) }
 
     /// Does not start it yet.
@@ -52,7 +53,7 @@ package final class Broker {
 
     private var configuration: String {
         var text = """
-            server_name: n\(options.number)
+            server_name: \(name)
             listen: 127.0.0.1:\(port)
             pid_file: "\(directory.path)/pid"
             \(options.isSynced ? "server_tags: [\"sync:always\"]" : "")

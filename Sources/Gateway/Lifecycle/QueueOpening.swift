@@ -57,15 +57,22 @@ package struct QueueOpening {
             let reason: String
             switch try attempt(described, log) {
             case .opened(let queue):
-                if servers != nil { journal.info("the commit log is reached; the queue is open") }
+                if servers != nil { journal.info("the queue is open") }
                 return queue
             case .later(let text): reason = text
             }
             if let servers {
                 servers.tell(reason)
             } else {
-                journal.warning("the queue waits for its commit log", ["reason": reason])
-                servers = try WaitingServers(configuration, reason, journal)
+                let started = try WaitingServers(configuration, reason, journal)
+                servers = started
+                journal.warning(
+                    "the queue waits for its commit log; devices are refused meanwhile",
+                    [
+                        "reason": reason, "devices": started.addresses.devices,
+                        "admin": started.addresses.admin,
+                    ]
+                )
             }
             guard pause(next) else { return nil }
             next = min(next * 2, Self.pauseMax)

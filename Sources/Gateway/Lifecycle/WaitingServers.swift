@@ -40,6 +40,10 @@ struct WaitingServers {
         }
     }
 
+    var addresses: (devices: ListenAddress, admin: ListenAddress) {
+        (devices.address, admin.address)
+    }
+
     /// Replaces the reason that operators see.
     func tell(_ new: String) { reason.withLock { $0 = new } }
 

@@ -1,0 +1,200 @@
+import Foundation
+import NATS
+import System
+import TestNATS
+import TestSupport
+import Testing
+
+/// A gateway whose queue lies in JetStream. One broker has the only copy here; CommitLogTests have three.
+@Suite(.timeLimit(.minutes(2))) final class JetStreamTests {
+    let broker = Broker()
+    let scratch = TemporaryDirectory()
+    let sandbox: RunningSandbox
+
+    init() throws {
+        sandbox = try RunningSandbox()
+    }
+
+    /// A gateway on a machine of its own, which has only its configuration.
+    func gateway(_ machine: String, _ more: String = "") throws -> Program {
+        let file = scratch.file(
+            "\(machine).yaml",
+            sandbox.configuration(dataDirectory: "\(scratch.path)/\(machine)") + """
+
+                queue:
+                  engine: jetstream
+                  max_bytes: 64MiB
+                  commit_wait: 3s
+                  jetstream: { servers: ["\(broker.address)"], node: a, replicas: 1 \(more) }
+                """
+        )
+        return try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+    }
+
+    func connection(_ port: UInt16) throws -> TestConnection { try TestConnection(port: port) }
+
+    @Test("Without its brokers a gateway lives, refuses logs and says why; with them it begins")
+    func waiting() throws {
+        let gateway = try gateway("one")
+        let line = try #require(gateway.errors.next(containing: ["waits for its commit log"]))
+        let devices = try connection(try #require(Program.port(of: "devices", in: line)))
+        let admin = try connection(try #require(Program.port(of: "admin", in: line)))
+        #expect(admin.request("GET", "/healthz")?.status == 200)
+        let ready = try #require(admin.request("GET", "/readyz"))
+        #expect(ready.status == 503)
+        #expect(ready.text.contains("Connection refused"), "\(ready.text)")
+        #expect(admin.request("GET", "/admin/status")?.status == 503)
+        let refusal = try #require(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#))
+        #expect(refusal.status == 503)
+        #expect(refusal["retry-after"] != nil)
+        #expect(devices.request("GET", "/healthz")?.status == 200)
+
+        try broker.start()
+        let listeners = try #require(gateway.listeners())
+        let posted = try connection(listeners.devices).request(
+            "POST",
+            "/logs/away",
+            body: #"{"a":"1"}"#
+        )
+        #expect(posted?.status == 200)
+        gateway.signal(SIGTERM)
+        #expect(gateway.finished().exitCode == 0)
+        #expect(sandbox.received(field: "a") == ["1"])
+    }
+
+    @Test("A stop while it waits for its brokers ends it at once")
+    func stopWhileWaiting() throws {
+        let gateway = try gateway("one")
+        _ = gateway.errors.next(containing: ["waits for its commit log"])
+        gateway.signal(SIGTERM)
+        let end = gateway.finished()
+        #expect(end.exitCode == 0)
+        #expect(end.errors.contains("stopped before the queue was open"))
+    }
+
+    @Test("Another machine goes on with the queue of one that is lost, under its name")
+    func move() throws {
+        try broker.start()
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+        let lost = try gateway("one")
+        let listeners = try #require(lost.listeners())
+        let devices = try connection(listeners.devices)
+        for number in 0..<20 {
+            let answer = devices.request("POST", "/logs/away", body: #"{"a":"\#(number)"}"#)
+            #expect(answer?.status == 200)
+        }
+        lost.signal(SIGKILL)
+        _ = lost.finished()
+
+        let heir = try gateway("two")
+        _ = try #require(heir.listeners())
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        heir.signal(SIGTERM)
+        let end = heir.finished()
+        #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
+        #expect(Set(sandbox.received(field: "a")) == Set((0..<20).map { "\($0)" }))
+    }
+
+    @Test("Of two gateways of one name the older one stops taking logs, and says why")
+    func sameName() throws {
+        try broker.start()
+        let first = try gateway("one")
+        let old = try #require(first.listeners())
+        let second = try gateway("two")
+        let new = try #require(second.listeners())
+        let refusal = try connection(old.devices).request("POST", "/logs/away", body: #"{"a":"1"}"#)
+        #expect(refusal?.status == 503)
+        #expect(first.errors.next(containing: ["another gateway has this one's shard now"]) != nil)
+        let ready = try connection(old.admin).request("GET", "/readyz")
+        #expect(ready?.text.contains("another gateway has this one's shard now") == true)
+        let taken = try connection(new.devices).request("POST", "/logs/away", body: #"{"a":"1"}"#)
+        #expect(taken?.status == 200)
+        for gateway in [first, second] {
+            gateway.signal(SIGTERM)
+            #expect(gateway.finished().exitCode == 0)
+        }
+    }
+
+    @Test("What does not pass by itself ends the start with the reason")
+    func refusals() throws {
+        func complaint(_ machine: String, _ more: String = "") throws -> String {
+            let end = try self.gateway(machine, more).finished()
+            #expect(end.exitCode == 1)
+            return String(end.errors.split(separator: "\n").last ?? "")
+        }
+        try broker.start()
+        #expect(
+            try complaint("one", ", nkey: \(scratch.file("seed", "hush"))")
+                == "sluice: queue.jetstream: \(broker.address): \(scratch.path)/seed holds no seed of a "
+                + "user's key (SU…)"
+        )
+        // A queue of logs that would wait unseen.
+        let local = scratch.file(
+            "local.yaml",
+            sandbox.configuration(dataDirectory: "\(scratch.path)/two")
+        )
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+        let gateway = try Program(["serve", "--config", local], environment: RunningSandbox.keys)
+        let devices = try connection(try #require(gateway.listeners()).devices)
+        #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
+        gateway.signal(SIGKILL)
+        _ = gateway.finished()
+        #expect(
+            try complaint("two")
+                == "sluice: \(scratch.path)/two/queue.db has 1 undelivered logs of queue.engine: sqlite; start "
+                + "with that engine until they are delivered, or move the file and its -wal away"
+        )
+    }
+
+    @Test("A stream that somebody deleted is not replaced by an empty one")
+    func deletedStream() throws {
+        try broker.start()
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+        let first = try gateway("one")
+        let devices = try connection(try #require(first.listeners()).devices)
+        #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
+        first.signal(SIGKILL)
+        _ = first.finished()
+        let client = try NATSClient(
+            NATSSettings(servers: [broker.address], name: "test"),
+            journal: .silent
+        )
+        try client.waitUntilConnected(atMost: .seconds(20))
+        _ = try client.request("$JS.API.STREAM.DELETE.SLUICE_main_Q_a", timeout: .seconds(5))
+        let second = try gateway("one").finished()
+        #expect(second.exitCode == 1)
+        #expect(
+            second.errors.contains("it is empty, but \(scratch.path)/one/scratch.db"),
+            "\(second.errors)"
+        )
+    }
+
+    @Test("check asks the brokers, unless it is told not to")
+    func check() throws {
+        func check(_ options: String...) throws -> Program.Outcome {
+            let file = scratch.file(
+                "check.yaml",
+                sandbox.configuration(dataDirectory: "\(scratch.path)/one") + """
+
+                    queue:
+                      engine: jetstream
+                      max_bytes: 64MiB
+                      jetstream: { servers: ["\(broker.address)"], node: a, replicas: 1 }
+                    """
+            )
+            let words = ["check", "--config", file] + options
+            return try Program(words, environment: RunningSandbox.keys).finished()
+        }
+        let away = try check()
+        #expect(away.exitCode == 1)
+        #expect(
+            away.errors
+                == "sluice check: queue.jetstream: \(broker.address): connect: Connection refused\n"
+        )
+        #expect(try check("--offline").exitCode == 0)
+        try broker.start()
+        let here = try check()
+        #expect(here.exitCode == 0, "\(here.errors)")
+        #expect(here.output.contains("the stream SLUICE_main_Q_a is made at the first start"))
+    }
+}
