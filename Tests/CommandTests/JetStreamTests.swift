@@ -7,7 +7,7 @@ import Testing
 
 /// A gateway whose queue lies in JetStream. One broker has the only copy here; CommitLogTests have three.
 @Suite(.timeLimit(.minutes(2))) final class JetStreamTests {
-    let broker = Broker()
+    private(set) var broker = Broker()
     let scratch = TemporaryDirectory()
     let sandbox: RunningSandbox
 
@@ -167,6 +167,33 @@ import Testing
             second.errors.contains("it is empty, but \(scratch.path)/one/scratch.db"),
             "\(second.errors)"
         )
+    }
+
+    @Test("The permissions in docs/cluster.md are all that a gateway needs")
+    func permissions() throws {
+        let page = String(decoding: readFile(repositoryFile("docs/cluster.md")), as: UTF8.self)
+        let start = try #require(page.firstRange(of: "permissions: {")).lowerBound
+        let end = try #require(page[start...].firstRange(of: "\n}\n")).upperBound
+        var options = Broker.Options()
+        options.lines = """
+            authorization { users: [{ user: gateway, password: hush, \(page[start..<end]) }] }
+            """
+        broker = Broker(options)
+        try broker.start()
+        let login = ", user: gateway, password: hush"
+        for machine in ["one", "two"] {
+            let gateway = try gateway(machine, login)
+            let devices = try connection(try #require(gateway.listeners()).devices)
+            #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
+            gateway.signal(SIGTERM)
+            let end = gateway.finished()
+            #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
+            #expect(!end.errors.contains("Permissions Violation"), "\(end.errors)")
+        }
+        let refused = try gateway("three", ", user: gateway, password: wrong").finished()
+        #expect(refused.exitCode == 1)
+        #expect(refused.errors.contains("Authorization Violation"), "\(refused.errors)")
+        #expect(!refused.errors.contains("wrong"))
     }
 
     @Test("check asks the brokers, unless it is told not to")
