@@ -1,3 +1,5 @@
+import Glibc
+
 /// Splits what a server sends into its operations. What it holds is bounded: a line, and a message of `payloadMax`.
 package struct NATSParser {
     package enum Operation: Equatable, Sendable {
@@ -14,10 +16,16 @@ package struct NATSParser {
     static let lineMax = 64 << 10
     /// Servers take up to 8 MiB as a message, and answer with one in base64.
     package static let payloadMax = 16 << 20
-    private static let readBytes = 256 << 10
+    /// Room for one read, at least.
+    private static let readBytesMin = 64 << 10
+    private static let bufferBytes = 256 << 10
+    /// A buffer that has grown beyond it is given back.
+    private static let keptBytesMax = 4 << 20
 
-    private var buffer: [UInt8] = []
+    /// Its bytes from `start` to `end` are not parsed yet. It is filled in place, and grows for one large message.
+    private var buffer = [UInt8](repeating: 0, count: bufferBytes)
     private var start = 0
+    private var end = 0
     /// No line ends before it.
     private var scanned = 0
     private var pending: Pending?
@@ -34,37 +42,44 @@ package struct NATSParser {
     package init() {}
 
     /// Nothing of a further operation has arrived.
-    package var isEmpty: Bool { pending == nil && start == buffer.count }
+    package var isEmpty: Bool { pending == nil && start == end }
+
+    /// What it holds in memory.
+    package var byteCount: Int { buffer.count }
 
     /// Appends what the body writes into the given room; it returns how many bytes.
     package mutating func append<Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
-        if start == buffer.count {
-            buffer.removeAll(keepingCapacity: buffer.capacity <= 4 * Self.readBytes)
-            (start, scanned) = (0, 0)
-        } else if start >= Self.readBytes {
-            buffer.removeFirst(start)
-            scanned -= start
-            start = 0
+        makeRoom()
+        end += try buffer.withUnsafeMutableBytes { [end] bytes in
+            let room = UnsafeMutableRawBufferPointer(rebasing: bytes[end...])
+            return Result { () throws(Failure) in try body(room) }
+        }.get()
+    }
+
+    /// Moves the unparsed bytes to the front at most once for each message, so the cost of a byte is constant.
+    private mutating func makeRoom() {
+        let held = end - start
+        let missing = pending.map { $0.totalBytes + 2 - held } ?? 0
+        let room = max(Self.readBytesMin, missing)
+        if held == 0 {
+            (start, end, scanned) = (0, 0, 0)
+            let isLarge = buffer.count > Self.keptBytesMax && missing <= Self.keptBytesMax
+            if isLarge { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
         }
-        let missing = pending.map { $0.totalBytes + 2 - (buffer.count - start) } ?? 0
-        let room = max(Self.readBytes, missing)
-        let before = buffer.count
-        // Grows once for a large payload.
-        buffer.reserveCapacity(before + room)
-        var filled = 0
-        var failure: Failure?
-        let added = [UInt8](unsafeUninitializedCapacity: room) { bytes, count in
-            do throws(Failure) {
-                filled = try body(UnsafeMutableRawBufferPointer(bytes))
-            } catch {
-                failure = error
+        guard buffer.count - end < room else { return }
+        if held + room <= buffer.count {
+            buffer.withUnsafeMutableBytes { [start, end] bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+                bytes.copyMemory(from: rest)
             }
-            count = filled
+        } else {
+            var larger = [UInt8](repeating: 0, count: held + room)
+            larger.withUnsafeMutableBytes { $0.copyBytes(from: buffer[start..<end]) }
+            buffer = larger
         }
-        if let failure { throw failure }
-        buffer += added
+        (start, end, scanned) = (0, held, scanned - start)
     }
 
     /// The next whole operation; nil: more bytes are needed.
@@ -75,11 +90,9 @@ package struct NATSParser {
     }
 
     private mutating func line() throws(NATSError) -> ArraySlice<UInt8>? {
-        var place = max(start, scanned)
-        while place < buffer.count, buffer[place] != UInt8(ascii: "\n") { place += 1 }
-        guard place < buffer.count else {
-            scanned = place
-            guard place - start <= Self.lineMax else {
+        guard let place = lineEnd() else {
+            scanned = end
+            guard end - start <= Self.lineMax else {
                 throw NATSError(
                     .malformed,
                     "the server sent a line of more than \(Self.lineMax) bytes"
@@ -87,12 +100,26 @@ package struct NATSParser {
             }
             return nil
         }
-        guard place > start, buffer[place - 1] == UInt8(ascii: "\r"), place - start <= Self.lineMax
-        else { throw NATSError(.malformed, "the server sent a line that does not end with CR LF") }
+        guard place - start <= Self.lineMax else {
+            throw NATSError(.malformed, "the server sent a line of more than \(Self.lineMax) bytes")
+        }
+        guard place > start, buffer[place - 1] == UInt8(ascii: "\r") else {
+            throw NATSError(.malformed, "the server sent a line that does not end with CR LF")
+        }
         let line = buffer[start..<place - 1]
         start = place + 1
         scanned = start
         return line
+    }
+
+    private func lineEnd() -> Int? {
+        let from = max(start, scanned)
+        return buffer.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress,
+                let found = memchr(base + from, CInt(UInt8(ascii: "\n")), end - from)
+            else { return nil }
+            return found - UnsafeMutableRawPointer(mutating: base)
+        }
     }
 
     private mutating func operation(
@@ -106,10 +133,7 @@ package struct NATSParser {
         case "PONG": return .pong
         case "+OK": return .ok
         case "-ERR":
-            let quoted = String(decoding: rest, as: UTF8.self)
-            return .error(
-                String(quoted.drop { " '".contains($0) }.prefix { $0 != "'" }.prefix(500))
-            )
+            return .error(Self.unquoted(rest))
         case "MSG": return try message(rest, hasHead: false)
         case "HMSG": return try message(rest, hasHead: true)
         default:
@@ -146,21 +170,33 @@ package struct NATSParser {
     }
 
     private mutating func message(_ pending: Pending) throws(NATSError) -> Operation? {
-        let end = start + pending.totalBytes
-        guard end + 2 <= buffer.count else { return nil }
-        guard buffer[end] == UInt8(ascii: "\r"), buffer[end + 1] == UInt8(ascii: "\n") else {
+        let bodyEnd = start + pending.totalBytes
+        guard bodyEnd + 2 <= end else { return nil }
+        guard buffer[bodyEnd] == UInt8(ascii: "\r"), buffer[bodyEnd + 1] == UInt8(ascii: "\n")
+        else {
             throw NATSError(.malformed, "the server sent a message that is longer than its size")
         }
         let message = NATSMessage(
             subject: pending.subject,
             reply: pending.reply,
             head: Array(buffer[start..<start + pending.headBytes]),
-            body: Array(buffer[start + pending.headBytes..<end])
+            body: Array(buffer[start + pending.headBytes..<bodyEnd])
         )
         self.pending = nil
-        start = end + 2
+        start = bodyEnd + 2
         scanned = start
         return .message(message, subscription: pending.subscription)
+    }
+
+    /// The text of `'text'`, which may hold quotes itself.
+    private static func unquoted(_ text: ArraySlice<UInt8>) -> String {
+        let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
+        var text = text.drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        if text.count > 1, text.first == UInt8(ascii: "'"), text.last == UInt8(ascii: "'") {
+            text = text.dropFirst().dropLast()
+        }
+        return String(decoding: text.prefix(500), as: UTF8.self)
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
