@@ -14,7 +14,7 @@ package struct UserKey: Sendable {
     /// Reads `SU…`; nil unless it is the seed of a user's key and its checksum is right.
     package init?(seed text: Secret) {
         let seed: Secret? = text.withBytes { text in
-            guard var raw = Self.base32Decoded(text), raw.count == 36 else { return nil }
+            guard text.count == 58, var raw = Self.base32Decoded(text) else { return nil }
             defer { wipe(&raw) }
             let kind = raw[0] << 5 | raw[1] >> 3
             guard raw[0] & 0xf8 == Self.seedPrefix, kind == Self.userPrefix,
@@ -77,7 +77,6 @@ package struct UserKey: Sendable {
 
     /// RFC 4648 section 6, without padding.
     private static func base32Decoded(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard text.count <= 64 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(40)
         var (bits, count): (UInt32, UInt32) = (0, 0)
