@@ -66,6 +66,14 @@ package struct OutboundSocket: ~Copyable {
         }
     }
 
+    /// OpenSSL's reason for the last failure, if it has one; it is told once.
+    package func takeTLSReason() -> String? {
+        switch tls {
+        case .some: TLSReason.taken()
+        case .none: nil
+        }
+    }
+
     /// Sleeps until the socket is ready, `wake` is readable, or the timeout. True if the socket is ready, or has failed.
     package func wait(
         for wish: Wish,

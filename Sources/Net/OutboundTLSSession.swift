@@ -70,7 +70,7 @@ struct OutboundTLSSession: ~Copyable {
         switch SSL_get_error(session, result) {
         case SSL_ERROR_WANT_READ: return .wantsToRead
         case SSL_ERROR_WANT_WRITE: return .wantsToWrite
-        case SSL_ERROR_SSL: break
+        case SSL_ERROR_SSL where !Self.isCut: break
         default:
             throw HandshakeError(kind: .closed, reason: "the server ended the connection")
         }
@@ -81,6 +81,12 @@ struct OutboundTLSSession: ~Copyable {
             reason: verdict == Int(X509_V_OK)
                 ? reason : String(cString: X509_verify_cert_error_string(verdict))
         )
+    }
+
+    /// The last failure is an end of the connection in the middle of TLS.
+    private static var isCut: Bool {
+        let reason = CInt(truncatingIfNeeded: ERR_peek_last_error() & UInt(ERR_REASON_MASK))
+        return reason == SSL_R_UNEXPECTED_EOF_WHILE_READING
     }
 
     func receive(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {

@@ -66,12 +66,13 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
 /// OpenSSL's own text for the last failure on this thread.
 enum TLSReason {
     /// Returns the text and clears it, so that it is not taken for the reason of a later failure.
-    static func take() -> String {
+    static func take() -> String { taken() ?? "no reason given" }
+
+    /// nil: nothing has failed.
+    static func taken() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()
-        guard code != 0, let reason = ERR_reason_error_string(code) else {
-            return "no reason given"
-        }
+        guard code != 0, let reason = ERR_reason_error_string(code) else { return nil }
         return String(cString: reason)
     }
 }
