@@ -152,8 +152,9 @@ struct ClientLoop: ~Copyable {
             }
             if silence >= settings.silenceMax { connection.ping() }
             if connection.info.isLeaving, leaveBy == nil { leaveBy = .now + Self.leaveTime }
-            if let leaveBy, core.isIdle || leaveBy < .now {
-                throw NATSError(.disconnected, "the server is about to stop")
+            if let leaveBy {
+                let end = NATSError(.disconnected, "the server is about to stop")
+                guard leaveBy > .now, !core.leave(end) else { throw end }
             }
             _ = try connection.write()
             let untilPing = settings.silenceMax * (connection.pingedAt == nil ? 1 : 3) - silence

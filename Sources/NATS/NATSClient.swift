@@ -55,6 +55,14 @@ package final class NATSClient: Sendable {
 
     /// Sends a message; answers come to the inbox.
     package func send(_ message: OutgoingMessage, from inbox: NATSInbox) throws(NATSError) {
+        // The server would end the connection, for all who use it.
+        if case .connected(_, let info) = state, message.payloadBytes > info.payloadMax {
+            throw NATSError(
+                .refused,
+                "the message has \(message.payloadBytes) bytes, and the server takes "
+                    + "\(info.payloadMax); raise its max_payload"
+            )
+        }
         inbox.sends(to: message.subject)
         try core.send(message.bytes)
     }
@@ -84,14 +92,33 @@ package final class NATSClient: Sendable {
 
 /// What callers and the client's thread share.
 final class ClientCore: Sendable {
-    private static let inboxesMax = 1000
+    static let inboxesMax = 1000
+    /// What may wait to be sent: the parts of the largest commit.
+    private static let outputBytesMax = 256 << 20
+    /// Smaller messages leave together.
+    private static let pieceBytes = 16 << 10
 
     private struct Shared {
         var state: NATSClient.State = .disconnected(since: .now, nil)
         var inboxes: [UInt64: Unowned] = [:]
         var lastInbox: UInt64 = 0
         var output: [[UInt8]] = []
+        var outputBytes = 0
         var isStopping = false
+
+        mutating func append(_ bytes: [UInt8]) {
+            outputBytes += bytes.count
+            if let last = output.indices.last, output[last].count + bytes.count <= pieceBytes {
+                output[last] += bytes
+            } else {
+                output.append(bytes)
+            }
+        }
+
+        mutating func takeOutput() -> [[UInt8]] {
+            defer { (output, outputBytes) = ([], 0) }
+            return output
+        }
     }
 
     /// An inbox removes itself at its end, on whatever thread that is.
@@ -122,13 +149,9 @@ final class ClientCore: Sendable {
     }
 
     func inbox(_ subscribes: Bool) throws(NATSError) -> NATSInbox {
-        let number = shared.withLock { shared -> UInt64? in
-            guard shared.inboxes.count < Self.inboxesMax else { return nil }
+        let number = shared.withLock { shared in
             shared.lastInbox += 1
             return shared.lastInbox
-        }
-        guard let number else {
-            throw NATSError(.disconnected, "more than \(Self.inboxesMax) requests wait for answers")
         }
         let subject = subscribes ? "\(inboxPrefix)s.\(number)" : "\(inboxPrefix).\(number)"
         let subscription = number + 1
@@ -141,7 +164,14 @@ final class ClientCore: Sendable {
         } catch {
             throw NATSError(.disconnected, "\(error)")
         }
-        shared.withLock { $0.inboxes[number] = Unowned(inbox: inbox) }
+        let hasRoom = shared.withLock { shared in
+            guard shared.inboxes.count < Self.inboxesMax else { return false }
+            shared.inboxes[number] = Unowned(inbox: inbox)
+            return true
+        }
+        guard hasRoom else {
+            throw NATSError(.disconnected, "more than \(Self.inboxesMax) requests wait for answers")
+        }
         if subscribes { try send(Array("SUB \(subject) \(subscription)\r\n".utf8)) }
         return inbox
     }
@@ -149,13 +179,14 @@ final class ClientCore: Sendable {
     /// What is posted while there is a connection goes out on that connection, or fails with it.
     func send(_ bytes: [UInt8]) throws(NATSError) {
         let problem = shared.withLock { shared -> NATSError? in
-            guard case .connected = shared.state, !shared.isStopping else {
-                guard case .disconnected(_, let error) = shared.state, let error else {
-                    return NATSError(.disconnected, "there is no connection to a server yet")
-                }
-                return error
+            if shared.isStopping { return NATSError(.disconnected, "the client was closed") }
+            if case .disconnected(_, let error) = shared.state {
+                return error ?? NATSError(.disconnected, "there is no connection to a server yet")
             }
-            shared.output.append(bytes)
+            guard shared.outputBytes + bytes.count <= Self.outputBytesMax else {
+                return NATSError(.disconnected, "the server takes messages too slowly")
+            }
+            shared.append(bytes)
             return nil
         }
         if let problem { throw problem }
@@ -166,15 +197,16 @@ final class ClientCore: Sendable {
 
     var isStopping: Bool { shared.withLock { $0.isStopping } }
 
-    var isIdle: Bool { shared.withLock { $0.inboxes.isEmpty && $0.output.isEmpty } }
-
-    func takeOutput() -> [[UInt8]] {
+    /// Ends the use of the connection, unless someone waits for an answer.
+    func leave(_ error: NATSError) -> Bool {
         shared.withLock { shared in
-            let output = shared.output
-            shared.output = []
-            return output
+            guard shared.inboxes.isEmpty, shared.output.isEmpty else { return false }
+            shared.state = .disconnected(since: .now, error)
+            return true
         }
     }
+
+    func takeOutput() -> [[UInt8]] { shared.withLock { $0.takeOutput() } }
 
     func connected(_ address: NATSServerAddress, _ info: ServerInfo) {
         shared.withLock { $0.state = .connected(address, info) }
@@ -189,7 +221,7 @@ final class ClientCore: Sendable {
             } else {
                 shared.state = .disconnected(since: .now, error)
             }
-            shared.output = []
+            _ = shared.takeOutput()
             return shared.inboxes.values.compactMap(\.inbox)
         }
         // Without the lock, which the end of an inbox takes.
@@ -213,11 +245,9 @@ final class ClientCore: Sendable {
     func refused(_ text: String) {
         let inboxes = shared.withLock { $0.inboxes.values.compactMap(\.inbox) }
         let error = NATSError(.refused, "the server refused it: \(text)")
-        let subject = text.firstRange(of: "Publish to \"").map {
-            String(text[$0.upperBound...].prefix { $0 != "\"" })
-        }
-        for inbox in inboxes where subject.map({ inbox.hasSent(to: $0) }) ?? true {
-            inbox.fail(error)
-        }
+        // Publish to "…", Publish with Reply of "…", Subscription to "…"
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        let subject = parts.count > 2 ? String(parts[1]) : nil
+        for inbox in inboxes where subject.map({ inbox.uses($0) }) ?? true { inbox.fail(error) }
     }
 }

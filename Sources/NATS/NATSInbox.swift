@@ -6,7 +6,10 @@ package final class NATSInbox: Sendable {
     private static let bytesMax = 32 << 20
 
     private struct State {
-        var messages: [NATSMessage] = []
+        /// Newest last.
+        var arrived: [NATSMessage] = []
+        /// Newest first: the oldest is taken from the end.
+        var leaving: [NATSMessage] = []
         var bytes = 0
         var failure: NATSError?
         /// Where its messages went, for a refusal that names only the subject.
@@ -31,9 +34,12 @@ package final class NATSInbox: Sendable {
     package func next(until deadline: Moment) throws(NATSError) -> NATSMessage {
         while true {
             let (message, failure) = state.withLock { state -> (NATSMessage?, NATSError?) in
-                guard !state.messages.isEmpty else { return (nil, state.failure) }
-                let message = state.messages.removeFirst()
-                state.bytes -= message.body.count
+                if state.leaving.isEmpty {
+                    state.leaving = state.arrived.reversed()
+                    state.arrived = []
+                }
+                guard let message = state.leaving.popLast() else { return (nil, state.failure) }
+                state.bytes -= message.memory
                 return (message, nil)
             }
             if let message { return message }
@@ -48,13 +54,13 @@ package final class NATSInbox: Sendable {
 
     func add(_ message: NATSMessage) {
         state.withLock { state in
-            guard state.bytes + message.body.count <= Self.bytesMax else {
+            guard state.bytes + message.memory <= Self.bytesMax else {
                 let text = "more than \(Self.bytesMax) bytes came as answers to one request"
-                state.failure = NATSError(.malformed, text)
+                state.failure = state.failure ?? NATSError(.malformed, text)
                 return
             }
-            state.messages.append(message)
-            state.bytes += message.body.count
+            state.arrived.append(message)
+            state.bytes += message.memory
         }
         wake.signal()
     }
@@ -66,5 +72,9 @@ package final class NATSInbox: Sendable {
 
     func sends(to subject: String) { state.withLock { _ = $0.subjects.insert(subject) } }
 
-    func hasSent(to subject: String) -> Bool { state.withLock { $0.subjects.contains(subject) } }
+    /// True if the messages or the answers of this inbox go to the subject.
+    func uses(_ other: String) -> Bool {
+        other == subject || other.hasPrefix("\(subject).")
+            || state.withLock { $0.subjects.contains(other) }
+    }
 }

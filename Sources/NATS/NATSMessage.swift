@@ -13,6 +13,14 @@ package struct NATSMessage: Equatable, Sendable {
         self.body = body
     }
 
+    /// What a message without content takes in memory.
+    private static let ownBytes = 200
+
+    /// What it takes in memory, roughly.
+    var memory: Int {
+        Self.ownBytes + subject.utf8.count + (reply?.utf8.count ?? 0) + head.count + body.count
+    }
+
     /// The status of a message that a server made itself, such as 503: nothing listens to the subject.
     package var status: Int? {
         statusLine.first.flatMap { Int($0) }
@@ -34,6 +42,8 @@ package struct NATSMessage: Equatable, Sendable {
 package struct OutgoingMessage: Sendable {
     package let subject: String
     package let bytes: [UInt8]
+    /// The head and the body.
+    let payloadBytes: Int
 
     /// `reply` is where answers go. Header names and values must not hold line ends.
     package init(
@@ -61,5 +71,6 @@ package struct OutgoingMessage: Sendable {
         bytes += "\r\n".utf8
         self.subject = subject
         self.bytes = bytes
+        payloadBytes = head.utf8.count + body.count
     }
 }
