@@ -221,7 +221,11 @@ let package = Package(
                 "TestHTTP",
             ]
         ),
-        tests(of: "NATS", uses: ["System", "JSON", "Crypto", "Net", "TestNATS"]),
+        tests(
+            of: "NATS",
+            uses: ["System", "JSON", "Crypto", "Net", "TestNATS"],
+            excluding: ["Fixtures"]
+        ),
         tests(of: "CommitLog", uses: ["System", "JSON", "NATS", "TestCommitLog", "TestNATS"]),
         tests(
             of: "Queue",

@@ -7,15 +7,16 @@ struct ClientLoop: ~Copyable {
     private static let leaveTime = Duration.seconds(2)
     private static let pauseMin = Duration.milliseconds(100)
     private static let pauseMax = Duration.seconds(2)
+    /// A server that ends connections sooner counts as one that cannot be used.
+    private static let steadyTime = Duration.seconds(1)
 
     private let settings: NATSSettings
     private let core: ClientCore
     private let journal: Journal
     private let lookup = SystemLookup()
     private var targets: ServerTargets
-    /// Why the servers of the present round could not be used.
-    private var failures: [NATSError] = []
-    private var isReported = false
+    /// What the operator knows about this outage.
+    private var reported: NATSError.Kind?
 
     init(_ settings: NATSSettings, _ core: ClientCore, _ journal: Journal) {
         self.settings = settings
@@ -26,66 +27,62 @@ struct ClientLoop: ~Copyable {
 
     consuming func run() {
         var pause = Self.pauseMin
+        var attempts = 0
         while !core.isStopping {
             let target = targets.next()
+            var since: Moment?
             do throws(NATSError) {
                 let connection = try connect(target)
-                failures = []
-                pause = Self.pauseMin
+                since = .now
+                targets.note(nil, of: target)
                 core.connected(target.address, connection.info)
-                if isReported { journal.info("broker reached", ["server": target.address]) }
-                isReported = false
+                if reported != nil { journal.info("broker reached", ["server": target.address]) }
+                reported = nil
                 try serve(connection, target)
             } catch {
                 guard !core.isStopping else { break }
                 report(error, target)
             }
-            guard failures.count >= targets.count else { continue }
-            failures = []
+            if let since, .now - since >= Self.steadyTime { (attempts, pause) = (0, Self.pauseMin) }
+            attempts += 1
+            guard attempts >= targets.count else { continue }
+            attempts = 0
             core.wake.wait(timeout: pause * Double.random(in: 0.5...1))
             pause = min(pause * 2, Self.pauseMax)
         }
         core.disconnected(NATSError(.disconnected, "the client was closed"))
     }
 
-    /// Tells callers, and the operator once for each outage.
+    /// Tells callers, and the operator once for each outage, and when retries turn out not to help.
     private mutating func report(_ error: NATSError, _ target: ServerTarget) {
-        failures.append(error)
+        targets.note(error, of: target)
         // One server that is wrong does not matter while others may be right.
-        let areAllWrong =
-            failures.count >= targets.count && failures.allSatisfy { $0.kind == .refused }
-        let kind = areAllWrong ? NATSError.Kind.refused : .disconnected
+        let kind = targets.allRefuse ? NATSError.Kind.refused : .disconnected
         core.disconnected(NATSError(kind, "\(target.address): \(error)"))
-        guard !isReported else { return }
-        isReported = true
+        guard reported == nil || reported == .disconnected && kind == .refused else { return }
+        reported = kind
         journal.warning("broker lost", ["server": target.address, "reason": error])
     }
 
     // MARK: - Connecting
 
     private mutating func connect(_ target: ServerTarget) throws(NATSError) -> ServerConnection {
-        let deadline = Moment.now + settings.connectTimeout
-        let core = core
-        let mayGoOn: () throws(NATSError) -> Duration = { () throws(NATSError) in
-            guard !core.isStopping else { throw NATSError(.disconnected, "the client was closed") }
-            let left = deadline - .now
-            guard left > .zero else {
-                throw NATSError(.timeout, "the server did not answer in time")
-            }
-            return left
-        }
+        let mayGoOn = timeLeft(until: .now + settings.connectTimeout)
         var problem = NATSError(.disconnected, "its name has no address")
-        for address in try addresses(of: target.address, mayGoOn) {
+        let addresses = try addresses(of: target.address, mayGoOn)
+        for (index, address) in addresses.enumerated() {
             do throws(NATSError) {
+                // An address that does not answer leaves time for the others.
+                let share = try mayGoOn() / (addresses.count - index)
                 let connection = try ServerConnection.open(
                     target,
                     at: address,
                     settings,
                     subscribingTo: core.inboxPrefix,
                     core.wake,
-                    until: mayGoOn
+                    until: timeLeft(until: .now + share)
                 )
-                targets.learn(connection.info.others, from: target, isSecure: connection.isSecure)
+                targets.learn(connection.others, from: target, isSecure: connection.isSecure)
                 return connection
             } catch {
                 problem = error
@@ -93,6 +90,17 @@ struct ClientLoop: ~Copyable {
             }
         }
         throw problem
+    }
+
+    private func timeLeft(until deadline: Moment) -> () throws(NATSError) -> Duration {
+        { [core] () throws(NATSError) in
+            guard !core.isStopping else { throw NATSError(.disconnected, "the client was closed") }
+            let left = deadline - .now
+            guard left > .zero else {
+                throw NATSError(.timeout, "the server did not answer in time")
+            }
+            return left
+        }
     }
 
     private func addresses(
@@ -129,39 +137,45 @@ struct ClientLoop: ~Copyable {
     ) throws(NATSError) {
         var leaveBy: Moment?
         while !core.isStopping {
-            for bytes in core.takeOutput() { connection.send(bytes) }
+            // What waits here is bounded, so the connection takes it only when it can send it.
+            if !connection.hasOutput { for bytes in core.takeOutput() { connection.send(bytes) } }
             _ = try connection.write()
-            for operation in try connection.read() {
+            let mayHaveMore = try connection.read { operation throws(NATSError) in
                 switch operation {
                 case .message(let message, let subscription):
                     core.deliver(message, from: subscription)
                 case .error(let text): try handle(text)
                 case .info:
-                    targets.learn(
-                        connection.info.others,
-                        from: target,
-                        isSecure: connection.isSecure
-                    )
+                    targets.learn(connection.others, from: target, isSecure: connection.isSecure)
                     core.connected(target.address, connection.info)
                 case .ping, .pong, .ok: break
                 }
             }
-            let silence = Moment.now - connection.lastReceived
-            guard silence < settings.silenceMax * 3 else {
-                throw NATSError(.disconnected, "nothing has come from the server for \(silence)")
-            }
-            if silence >= settings.silenceMax { connection.ping() }
+            let wakeAt = try probe(connection)
             if connection.info.isLeaving, leaveBy == nil { leaveBy = .now + Self.leaveTime }
             if let leaveBy {
                 let end = NATSError(.disconnected, "the server is about to stop")
-                guard leaveBy > .now, !core.leave(end) else { throw end }
+                guard leaveBy > .now, connection.hasOutput || !core.leave(end) else { throw end }
             }
             _ = try connection.write()
-            let untilPing = settings.silenceMax * (connection.pingedAt == nil ? 1 : 3) - silence
-            let time = leaveBy == nil ? untilPing : min(untilPing, .milliseconds(5))
+            // TLS may hold bytes that were read from the socket already.
+            guard !mayHaveMore else { continue }
+            let time = leaveBy == nil ? wakeAt - .now : min(wakeAt - .now, .milliseconds(5))
             try connection.sleep(atMost: max(time, .milliseconds(1)))
             core.wake.clear()
         }
+    }
+
+    /// Pings a silent server, and gives it up if nothing comes then. Returns when to look again.
+    private func probe(_ connection: ServerConnection) throws(NATSError) -> Moment {
+        let last = connection.lastProgress
+        guard .now - last >= settings.silenceMax else { return last + settings.silenceMax }
+        // From the ping on: this process may have stood still itself.
+        let deadline = max(connection.ping(), last) + settings.silenceMax * 2
+        guard .now < deadline else {
+            throw NATSError(.disconnected, "nothing has come from the server for \(.now - last)")
+        }
+        return deadline
     }
 
     private func handle(_ text: String) throws(NATSError) {
@@ -175,33 +189,49 @@ struct ClientLoop: ~Copyable {
 
 /// The servers that may be asked, in turn.
 struct ServerTargets {
-    private static let max = 64
+    private static let learnedMax = 64
 
-    private var all: [ServerTarget]
+    private let configured: [ServerTarget]
+    private var learned: [ServerTarget] = []
     private var index = 0
+    /// Why a server could not be used the last time.
+    private var failures: [ServerTarget: NATSError] = [:]
 
     init(_ servers: [NATSServerAddress]) {
         // Gateways spread over the servers.
-        all = servers.shuffled().map { ServerTarget(address: $0, certificateHost: $0.host) }
+        configured = servers.shuffled().map { ServerTarget(address: $0, certificateHost: $0.host) }
     }
 
+    private var all: [ServerTarget] { configured + learned }
+
+    var count: Int { configured.count + learned.count }
+
     mutating func next() -> ServerTarget {
-        let target = all[index]
-        index = (index + 1) % all.count
+        let target = all[index % count]
+        index = (index + 1) % count
         return target
     }
 
-    var count: Int { all.count }
+    /// nil: the server could be used.
+    mutating func note(_ failure: NATSError?, of target: ServerTarget) {
+        failures[target] = failure
+    }
 
-    /// Adds the servers that another one names. They are trusted as it is: a connection to them uses TLS if its did.
+    var allRefuse: Bool { all.allSatisfy { failures[$0]?.kind == .refused } }
+
+    /// Takes the servers that another one names, in place of those that were named before: addresses in a cluster may
+    /// come and go. They are trusted as it is: a connection to them uses TLS if its did.
     mutating func learn(_ others: [NATSServerAddress], from target: ServerTarget, isSecure: Bool) {
-        for other in others where all.count < Self.max {
+        // A server need not tell about others.
+        guard !others.isEmpty else { return }
+        learned = []
+        for other in others where learned.count < Self.learnedMax {
             let isKnown = all.contains {
                 $0.address.host == other.host && $0.address.port == other.port
             }
             guard !isKnown else { continue }
             let isNumeric = SocketAddress(host: other.host, port: 0) != nil
-            all.append(
+            learned.append(
                 ServerTarget(
                     address: NATSServerAddress(
                         host: other.host,
@@ -212,5 +242,7 @@ struct ServerTargets {
                 )
             )
         }
+        let all = all
+        failures = failures.filter { all.contains($0.key) }
     }
 }

@@ -19,10 +19,17 @@ final class ServerConnection {
     /// How much of the first one is sent.
     private var sentBytes = 0
     private(set) var info: ServerInfo
+    /// Other servers of the cluster, as this one names them. With TLS only those that it names inside of it: anyone on
+    /// the wire can write the greeting.
+    private(set) var others: [NATSServerAddress] = []
     private(set) var isSecure = false
-    /// When something was last received. What is sent goes to the kernel, and tells nothing about the server.
-    private(set) var lastReceived = Moment.now
-    private(set) var pingedAt: Moment?
+    private var isLoggedIn = false
+    /// When the server last showed that it is there.
+    private(set) var lastProgress = Moment.now
+    private var pingedAt: Moment?
+    private var owesPong = false
+    /// The socket took less than there was to send.
+    private var isBlocked = false
 
     /// Connects and reads the server's description.
     private init(
@@ -47,7 +54,12 @@ final class ServerConnection {
         guard case .info(let text) = try operation(mayGoOn) else {
             throw NATSError(.malformed, "the server does not begin with INFO; is it a NATS server?")
         }
+        try take(text)
+    }
+
+    private func take(_ text: [UInt8]) throws(NATSError) {
         info = try ServerInfo(text)
+        others = info.others
     }
 
     /// Connects, checks the server and logs in. Asks `mayGoOn` for the time that is left, before each wait.
@@ -115,6 +127,7 @@ final class ServerConnection {
             switch progress {
             case .done:
                 isSecure = true
+                others = []
                 return
             case .wantsToRead: try wait(.read, mayGoOn)
             case .wantsToWrite: try wait(.write, mayGoOn)
@@ -127,16 +140,19 @@ final class ServerConnection {
         _ inbox: String,
         _ mayGoOn: () throws(NATSError) -> Duration
     ) throws(NATSError) {
-        send(try Login(settings: settings).line(to: info, isSecure: isSecure))
-        send(Array("SUB \(inbox).> 1\r\nPING\r\n".utf8))
+        let login = try Login(settings: settings).line(to: info, isSecure: isSecure)
+        // In one piece: a server that refuses the login closes, and its answer may be lost with a later piece.
+        send(login + Array("SUB \(inbox).> 1\r\nPING\r\n".utf8))
         while true {
             while try !write() { try wait(.write, mayGoOn) }
             switch try operation(mayGoOn) {
-            case .pong: return
+            case .pong:
+                isLoggedIn = true
+                return
             case .error(let text):
                 throw NATSError(.refused, "the server refused the login: \(text)")
-            case .info(let text): info = try ServerInfo(text)
-            case .ping: send(Array("PONG\r\n".utf8))
+            case .info(let text): try take(text)
+            case .ping: owesPong = true
             case .ok, .message: break
             }
         }
@@ -146,16 +162,24 @@ final class ServerConnection {
 
     func send(_ bytes: [UInt8]) { output.append(bytes) }
 
-    func ping() {
-        guard pingedAt == nil else { return }
-        pingedAt = .now
+    /// Sends a ping, unless one is under way. Returns when it was sent.
+    func ping() -> Moment {
+        if let pingedAt { return pingedAt }
+        let now = Moment.now
+        pingedAt = now
         send(Array("PING\r\n".utf8))
+        return now
     }
 
     var hasOutput: Bool { !output.isEmpty }
 
     /// Sends as much as the socket takes. True if nothing is left.
     func write() throws(NATSError) -> Bool {
+        // One answer is enough for all pings that came while the output was stuck.
+        if owesPong, output.isEmpty {
+            owesPong = false
+            send(Array("PONG\r\n".utf8))
+        }
         var done = 0
         defer { output.removeFirst(done) }
         while done < output.count {
@@ -168,7 +192,13 @@ final class ServerConnection {
             } catch {
                 throw NATSError(.disconnected, "\(error)")
             }
-            guard case .done(let count) = outcome else { return false }
+            guard case .done(let count) = outcome else {
+                isBlocked = true
+                return false
+            }
+            // There was no room, and the server has made some. A socket with room takes bytes for a server that hangs.
+            if isBlocked { lastProgress = .now }
+            isBlocked = false
             sentBytes += count
             if sentBytes == output[done].count {
                 sentBytes = 0
@@ -178,25 +208,27 @@ final class ServerConnection {
         return true
     }
 
-    /// The operations that have arrived. Reads at most a few MiB at a time.
-    func read() throws(NATSError) -> [NATSParser.Operation] {
-        var operations: [NATSParser.Operation] = []
+    /// Lends the operations that have arrived. Reads a few MiB at most; true: there may be more.
+    func read(
+        _ use: (NATSParser.Operation) throws(NATSError) -> Void
+    ) throws(NATSError) -> Bool {
         var bytes = 0
-        while bytes < Self.readBytesMax {
-            let count = try receive()
-            guard count > 0 else { break }
-            bytes += count
+        while true {
+            // Some may have come together with the login's answer.
             while let operation = try parser.next() {
                 switch operation {
                 case .pong: pingedAt = nil
-                case .ping: send(Array("PONG\r\n".utf8))
-                case .info(let text): info = try ServerInfo(text)
+                case .ping: owesPong = true
+                case .info(let text): try take(text)
                 default: break
                 }
-                operations.append(operation)
+                try use(operation)
             }
+            guard bytes < Self.readBytesMax else { return true }
+            let count = try receive()
+            guard count > 0 else { return false }
+            bytes += count
         }
-        return operations
     }
 
     /// Sleeps until there is something to read, room to write if there is output, or the client's thread is woken.
@@ -230,6 +262,8 @@ final class ServerConnection {
         _ mayGoOn: () throws(NATSError) -> Duration
     ) throws(NATSError) -> NATSParser.Operation {
         while true {
+            // A server that never pauses must not keep the client from stopping.
+            _ = try mayGoOn()
             if let operation = try parser.next() { return operation }
             if try receive() == 0 { try wait(.read, mayGoOn) }
         }
@@ -251,10 +285,19 @@ final class ServerConnection {
                 return count
             }
         } catch {
-            throw NATSError(.disconnected, "\(error)")
+            throw lost(error)
         }
         guard !isOver else { throw NATSError(.disconnected, "the server ended the connection") }
-        if count > 0 { lastReceived = .now }
+        if count > 0 { lastProgress = .now }
         return count
+    }
+
+    private func lost(_ error: SystemError) -> NATSError {
+        guard let reason = socket.takeTLSReason() else {
+            return NATSError(.disconnected, "\(error)")
+        }
+        // In TLS 1.3 a server judges the client's certificate when the client has done its handshake.
+        let isVerdict = !isLoggedIn && reason.contains("alert")
+        return NATSError(isVerdict ? .refused : .disconnected, "TLS: \(reason)")
     }
 }

@@ -35,7 +35,9 @@ package struct ServerInfo: Sendable, Equatable {
         } catch {
             throw NATSError(.malformed, "the server's INFO is not JSON: \(error.reason)")
         }
-        guard let version = json["version"]?.text, let payloadMax = json["max_payload"]?.wholeNumber
+        guard let version = json["version"]?.text,
+            let payloadMax = json["max_payload"]?.wholeNumber,
+            payloadMax > 0
         else { throw NATSError(.malformed, "the server's INFO lacks version or max_payload") }
         self.version = String(version.prefix(64))
         self.payloadMax = payloadMax
