@@ -35,9 +35,9 @@ struct ClientLoop: ~Copyable {
                 let connection = try connect(target)
                 since = .now
                 targets.note(nil, of: target)
-                core.connected(target.address, connection.info)
                 if reported != nil { journal.info("broker reached", ["server": target.address]) }
                 reported = nil
+                core.connected(target.address, connection.info)
                 try serve(connection, target)
             } catch {
                 guard !core.isStopping else { break }

@@ -49,6 +49,25 @@ final class FakeServer {
             return count > 0 ? Array(bytes[..<count]) : nil
         }
 
+        /// Carries bytes both ways until one side closes.
+        func relay(to other: CInt) {
+            var bytes = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                var entries = [descriptor, other].map {
+                    pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+                }
+                guard poll(&entries, 2, -1) > 0 else { return }
+                for (index, to) in [other, descriptor].enumerated()
+                where entries[index].revents != 0 {
+                    let count = recv(entries[index].fd, &bytes, bytes.count, 0)
+                    guard count > 0, Glibc.send(to, bytes, count, CInt(MSG_NOSIGNAL)) == count
+                    else {
+                        return
+                    }
+                }
+            }
+        }
+
         /// Greets the client and takes its login.
         func logIn(_ info: String = FakeServer.info()) -> Bool {
             send(info)

@@ -11,6 +11,8 @@ package final class Broker {
         package var number = 1
         /// Where the servers of the cluster find each other.
         package var routes: [UInt16] = []
+        /// Its address, in brackets if it is of IPv6.
+        package var host = "127.0.0.1"
         package var isSynced = true
         package var hasJetStream = true
         /// Lines that are added to the configuration, such as users or TLS.
@@ -29,7 +31,9 @@ package final class Broker {
     private var process: ChildProcess?
 
     package var name: String { "n\(options.number)" }
-    package var address: NATSServerAddress { NATSServerAddress(host: "127.0.0.1", port: port) }
+    package var address: NATSServerAddress {
+        NATSServerAddress(host: options.host.filter { !"[]".contains($0) }, port: port)
+    }
 
     /// Does not start it yet.
     package init(_ options: Options = Options()) {
@@ -40,21 +44,24 @@ package final class Broker {
 
     deinit { kill() }
 
-    /// Where the binary is: installed once, by the version and hash in Scripts/requirements/brokers.txt.
-    private static let program: String = {
+    /// Where the programs are: installed once, by the versions and hashes in Scripts/requirements/brokers.txt.
+    private static let programs: String = {
         let script = repositoryFile("Scripts/python-tools")
         guard let process = try? ChildProcess([script, "brokers"], output: .pipe) else {
             fatalError("\(script) cannot run")
         }
         let tools = process.output?.readAll() ?? ""
         precondition(process.wait() == 0, "\(script) brokers failed")
-        return "\(tools.prefix { $0 != "\n" })/bin/nats-server"
+        return "\(tools.prefix { $0 != "\n" })/bin"
     }()
+
+    /// A Python that has another client of NATS (nats-py).
+    package static var python: String { "\(programs)/python" }
 
     private var configuration: String {
         var text = """
             server_name: \(name)
-            listen: 127.0.0.1:\(port)
+            listen: "\(options.host):\(port)"
             pid_file: "\(directory.path)/pid"
             \(options.isSynced ? "server_tags: [\"sync:always\"]" : "")
             \(options.lines)
@@ -98,9 +105,14 @@ package final class Broker {
             wait $server; kill -9 $watch 2>/dev/null
             """
         process = try ChildProcess(
-            ["sh", "-c", script, "sh", Self.program, file, directory.path],
+            ["sh", "-c", script, "sh", "\(Self.programs)/nats-server", file, directory.path],
             input: .pipe
         )
+    }
+
+    /// Waits until it accepts connections.
+    package func waitUntilReady() -> Bool {
+        eventually { (try? TestConnection(port: port)) != nil }
     }
 
     /// The end of its log, for a test that fails.
