@@ -19,6 +19,8 @@ package struct NATSParser {
     /// Room for one read, at least.
     private static let readBytesMin = 64 << 10
     private static let bufferBytes = 256 << 10
+    /// Messages up to this size get room at once. Larger ones get it as they arrive, as a size alone proves nothing.
+    private static let roomBytesMax = 1 << 20
     /// A buffer that has grown beyond it is given back.
     private static let keptBytesMax = 4 << 20
 
@@ -58,11 +60,12 @@ package struct NATSParser {
         }.get()
     }
 
-    /// Moves the unparsed bytes to the front at most once for each message, so the cost of a byte is constant.
+    /// Moves the unparsed bytes to the front at most once for each message, and doubles the buffer: the cost of a byte
+    /// is constant.
     private mutating func makeRoom() {
         let held = end - start
         let missing = pending.map { $0.totalBytes + 2 - held } ?? 0
-        let room = max(Self.readBytesMin, missing)
+        let room = max(Self.readBytesMin, missing <= Self.roomBytesMax ? missing : 0)
         if held == 0 {
             (start, end, scanned) = (0, 0, 0)
             let isLarge = buffer.count > Self.keptBytesMax && missing <= Self.keptBytesMax
@@ -75,7 +78,8 @@ package struct NATSParser {
                 bytes.copyMemory(from: rest)
             }
         } else {
-            var larger = [UInt8](repeating: 0, count: held + room)
+            let growth = max(room, min(missing, held))
+            var larger = [UInt8](repeating: 0, count: held + growth)
             larger.withUnsafeMutableBytes { $0.copyBytes(from: buffer[start..<end]) }
             buffer = larger
         }
