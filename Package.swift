@@ -297,7 +297,7 @@ let package = Package(
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",
                 "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
                 "Admin",
-                "Tokens", "Routing", "CommitLog",
+                "Tokens", "Routing", "NATS", "CommitLog",
             ]
         ),
         // Starts the built program as a process.
