@@ -138,7 +138,7 @@ struct ClientLoop: ~Copyable {
         var leaveBy: Moment?
         while !core.isStopping {
             // What waits here is bounded, so the connection takes it only when it can send it.
-            if !connection.hasOutput { for bytes in core.takeOutput() { connection.send(bytes) } }
+            if !connection.hasOutput { connection.send(core.takeOutput()) }
             _ = try connection.write()
             let mayHaveMore = try connection.read { operation throws(NATSError) in
                 switch operation {

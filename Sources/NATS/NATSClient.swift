@@ -95,30 +95,13 @@ final class ClientCore: Sendable {
     static let inboxesMax = 1000
     /// What may wait to be sent: the parts of the largest commit.
     private static let outputBytesMax = 256 << 20
-    /// Smaller messages leave together.
-    private static let pieceBytes = 16 << 10
 
     private struct Shared {
         var state: NATSClient.State = .disconnected(since: .now, nil)
         var inboxes: [UInt64: Unowned] = [:]
         var lastInbox: UInt64 = 0
-        var output: [[UInt8]] = []
-        var outputBytes = 0
+        var output = OutputQueue()
         var isStopping = false
-
-        mutating func append(_ bytes: [UInt8]) {
-            outputBytes += bytes.count
-            if let last = output.indices.last, output[last].count + bytes.count <= pieceBytes {
-                output[last] += bytes
-            } else {
-                output.append(bytes)
-            }
-        }
-
-        mutating func takeOutput() -> [[UInt8]] {
-            defer { (output, outputBytes) = ([], 0) }
-            return output
-        }
     }
 
     /// An inbox removes itself at its end, on whatever thread that is.
@@ -183,10 +166,10 @@ final class ClientCore: Sendable {
             if case .disconnected(_, let error) = shared.state {
                 return error ?? NATSError(.disconnected, "there is no connection to a server yet")
             }
-            guard shared.outputBytes + bytes.count <= Self.outputBytesMax else {
+            guard shared.output.byteCount + bytes.count <= Self.outputBytesMax else {
                 return NATSError(.disconnected, "the server takes messages too slowly")
             }
-            shared.append(bytes)
+            shared.output.append(bytes)
             return nil
         }
         if let problem { throw problem }
@@ -206,7 +189,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    func takeOutput() -> [[UInt8]] { shared.withLock { $0.takeOutput() } }
+    func takeOutput() -> OutputQueue { shared.withLock { $0.output.take() } }
 
     func connected(_ address: NATSServerAddress, _ info: ServerInfo) {
         shared.withLock { $0.state = .connected(address, info) }
@@ -221,7 +204,7 @@ final class ClientCore: Sendable {
             } else {
                 shared.state = .disconnected(since: .now, error)
             }
-            _ = shared.takeOutput()
+            shared.output = OutputQueue()
             return shared.inboxes.values.compactMap(\.inbox)
         }
         // Without the lock, which the end of an inbox takes.

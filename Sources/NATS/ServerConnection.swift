@@ -15,9 +15,7 @@ final class ServerConnection {
     private var socket: OutboundSocket
     private let wake: WakeUp
     private var parser = NATSParser()
-    private var output: [[UInt8]] = []
-    /// How much of the first one is sent.
-    private var sentBytes = 0
+    private var output = OutputQueue()
     private(set) var info: ServerInfo
     /// Other servers of the cluster, as this one names them. With TLS only those that it names inside of it: anyone on
     /// the wire can write the greeting.
@@ -160,7 +158,13 @@ final class ServerConnection {
 
     // MARK: - Operations
 
-    func send(_ bytes: [UInt8]) { output.append(bytes) }
+    /// Nothing else waits to be sent.
+    func send(_ queue: OutputQueue) {
+        precondition(output.isEmpty, "what waits would be lost")
+        output = queue
+    }
+
+    private func send(_ bytes: [UInt8]) { output.append(bytes) }
 
     /// Sends a ping, unless one is under way. Returns when it was sent.
     func ping() -> Moment {
@@ -180,14 +184,11 @@ final class ServerConnection {
             owesPong = false
             send(Array("PONG\r\n".utf8))
         }
-        var done = 0
-        defer { output.removeFirst(done) }
-        while done < output.count {
+        while !output.isEmpty {
             let outcome: Outcome
             do throws(SystemError) {
-                outcome = try output[done].withUnsafeBytes { bytes in
-                    let rest = UnsafeRawBufferPointer(rebasing: bytes[sentBytes...])
-                    return Result { () throws(SystemError) in try socket.send(rest) }
+                outcome = try output.withFront { bytes in
+                    Result { () throws(SystemError) in try socket.send(bytes) }
                 }.get()
             } catch {
                 throw NATSError(.disconnected, "\(error)")
@@ -199,11 +200,7 @@ final class ServerConnection {
             // There was no room, and the server has made some. A socket with room takes bytes for a server that hangs.
             if isBlocked { lastProgress = .now }
             isBlocked = false
-            sentBytes += count
-            if sentBytes == output[done].count {
-                sentBytes = 0
-                done += 1
-            }
+            output.remove(count)
         }
         return true
     }
