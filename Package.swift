@@ -93,6 +93,7 @@ let package = Package(
         door("CYAML", library: "yaml"),
         door("CSimdjson", library: "simdjson"),
         door("CRE2", library: "re2"),
+        door("CPostgreSQL", library: "pq"),
 
         room("System", uses: ["CSystem"]),
         room("JSON", uses: ["System"]),
@@ -107,7 +108,7 @@ let package = Package(
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("NATS", uses: ["System", "JSON", "Crypto", "Net", "COpenSSL"]),
-        room("CommitLog", uses: ["System", "JSON", "Crypto", "Net", "NATS"]),
+        room("CommitLog", uses: ["System", "JSON", "Crypto", "Net", "NATS", "CPostgreSQL"]),
         room(
             "SQLiteQueue",
             uses: ["System", "Logs", "SQLite", "CSQLite", "Queue", "CommitLog"]
@@ -201,6 +202,7 @@ let package = Package(
         support("TestCommitLog", uses: ["System", "CommitLog"]),
         // NATS servers.
         support("TestNATS", uses: ["System", "NATS", "TestSupport"]),
+        support("TestPostgreSQL", uses: ["System", "TestSupport"]),
         support(
             "TestGateway",
             uses: ["System", "Queue", "Configuration", "Operations", "Gateway", "TestSupport"]
@@ -226,7 +228,12 @@ let package = Package(
             uses: ["System", "JSON", "Crypto", "Net", "TestNATS"],
             excluding: ["Fixtures"]
         ),
-        tests(of: "CommitLog", uses: ["System", "JSON", "NATS", "TestCommitLog", "TestNATS"]),
+        tests(
+            of: "CommitLog",
+            uses: [
+                "System", "JSON", "Crypto", "NATS", "TestCommitLog", "TestNATS", "TestPostgreSQL",
+            ]
+        ),
         tests(
             of: "Queue",
             uses: [

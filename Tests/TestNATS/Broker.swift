@@ -28,7 +28,7 @@ package final class Broker {
     package let port: UInt16
     private let options: Options
     private let directory: TemporaryDirectory
-    private var process: ChildProcess?
+    private var process: LeashedProgram?
 
     package var name: String { "n\(options.number)" }
     package var address: NATSServerAddress {
@@ -62,7 +62,6 @@ package final class Broker {
         var text = """
             server_name: \(name)
             listen: "\(options.host):\(port)"
-            pid_file: "\(directory.path)/pid"
             \(options.isSynced ? "server_tags: [\"sync:always\"]" : "")
             \(options.lines)
 
@@ -96,18 +95,9 @@ package final class Broker {
     package func start() throws {
         precondition(process == nil, "the broker runs already")
         let file = directory.file("nats.conf", configuration)
-        unlink("\(directory.path)/pid")
-        // The shell ends the server when its input ends, as it does with the test's process.
-        let script = """
-            exec 3<&0
-            "$1" -c "$2" -l "$3/log" 3<&- & server=$!
-            (cat <&3 >/dev/null; kill -9 $server 2>/dev/null) & watch=$!
-            wait $server; kill -9 $watch 2>/dev/null
-            """
-        process = try ChildProcess(
-            ["sh", "-c", script, "sh", "\(Self.programs)/nats-server", file, directory.path],
-            input: .pipe
-        )
+        process = try LeashedProgram([
+            "\(Self.programs)/nats-server", "-c", file, "-l", "\(directory.path)/log",
+        ])
     }
 
     /// Waits until it accepts connections.
@@ -120,22 +110,10 @@ package final class Broker {
         String(decoding: readFile("\(directory.path)/log").suffix(4000), as: UTF8.self)
     }
 
-    /// Its process, once it has told it.
-    private var id: pid_t? {
-        let text = String(decoding: readFile("\(directory.path)/pid"), as: UTF8.self)
-        return pid_t(text.prefix { $0.isNumber })
-    }
-
-    package func signal(_ number: CInt) {
-        if let id { Glibc.kill(id, number) }
-    }
+    package func signal(_ number: CInt) { process?.signal(number) }
 
     /// As a power cut of its process would end it.
-    package func kill() {
-        guard let process = process.take() else { return }
-        process.input?.close()
-        process.wait()
-    }
+    package func kill() { process.take()?.kill() }
 
     /// Moves leaders and clients away, and stops.
     package func leave() {
@@ -169,27 +147,4 @@ package final class Brokers {
     }
 
     package var addresses: [NATSServerAddress] { all.map(\.address) }
-}
-
-/// A port that nothing listens to at this moment. NATS servers cannot be given a socket, and their routes must be known
-/// before they start.
-package func freePort() -> UInt16 {
-    let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(number) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16 in
-            guard bind(number, address, size) == 0, getsockname(number, address, &size) == 0 else {
-                return 0
-            }
-            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                UInt16(bigEndian: $0.pointee.sin_port)
-            }
-        }
-    }
-    precondition(port > 0, "no port is free")
-    return port
 }

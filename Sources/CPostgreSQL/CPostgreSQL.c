@@ -1,0 +1,2 @@
+// SwiftPM needs one source file in a C target; everything is in the header.
+#include "CPostgreSQL.h"

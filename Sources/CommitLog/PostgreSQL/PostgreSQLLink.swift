@@ -1,0 +1,317 @@
+import CPostgreSQL
+import Crypto
+import System
+
+/// A connection that is made again when it is lost, and the append that is under way on it.
+struct PostgreSQLLink: ~Copyable {
+    private static let connectTime = Duration.seconds(4)
+
+    struct Append: Equatable {
+        let id: AppendID
+        let last: UInt64
+        let parts: Int
+    }
+
+    enum Outcome {
+        /// So many rows were inserted.
+        case done(Int)
+        /// Somebody else inserted at the same moment.
+        case taken
+        case noRoom(String)
+        case unknown(String)
+    }
+
+    private let settings: PostgreSQLSettings
+    private let isSynced: Bool
+    private let journal: Journal
+    private var session: PostgreSQLSession?
+    private var connecting: PostgreSQLConnecting?
+    private var append: Append?
+    private var isReported = false
+
+    init(_ settings: PostgreSQLSettings, isSynced: Bool, _ journal: Journal) {
+        self.settings = settings
+        self.isSynced = isSynced
+        self.journal = journal
+    }
+
+    /// A commit returned although its standby has not confirmed it.
+    mutating func takeDoubt() -> Bool { session?.takeReplicationDoubt() ?? false }
+
+    // MARK: - Statements
+
+    /// Runs a statement. One whose answer does not come in time ends the connection.
+    mutating func run(
+        _ sql: String,
+        _ values: [PostgreSQLSession.Value] = [],
+        until deadline: Moment
+    ) throws(CommitLogError) -> PostgreSQLResult {
+        let session = try connected(until: deadline)
+        do throws(PostgreSQLSession.Failure) {
+            if session.isBusy { _ = try session.result(until: deadline) }
+            if let result = try session.run(sql, values, until: deadline) { return result }
+        } catch {
+            throw problem(error)
+        }
+        lose("the server did not answer in time")
+        throw CommitLogError(.unreachable, "the server did not answer in time")
+    }
+
+    /// Begins an append, unless it is under way already. False: another one is.
+    mutating func begin(
+        _ append: Append,
+        _ deadline: Moment,
+        _ statement: () -> (String, [PostgreSQLSession.Value])
+    ) throws(CommitLogError) -> Bool {
+        let session = try connected(until: deadline)
+        guard session.isBusy else {
+            let (sql, values) = statement()
+            do throws(PostgreSQLSession.Failure) {
+                try session.send(sql, values)
+            } catch {
+                throw problem(error)
+            }
+            self.append = append
+            return true
+        }
+        guard self.append != append else { return true }
+        // An earlier one, which its caller has given up: the log must be read again before anything is appended.
+        do throws(PostgreSQLSession.Failure) {
+            guard try session.result(until: deadline) != nil else { return false }
+        } catch {
+            throw problem(error)
+        }
+        self.append = nil
+        return try begin(append, deadline, statement)
+    }
+
+    /// Waits for the outcome of the append that is under way.
+    mutating func outcome(until deadline: Moment) -> Outcome {
+        guard let session else { return .unknown("the connection was lost") }
+        do throws(PostgreSQLSession.Failure) {
+            guard let result = try session.result(until: deadline) else {
+                return .unknown("the server has not confirmed it yet; is its standby there?")
+            }
+            append = nil
+            return .done(result.changedCount)
+        } catch {
+            append = nil
+            switch error.kind {
+            case .refused("23505"): return .taken
+            case .refused("53100"), .refused("53400"): return .noRoom(error.text)
+            default: return .unknown(problem(error).description)
+            }
+        }
+    }
+
+    /// What a failed statement means for the log. A server that is none for us any more is left.
+    private mutating func problem(_ failure: PostgreSQLSession.Failure) -> CommitLogError {
+        switch failure.kind {
+        case .lost:
+            lose(failure.text)
+            return CommitLogError(.unreachable, failure.text)
+        case .refused(let code):
+            let text = "\(failure.text) (SQLSTATE \(code))"
+            switch code {
+            case "42P01": return CommitLogError(.damaged, "the table is gone: \(text)")
+            case "42501":
+                return CommitLogError(
+                    .refused,
+                    "\(text); grant the user CREATE on the schema, or all on the table"
+                )
+            case "53100": return CommitLogError(.noRoom, text)
+            case "25006":
+                // After a failover it is the standby now.
+                lose(text)
+                return CommitLogError(.unreachable, text)
+            default: return CommitLogError(.unreachable, text)
+            }
+        }
+    }
+
+    private mutating func lose(_ reason: String) {
+        session = nil
+        append = nil
+        guard !isReported else { return }
+        isReported = true
+        journal.warning("database lost", ["reason": reason])
+    }
+
+    // MARK: - Connecting
+
+    private mutating func connected(
+        until deadline: Moment
+    ) throws(CommitLogError) -> PostgreSQLSession {
+        if let session, session.isOpen { return session }
+        if session != nil { lose("the connection was lost") }
+        let attempt: PostgreSQLConnecting
+        if let connecting {
+            attempt = connecting
+        } else {
+            attempt = try PostgreSQLConnecting(settings)
+        }
+        connecting = attempt
+        guard let result = attempt.wait(atMost: deadline - .now) else {
+            throw CommitLogError(.unreachable, "the server did not answer in time")
+        }
+        connecting = nil
+        switch result {
+        case .failed(let error):
+            throw error
+        case .connected(let connection):
+            let session = PostgreSQLSession(taking: connection)
+            try check(session, until: deadline)
+            self.session = session
+            if isReported { journal.info("database reached") }
+            isReported = false
+            return session
+        }
+    }
+
+    /// Asks what the server promises. A session of ours that waits for a standby does so whatever the defaults are.
+    private mutating func check(
+        _ session: PostgreSQLSession,
+        until deadline: Moment
+    ) throws(CommitLogError) {
+        func ask(_ sql: String) throws(CommitLogError) -> String {
+            do throws(PostgreSQLSession.Failure) {
+                guard let result = try session.run(sql, until: deadline) else {
+                    throw PostgreSQLSession.Failure(
+                        kind: .lost,
+                        text: "the server did not answer in time"
+                    )
+                }
+                return result.rowCount > 0 ? result.text(0, 0) ?? "" : ""
+            } catch {
+                throw CommitLogError(.unreachable, error.text)
+            }
+        }
+        let version = Int(try ask("SELECT current_setting('server_version_num')")) ?? 0
+        guard version >= Self.versionLeast else {
+            throw CommitLogError(
+                .refused,
+                "the server has version \(version / 10_000); update it to \(Self.versionLeast / 10_000) or newer"
+            )
+        }
+        guard try ask("SELECT pg_is_in_recovery()::text") == "false" else {
+            throw CommitLogError(.unreachable, "the server is a standby, and takes no commits")
+        }
+        guard isSynced else { return }
+        if try ask("SELECT current_setting('synchronous_commit')") != "remote_apply" {
+            _ = try ask("SET synchronous_commit TO on")
+        }
+        guard try ask("SELECT current_setting('fsync')") == "on" else {
+            throw CommitLogError(
+                .refused,
+                "the server has fsync = off, and would lose commits in a power cut; set it to on, or set "
+                    + "queue.durability: normal"
+            )
+        }
+        guard settings.copies == .standby,
+            try ask("SELECT current_setting('synchronous_standby_names')").isEmpty
+        else { return }
+        throw CommitLogError(
+            .refused,
+            "the server has no synchronous standby, so the loss of its disk would lose commits; set "
+                + "synchronous_standby_names, or set queue.postgresql.copies: storage if its storage is "
+                + "replicated, or queue.durability: normal"
+        )
+    }
+
+    private static let versionLeast = 120_000
+
+    /// The server for the operator.
+    mutating func description(until deadline: Moment) throws(CommitLogError) -> String {
+        let found = try run(
+            "SELECT current_setting('server_version'), current_setting('synchronous_standby_names')",
+            [],
+            until: deadline
+        )
+        let standby = found.text(0, 1) ?? ""
+        return "PostgreSQL \(found.text(0, 0) ?? "?"), "
+            + (standby.isEmpty ? "no synchronous standby" : "synchronous standby \(standby)")
+    }
+}
+
+/// An attempt to connect, on a thread of its own: libpq waits for names without a limit.
+final class PostgreSQLConnecting: Sendable {
+    enum Result: @unchecked Sendable {
+        /// The one who takes it owns it.
+        case connected(OpaquePointer)
+        case failed(CommitLogError)
+    }
+
+    private let outcome: Promise<Void>
+    private let result = Locked<Result?>(nil)
+
+    init(_ settings: PostgreSQLSettings) throws(CommitLogError) {
+        do throws(SystemError) {
+            outcome = try Promise()
+            let worker = try Worker("postgresql") { [self] in
+                let found = Self.connect(settings)
+                result.withLock { $0 = found }
+                outcome.bring(())
+            }
+            worker.leave()
+        } catch {
+            throw CommitLogError(.unreachable, "\(error)")
+        }
+    }
+
+    deinit {
+        // Nobody waited for it.
+        if case .connected(let connection) = result.withLock({ $0.take() }) { PQfinish(connection) }
+    }
+
+    /// nil: it is not over yet.
+    func wait(atMost time: Duration) -> Result? {
+        guard outcome.wait(atMost: max(time, .zero)) != nil else { return nil }
+        return result.withLock { $0.take() }
+    }
+
+    private static func connect(_ settings: PostgreSQLSettings) -> Result {
+        // Later words win, and the URL is the last one.
+        let words: [(String, String)] = [
+            ("connect_timeout", "4"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
+            ("keepalives_interval", "2"), ("target_session_attrs", "read-write"),
+            ("fallback_application_name", "sluice/\(Version.current) \(settings.node)"),
+            ("dbname", settings.url.revealed),
+        ]
+        let connection = withCStrings(words.map(\.0)) { names in
+            withCStrings(words.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+        }
+        guard let connection else {
+            return .failed(CommitLogError(.unreachable, "libpq has no memory"))
+        }
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let text = PostgreSQLSession.message(of: connection)
+            PQfinish(connection)
+            return .failed(CommitLogError(isRefusal(text) ? .refused : .unreachable, text))
+        }
+        return .connected(connection)
+    }
+
+    /// libpq tells no code here.
+    private static func isRefusal(_ text: String) -> Bool {
+        [
+            "password authentication failed", "no pg_hba.conf entry", "no password supplied",
+            "certificate verify failed", "\" does not exist", "server does not support SSL",
+        ].contains { text.contains($0) }
+    }
+}
+
+/// Passes the texts as C strings, ended by a nil.
+private func withCStrings<Result>(
+    _ texts: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+    var pointers: [UnsafePointer<CChar>?] = []
+    func lend(_ index: Int) -> Result {
+        guard index < texts.count else { return body(pointers + [nil]) }
+        return texts[index].withCString { text in
+            pointers.append(text)
+            return lend(index + 1)
+        }
+    }
+    return lend(0)
+}

@@ -1,0 +1,49 @@
+import CPostgreSQL
+package import Crypto
+
+/// Where the commit log of a shard lies in PostgreSQL.
+package struct PostgreSQLSettings: Sendable, Equatable {
+    /// What keeps a second copy of each commit.
+    package enum Copies: String, Sendable {
+        /// A synchronous standby.
+        case standby
+        /// The storage of the database, as in PolarDB, which the gateway cannot check.
+        case storage
+    }
+
+    /// `postgresql://user:password@host:5432/database?sslmode=verify-full`; several hosts are tried in turn.
+    package var url: Secret
+    /// Several clusters of Sluice may share the database.
+    package var cluster: String
+    /// Names the gateway, and its shard, in the cluster.
+    package var node: String
+    package var copies: Copies
+
+    package init(
+        url: Secret,
+        cluster: String = "main",
+        node: String,
+        copies: Copies = .standby
+    ) {
+        self.url = url
+        self.cluster = cluster
+        self.node = node
+        self.copies = copies
+    }
+
+    /// What libpq says about a text that is no connection URL; nil: it is one.
+    package static func problem(ofURL url: Secret) -> String? {
+        let text = url.revealed
+        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
+            return "does not begin with postgresql://"
+        }
+        var error: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(text, &error) else {
+            defer { PQfreemem(error) }
+            // libpq repeats parts of the text, which may be of a password.
+            return "is no connection URL of PostgreSQL"
+        }
+        PQconninfoFree(options)
+        return nil
+    }
+}

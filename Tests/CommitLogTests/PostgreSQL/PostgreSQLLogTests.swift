@@ -1,0 +1,283 @@
+import Crypto
+import Glibc
+import System
+import TestPostgreSQL
+import TestSupport
+import Testing
+
+@testable import CommitLog
+
+/// A real primary with a synchronous standby, for all tests that do not harm them.
+private let shared = Shared()
+
+private final class Shared: @unchecked Sendable {
+    /// Under the lock.
+    private var database: Database?
+    private let lock = Locked(())
+
+    func get() throws -> Database {
+        try lock.withLock { _ in
+            if let database { return database }
+            let started = try Database()
+            database = started
+            return started
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) final class PostgreSQLLogTests {
+    let recorder = JournalRecorder()
+    let cluster = "t\(UInt32.random(in: 1...UInt32.max))"
+
+    func log(on database: Database? = nil, isSynced: Bool = true) throws -> PostgreSQLLog {
+        let url = try database?.url ?? shared.get().url
+        let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
+        let log = PostgreSQLLog(settings, isSynced: isSynced, journal: recorder.journal)
+        try log.open()
+        return log
+    }
+
+    func id(_ commit: UInt64, writer: UInt64 = 1) -> AppendID {
+        AppendID(writer: writer, epoch: 1, commit: commit)
+    }
+
+    func entries(of log: PostgreSQLLog) throws -> [NumberedEntry] {
+        var entries: [NumberedEntry] = []
+        while case let more = try log.read(from: (entries.last?.number ?? 0) + 1, atMost: 4 << 20),
+            !more.isEmpty
+        {
+            entries += more
+        }
+        return entries
+    }
+
+    @Test("Appends are in the log in order, and are found again")
+    func appends() throws {
+        let log = try log()
+        #expect(try log.read(from: 1, atMost: 4 << 20) == [])
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(log.append([[2], [], [4]], after: 1, id: id(2)) == .appended(4))
+        let found = [[1], [2], [], [4]].enumerated().map { index, bytes in
+            NumberedEntry(number: UInt64(index) + 1, bytes: bytes)
+        }
+        for log in [log, try self.log()] {
+            #expect(try log.read(from: 1, atMost: 4 << 20) == found)
+            #expect(try log.read(from: 3, atMost: 1) == [found[2], found[3]])
+            #expect(try log.read(from: 1, atMost: 1) == [found[0]])
+            #expect(try log.read(from: 5, atMost: 1) == [])
+        }
+    }
+
+    @Test("An append behind a newer entry is refused, also among entries that were trimmed")
+    func fence() throws {
+        let (first, second) = (try log(), try log())
+        #expect(first.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(second.append([[2]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(second.append([[2], [3]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(first.append([[4]], after: 5, id: id(2)) == .fenced)
+        #expect(second.append([[5]], after: 1, id: id(2, writer: 2)) == .appended(2))
+        #expect(first.append([[6], [7]], after: 1, id: id(2)) == .fenced)
+        #expect(second.append([[8], [9]], after: 2, id: id(3, writer: 2)) == .appended(4))
+        try second.trim(before: 4)
+        #expect(first.append([[6]], after: 1, id: id(2)) == .fenced)
+        #expect(try entries(of: first) == [NumberedEntry(number: 4, bytes: [9])])
+    }
+
+    @Test("Of rivals that append at the same moment, one is taken")
+    func rivals() throws {
+        let logs = try (0..<4).map { _ in try log() }
+        var last: UInt64 = 0
+        for round in 1...30 as ClosedRange<UInt64> {
+            let outcomes = Locked<[AppendAnswer]>([])
+            let workers = try logs.enumerated().map { index, log in
+                try Worker("rival") { [last] in
+                    let id = AppendID(writer: UInt64(index + 1), epoch: 1, commit: round)
+                    let answer = log.append([[UInt8(index)], [0]], after: last, id: id)
+                    outcomes.withLock { $0.append(answer) }
+                }
+            }
+            for worker in workers { worker.join() }
+            let answers = outcomes.withLock { $0 }
+            #expect(answers.filter { $0 == .appended(last + 2) }.count == 1, "\(answers)")
+            #expect(answers.filter { $0 == .fenced }.count == 3, "\(answers)")
+            last += 2
+        }
+        #expect(try entries(of: logs[0]).count == 60)
+    }
+
+    @Test("Large commits and many of them are read in pieces")
+    func sizes() throws {
+        let log = try log()
+        let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax + 48)
+        let parts = (0..<12).map { index in [UInt8(index)] + part }
+        #expect(log.append(parts, after: 0, id: id(1)) == .appended(12))
+        for number in 13...60 as ClosedRange<UInt64> {
+            #expect(log.append([[1]], after: number - 1, id: id(number)) == .appended(number))
+        }
+        #expect((4...5).contains(try log.read(from: 1, atMost: 4 << 20).count))
+        let found = try entries(of: log)
+        #expect(found.map(\.number) == Array(1...60))
+        #expect(found.prefix(12).map(\.bytes) == parts)
+    }
+
+    @Test("A commit waits for the standby, and is refused or settled by the time it is back")
+    func standby() throws {
+        let database = try Database()
+        let log = try log(on: database)
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        let standby = try #require(database.standby)
+        standby.kill()
+        for _ in 0..<2 {
+            guard case .unknown(let text) = log.append([[2]], after: 1, id: id(2)) else {
+                Issue.record("a commit did not wait for the standby")
+                return
+            }
+            #expect(text.contains("is its standby there?"))
+        }
+        // Another append is not begun while the first one may still be taken.
+        guard case .unreachable = log.append([[3]], after: 1, id: id(3)) else {
+            Issue.record("two appends are under way")
+            return
+        }
+        try standby.start()
+        #expect(standby.waitUntilReady())
+        let answer = log.append([[3]], after: 1, id: id(3))
+        #expect(answer == .fenced || answer == .unreachable("an earlier append has no answer yet"))
+        #expect(eventually { (try? entries(of: log).map(\.bytes)) == [[1], [2]] })
+        #expect(eventually { log.append([[4]], after: 2, id: id(4)) == .appended(3) })
+    }
+
+    @Test("A commit whose wait for the standby is cancelled is not taken for durable")
+    func cancelled() throws {
+        let database = try Database()
+        let log = try log(on: database)
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        let standby = try #require(database.standby)
+        standby.kill()
+        guard case .unknown = log.append([[2]], after: 1, id: id(2)) else {
+            Issue.record("a commit did not wait for the standby")
+            return
+        }
+        try database.primary.query(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        )
+        guard case .unknown(let text) = log.append([[2]], after: 1, id: id(2)) else {
+            Issue.record("a commit that only the primary has was taken for durable")
+            return
+        }
+        #expect(text == "the server did not wait for its standby")
+        // Not even that it is there is told before the standby has it.
+        guard case .unknown = log.append([[2]], after: 1, id: id(2)) else {
+            Issue.record("a commit that only the primary has was taken for durable")
+            return
+        }
+        try standby.start()
+        #expect(eventually { log.append([[2]], after: 1, id: id(2)) == .fenced })
+        #expect(try entries(of: log).map(\.bytes) == [[1], [2]])
+    }
+
+    @Test(
+        "What was acknowledged is there after a crash of the server, and on a standby that takes over"
+    )
+    func failover() throws {
+        let database = try Database()
+        let settings = PostgreSQLSettings(
+            url: Secret(database.urlOfBoth),
+            cluster: cluster,
+            node: "a"
+        )
+        let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
+        try log.open()
+        var last: UInt64 = 0
+        func append() -> AppendAnswer { log.append([[UInt8(last)]], after: last, id: id(last + 1)) }
+        func goOn(_ count: UInt64) {
+            for _ in 0..<count {
+                // A retry after an unknown outcome may find its own entry.
+                let isThere = eventually(within: .seconds(30)) {
+                    switch append() {
+                    case .appended, .fenced: true
+                    default: false
+                    }
+                }
+                #expect(isThere)
+                last += 1
+            }
+        }
+        goOn(10)
+        database.primary.kill()
+        try database.primary.start()
+        goOn(10)
+        database.primary.kill()
+        // The standby has no standby of its own.
+        let standby = try #require(database.standby)
+        try standby.query("SELECT pg_promote()")
+        #expect(eventually { (try? standby.query("SELECT pg_is_in_recovery()")) == "f\n" })
+        try standby.query("ALTER SYSTEM SET synchronous_standby_names = ''")
+        try standby.query("SELECT pg_reload_conf()")
+        var alone = settings
+        alone.copies = .storage
+        let heir = PostgreSQLLog(alone, isSynced: true, journal: recorder.journal)
+        #expect(eventually { (try? entries(of: heir).count) == 20 })
+        #expect(heir.append([[20]], after: 20, id: id(21, writer: 2)) == .appended(21))
+        #expect(recorder.count(of: "database lost") > 0)
+    }
+
+    @Test("A server that does not promise what the queue does is refused, with the remedy")
+    func promises() throws {
+        func refusal(_ settings: [String], isSynced: Bool = true) throws -> String? {
+            let database = try Database(hasStandby: false, settings: settings)
+            do {
+                _ = try log(on: database, isSynced: isSynced)
+                return nil
+            } catch let error as CommitLogError {
+                #expect(error.kind == .refused)
+                return error.description
+            }
+        }
+        #expect(
+            try refusal([])
+                == "the server has no synchronous standby, so the loss of its disk would lose commits; set "
+                + "synchronous_standby_names, or set queue.postgresql.copies: storage if its storage is "
+                + "replicated, or queue.durability: normal"
+        )
+        #expect(try refusal(["fsync = off"])?.hasPrefix("the server has fsync = off") == true)
+        #expect(try refusal(["fsync = off"], isSynced: false) == nil)
+    }
+
+    @Test("Defaults of the server that confirm too early do not count")
+    func defaults() throws {
+        let database = try Database(settings: ["synchronous_commit = off"])
+        let log = try log(on: database)
+        let standby = try #require(database.standby)
+        standby.kill()
+        guard case .unknown = log.append([[1]], after: 0, id: id(1)) else {
+            Issue.record("a commit did not wait for the standby")
+            return
+        }
+    }
+
+    @Test("A login that is refused, and a database that is not there, are told")
+    func logins() throws {
+        let port = try shared.get().primary.port
+        for (url, text) in [
+            (
+                "postgresql://stranger@127.0.0.1:\(port)/postgres",
+                "role \"stranger\" does not exist"
+            ),
+            ("postgresql://sluice@127.0.0.1:\(port)/other", "database \"other\" does not exist"),
+        ] {
+            let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
+            let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
+            #expect { try log.open() } throws: { error in
+                (error as? CommitLogError)?.kind == .refused && "\(error)".contains(text)
+            }
+        }
+        let settings = PostgreSQLSettings(
+            url: Secret("postgresql://127.0.0.1:1/postgres"),
+            cluster: cluster,
+            node: "a"
+        )
+        let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
+        #expect { try log.open() } throws: { ($0 as? CommitLogError)?.kind == .unreachable }
+    }
+}

@@ -1,0 +1,59 @@
+import Glibc
+package import System
+
+/// A server program that ends with this value, or with the test's process, also if that crashes.
+package final class LeashedProgram {
+    private let shell: ChildProcess
+    /// The program's own process; 0: it could not be started.
+    private let id: pid_t
+
+    package init(_ words: [String]) throws(SystemError) {
+        // The shell ends the program when its input ends, as it does with the test's process.
+        let script = """
+            exec 3<&0
+            "$@" 3<&- >/dev/null & program=$!
+            echo $program
+            (cat <&3 >/dev/null; kill -9 $program 2>/dev/null) & watch=$!
+            wait $program; kill -9 $watch 2>/dev/null
+            """
+        shell = try ChildProcess(["sh", "-c", script, "sh"] + words, input: .pipe, output: .pipe)
+        let line = shell.output?.read(until: "\n") ?? ""
+        id = pid_t(line.prefix { $0.isNumber }) ?? 0
+    }
+
+    deinit { kill() }
+
+    package func signal(_ number: CInt) {
+        if id > 0 { Glibc.kill(id, number) }
+    }
+
+    /// As a power cut of its process would end it.
+    package func kill() {
+        shell.input?.close()
+        shell.wait()
+    }
+
+    package func wait() { shell.wait() }
+}
+
+/// A port that nothing listens to at this moment, for servers that cannot be given a socket.
+package func freePort() -> UInt16 {
+    let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(number) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16 in
+            guard bind(number, address, size) == 0, getsockname(number, address, &size) == 0 else {
+                return 0
+            }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt16(bigEndian: $0.pointee.sin_port)
+            }
+        }
+    }
+    precondition(port > 0, "no port is free")
+    return port
+}
