@@ -3047,10 +3047,11 @@ enum EmbeddedFiles {
             "properties": {
               "epoch": { "type": "integer", "minimum": 0 },
               "entry": { "type": "integer", "minimum": 0 },
+              "bytes": { "type": "integer", "minimum": 0 },
               "bytes_since_base": { "type": "integer", "minimum": 0 },
               "retries": { "type": "integer", "minimum": 0 }
             },
-            "required": ["epoch", "entry", "bytes_since_base", "retries"],
+            "required": ["epoch", "entry", "bytes", "bytes_since_base", "retries"],
             "additionalProperties": false
           }
         },

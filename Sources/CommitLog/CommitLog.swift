@@ -1,3 +1,5 @@
+package import System
+
 /// The replicated log of a shard's transactions. An engine, such as a broker, implements it.
 ///
 /// The log is *fenced*: an append names the last entry that its writer knows, and is refused if there is a newer one. So
@@ -6,19 +8,38 @@
 /// All calls block. They may come from any thread, but a log has one writer at a time.
 package protocol CommitLog: Sendable {
     /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks until the engine has
-    /// confirmed or refused them, or has given up. Not atomic: unless it answers `appended`, a prefix of the parts may be
+    /// confirmed or refused them, has given up, or the time is over. Not atomic: unless it answers `appended`, a prefix of the parts may be
     /// in the log.
     ///
     /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for a limited time. After
     /// that it answers `fenced` although the entries are there.
-    func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer
+    func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer
 
     /// Entries from this number on, in order: at least one, and at most about so many bytes. Entries that were trimmed or
-    /// lost are left out, which shows in the numbers. Empty if the number is past the last entry.
+    /// lost are left out, which shows in the numbers. Empty if the number is the next one after the last entry. An error
+    /// if it is beyond: then the end of the log is lost.
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
     /// Removes the entries before this number. The engine may do it later, or again.
     func trim(before number: UInt64) throws(CommitLogError)
+}
+
+/// A log that lies elsewhere, as the start of a gateway and `sluice check` see it.
+package protocol CommitLogEngine: CommitLog {
+    /// Makes the log unless it is there, and checks that it is what the settings demand. `append` and `read` work after
+    /// it only.
+    func open() throws(CommitLogError)
+
+    /// What the log may hold; nil: it has no bound.
+    var bytesMax: Int? { get }
+
+    /// Finds out what `open` would do, without doing it. Returns what was found, for the operator.
+    func check() throws(CommitLogError) -> String
 }
 
 /// Makes each append different from all others: two writers may choose the same epoch, and one must not take the other's
@@ -59,6 +80,8 @@ package enum AppendAnswer: Equatable, Sendable {
     case noRoom(String)
     /// The engine cannot be reached.
     case unreachable(String)
+    /// The engine does not let this gateway append.
+    case refused(String)
 }
 
 package struct CommitLogError: Error, Equatable, CustomStringConvertible {

@@ -58,7 +58,9 @@ package struct CommitWriter: ~Copyable {
         let deadline = began + retries.timeout
         var isSlow = false
         while true {
-            let answer = log.append(parts, after: position.entry, id: id)
+            // The first attempt ends in time to tell that it is slow.
+            let attempt = isSlow ? deadline : min(deadline, began + retries.slowAfter)
+            let answer = log.append(parts, after: position.entry, id: id, until: attempt)
             if let problem = try problem(with: answer, parts) {
                 let left = deadline - .now
                 guard left > .zero, let wake = try? WakeUp() else {
@@ -96,6 +98,7 @@ package struct CommitWriter: ~Copyable {
             return nil
         case .fenced: return try problemOfFence(parts)
         case .noRoom(let text): throw CommitLogError(.noRoom, text)
+        case .refused(let text): throw CommitLogError(.refused, text)
         case .unknown(let text), .unreachable(let text): return text
         }
     }

@@ -148,6 +148,8 @@ package struct CommitLogStatus: Sendable, Equatable {
     package var epoch = 0
     /// The number of the last entry.
     package var entry = 0
+    /// What it holds, about.
+    package var bytes = 0
     /// A start reads at least as much.
     package var bytesSinceBase = 0
     /// Appends that had to be tried again, since the start.

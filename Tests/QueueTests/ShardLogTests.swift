@@ -155,7 +155,7 @@ import Testing
         store.close()
     }
 
-    @Test("An empty log beside a scratch database with logs is not a new log")
+    @Test("A log that has lost its end, or all of it, is not gone on with")
     func emptiedLog() throws {
         let directory = place()
         let store = try queue(in: directory)
@@ -165,9 +165,12 @@ import Testing
             try queue(on: MemoryCommitLog(), in: directory)
         }
         #expect(error?.kind == .corrupt)
-        #expect(
-            error?.description.contains("\(directory)/scratch.db has 5 undelivered logs") == true
-        )
+        #expect(error?.description.contains("remove \(directory)/scratch.position") == true)
+        let shorter = log.copy()
+        shorter.damage { $0.removeLast() }
+        #expect(throws: QueueError.self) {
+            try queue(on: MemoryCommitLog(shorter.entries), in: directory)
+        }
         // With its log it goes on.
         let again = try queue(in: directory)
         #expect(again.status.destinations["app"]?.ledger.queued == 5)
@@ -230,8 +233,9 @@ import Testing
         func shard(_ place: String) throws -> (ShardLog, DataDirectory, QueueConfiguration) {
             var configuration = QueueConfiguration.small(place)
             configuration.commitLog = log
+            configuration.commitRetries = retries
             return (
-                ShardLog(log, retries, configuration.tuning), configuration.dataDirectory,
+                ShardLog(log, configuration), configuration.dataDirectory,
                 configuration
             )
         }
@@ -378,6 +382,35 @@ import Testing
         #expect(heir.status.repairedLogs == 0 && heir.status.salvages == 0)
         #expect(try contents(of: heir).filter { $0 <= 1500 } == Array(1...1500))
         heir.close()
+        store.close()
+    }
+
+    @Test("A log with a bound has room for bases and acknowledgements, however much passes")
+    func bound() throws {
+        var configuration = QueueConfiguration.small(place())
+        configuration.commitLog = log
+        configuration.bytesMax = 1 << 20
+        var rules = DestinationRules()
+        rules.overflow = .dropOldest
+        configuration.destinations["app"] = rules
+        configuration.tuning.baseLogBytes = 256 << 10
+        configuration.tuning.spareBytes = 256 << 10
+        configuration.commitLogBytesMax = 5 << 20
+        log.limit(to: 5 << 20)
+        let store = try DurableQueue(configuration, journal: .silent)
+        for round in 0..<150 {
+            // Bases that are given up stay in the log until another one is whole.
+            if round % 25 == 20 { log.plan([.lost, nil]) }
+            let numbers = round * 50 + 1...round * 50 + 50
+            let batch = Batch(stream: .named("a"), logs: logs(numbers, noise: 4000))
+            while case .refused(let reason) = store.store(batch) {
+                #expect(reason == .diskFull || reason == .failing, "round \(round)")
+                // A full queue makes room for new logs.
+                #expect(eventually { [.open, .full].contains(store.admission) }, "\(round)")
+            }
+        }
+        #expect(store.status.problem == nil)
+        #expect(log.entries.reduce(0) { $0 + $1.bytes.count } < 5 << 20)
         store.close()
     }
 

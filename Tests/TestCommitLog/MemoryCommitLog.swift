@@ -1,5 +1,5 @@
 package import CommitLog
-import System
+package import System
 
 /// A commit log in memory, which several writers may share. What goes wrong is planned.
 package final class MemoryCommitLog: CommitLog {
@@ -37,6 +37,7 @@ package final class MemoryCommitLog: CommitLog {
         var failingReads = 0
         var failingTrims = 0
         var keepsAll = false
+        var bytesMax = Int.max
         var readBytes = 0
     }
 
@@ -59,6 +60,9 @@ package final class MemoryCommitLog: CommitLog {
     package func failReads(_ count: Int) { state.withLock { $0.failingReads = count } }
     package func failTrims(_ count: Int) { state.withLock { $0.failingTrims = count } }
 
+    /// The engine has room for so many bytes.
+    package func limit(to bytes: Int) { state.withLock { $0.bytesMax = bytes } }
+
     /// The engine trims later than this test lasts.
     package func keepAll() { state.withLock { $0.keepsAll = true } }
 
@@ -72,7 +76,12 @@ package final class MemoryCommitLog: CommitLog {
     /// A log with the same entries, as it is at this moment.
     package func copy() -> MemoryCommitLog { MemoryCommitLog(entries) }
 
-    package func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer {
+    package func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment = .now + .seconds(1)
+    ) -> AppendAnswer {
         state.withLock { state in
             let fault = state.plan.isEmpty ? nil : state.plan.removeFirst()
             let append = Append(parts: parts, last: last, id: id)
@@ -106,6 +115,10 @@ package final class MemoryCommitLog: CommitLog {
         from number: UInt64,
         atMost bytes: Int
     ) throws(CommitLogError) -> [NumberedEntry] {
+        let last = state.withLock(\.last)
+        guard number <= last + 1 else {
+            throw CommitLogError(.damaged, "the log ends with entry \(last)")
+        }
         let found: [NumberedEntry]? = state.withLock { state in
             guard state.failingReads == 0 else {
                 state.failingReads -= 1
@@ -144,6 +157,10 @@ extension MemoryCommitLog.State {
         while places.count < append.parts.count {
             guard last == append.last + UInt64(places.count) else { return .fenced }
             guard places.count < count else { return .unknown("some parts did not arrive") }
+            let held = entries.reduce(0) { $0 + $1.bytes.count }
+            guard held + append.parts[places.count].count <= bytesMax else {
+                return .noRoom("the log is full")
+            }
             last += 1
             entries.append(NumberedEntry(number: last, bytes: append.parts[places.count]))
             places.append(last)

@@ -17,7 +17,7 @@ enum QueueFigures {
             Figure(
                 "sluice_commit_log_epoch",
                 \.epoch,
-                "How many lives of gateways have owned the shard.",
+                "How often a gateway has begun to write the log: starts, and ends of outages.",
                 member: "epoch"
             ),
             Figure(
@@ -25,6 +25,12 @@ enum QueueFigures {
                 \.entry,
                 "Number of the commit log's last entry.",
                 member: "entry"
+            ),
+            Figure(
+                "sluice_commit_log_bytes",
+                \.bytes,
+                "Bytes of the commit log, about: bases and commits.",
+                member: "bytes"
             ),
             Figure(
                 "sluice_commit_log_bytes_since_base",

@@ -1,7 +1,5 @@
 import CommitLog
 package import Configuration
-import NATS
-import Queue
 import System
 
 /// `sluice check`: reads the configuration and prints a summary or its errors.
@@ -24,26 +22,19 @@ package struct Check: Sendable {
             return ExitCode.wrong
         }
         Terminal.say(ConfigurationSummary.text(configuration))
-        guard !isOffline, configuration.queue.jetStream != nil else { return ExitCode.fine }
-        return look(configuration.queue)
+        return isOffline ? ExitCode.fine : look(configuration.queue)
     }
 
-    /// Asks the brokers if the queue's commit log is there, or could be made.
+    /// Asks the servers of the engine if the queue's commit log is there, or could be made.
     private func look(_ queue: QueueSettings) -> CInt {
-        guard let settings = queue.jetStream else { return ExitCode.fine }
         do {
-            let client = try NATSClient(settings.client, journal: .silent)
-            try client.waitUntilConnected(atMost: .seconds(5))
-            let log = JetStreamLog(
-                client,
-                settings,
-                queueBytes: queue.bytesMax,
-                isSynced: queue.durability == .full
-            )
-            Terminal.say("  brokers      \(try log.look())")
+            guard let log = try queue.commitLog(.silent, patience: .seconds(5)) else {
+                return ExitCode.fine
+            }
+            Terminal.say("  commit log   \(try log.check())")
             return ExitCode.fine
         } catch {
-            Terminal.complain("sluice check: queue.jetstream: \(error)")
+            Terminal.complain("sluice check: queue.\(queue.engine.rawValue): \(error)")
             return ExitCode.failed
         }
     }

@@ -1,10 +1,10 @@
 import JSON
 package import NATS
-import System
+package import System
 
 /// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last sequence, which all
 /// replicas check when they apply an append.
-package final class JetStreamLog: CommitLog {
+package final class JetStreamLog: CommitLogEngine {
     /// Servers before it lose messages when their cluster changes, or confirm before they have synced.
     package static let minimumVersion = ServerVersion(2, 14, 0)
     /// Parts have 900 KiB and their headers.
@@ -40,61 +40,110 @@ package final class JetStreamLog: CommitLog {
         api = JetStreamAPI(client: client)
     }
 
+    package var bytesMax: Int? { stream.bytesMax }
+
     // MARK: - The stream
 
-    /// Makes the stream unless it is there, and checks and corrects its configuration. Other calls do it too, if it was
-    /// not done yet.
+    /// Also corrects the stream's configuration. Other calls do it too, if it was not done yet.
     package func open() throws(CommitLogError) {
         guard !state.withLock({ $0.isOpen }) else { return }
         try checkServer()
-        switch try api.ask("STREAM.INFO.\(stream.name)") {
-        case .success(let answer):
-            guard let found = answer["config"] else {
-                throw CommitLogError(.unreachable, "JetStream's answer has no configuration")
+        if let found = try info() {
+            if let problem = stream.problem(of: found.config) {
+                throw CommitLogError(.refused, problem)
             }
-            if let problem = stream.problem(of: found) { throw CommitLogError(.refused, problem) }
-            if stream.isOutdated(found) { try configure("UPDATE") }
-        case .failure(let refusal):
-            guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {
-                throw stream.problem(refusal)
+            if stream.isOutdated(found.config, bytes: found.bytes) {
+                try configure("UPDATE", stream.keeping(found.config, bytes: found.bytes))
             }
-            try configure("CREATE")
+        } else {
+            try configure("CREATE", stream)
         }
         state.withLock { $0.isOpen = true }
     }
 
-    /// Finds out what `open` would do, without doing it. Returns what was found, for the operator.
-    package func look() throws(CommitLogError) -> String {
-        try checkServer()
-        guard case .connected(let address, let info) = client.state else {
-            throw CommitLogError(.unreachable, "the connection was lost")
-        }
-        let server = "\(address) has version \(info.version)"
+    /// Entries that the stream has at this moment, and how it is configured.
+    private struct Info {
+        let config: JSONValue
+        let last: UInt64
+        let messages: Int
+        let bytes: Int
+    }
+
+    /// What the stream's leader says; nil: the stream is not there.
+    private func info() throws(CommitLogError) -> Info? {
         switch try api.ask("STREAM.INFO.\(stream.name)") {
         case .success(let answer):
-            if let problem = answer["config"].flatMap({ stream.problem(of: $0) }) {
-                throw CommitLogError(.refused, problem)
+            guard let config = answer["config"], let state = answer["state"],
+                let last = state["last_seq"]?.wholeNumber, last >= 0
+            else {
+                throw CommitLogError(
+                    .unreachable,
+                    "JetStream's answer has no configuration or state"
+                )
             }
-            let messages = answer["state"]?["messages"]?.wholeNumber ?? 0
-            return "\(server); the stream \(stream.name) has \(messages) entries"
+            return Info(
+                config: config,
+                last: UInt64(last),
+                messages: state["messages"]?.wholeNumber ?? 0,
+                bytes: state["bytes"]?.wholeNumber ?? 0
+            )
         case .failure(let refusal):
             guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {
-                throw stream.problem(refusal)
+                throw stream.error(for: refusal)
+            }
+            return nil
+        }
+    }
+
+    package func check() throws(CommitLogError) -> String {
+        try checkServer()
+        guard case .connected(let address, let server) = client.state else {
+            throw CommitLogError(.unreachable, "the connection was lost")
+        }
+        let text = "\(address) has version \(server.version)"
+        guard let found = try info() else {
+            try tryOut(stream.trial)
+            return "\(text); the stream \(stream.name) is made at the first start"
+        }
+        if let problem = stream.problem(of: found.config) {
+            throw CommitLogError(.refused, problem)
+        }
+        var result = "\(text); the stream \(stream.name) has \(found.messages) entries"
+        if stream.isOutdated(found.config, bytes: found.bytes) {
+            result += ", and other settings, which the next start changes"
+        }
+        // A gateway that has logs commits at least once a second.
+        if let wake = try? WakeUp() { wake.wait(timeout: .seconds(2)) }
+        if let again = try info(), again.last > found.last {
+            result += "; a gateway of this name is running"
+        }
+        return result
+    }
+
+    /// Only the servers know if they could have such a stream, and if this user may write to it.
+    private func tryOut(_ trial: ShardStream) throws(CommitLogError) {
+        let made = try api.ask("STREAM.CREATE.\(trial.name)", trial.write)
+        var problem: CommitLogError?
+        if case .failure(let refusal) = made {
+            problem = stream.error(for: refusal)
+        } else {
+            do throws(NATSError) {
+                _ = try client.request(trial.subject, timeout: JetStreamAPI.timeout)
+            } catch {
+                problem = CommitLogError(error, trial.subject)
             }
         }
-        // Only the servers know if they could have it.
-        let trial = stream.trial
-        if case .failure(let refusal) = try api.ask("STREAM.CREATE.\(trial.name)", trial.write) {
-            throw stream.problem(refusal)
-        }
-        if case .failure(let refusal) = try api.ask("STREAM.DELETE.\(trial.name)") {
-            throw CommitLogError(
+        // Also after a failure: what was refused in one answer may be there all the same.
+        if case .failure(let refusal) = try api.ask("STREAM.DELETE.\(trial.name)"),
+            refusal.code != JetStreamAPI.Refusal.streamNotFound, problem == nil
+        {
+            problem = CommitLogError(
                 .refused,
                 "the stream \(trial.name), made for this check, cannot be deleted: \(refusal.text); "
                     + "delete it with: nats stream rm \(trial.name)"
             )
         }
-        return "\(server); the stream \(stream.name) is made at the first start"
+        if let problem { throw problem }
     }
 
     private func checkServer() throws(CommitLogError) {
@@ -118,46 +167,45 @@ package final class JetStreamLog: CommitLog {
         }
     }
 
-    private func configure(_ verb: String) throws(CommitLogError) {
+    private func configure(_ verb: String, _ stream: ShardStream) throws(CommitLogError) {
         let answer = try api.ask("STREAM.\(verb).\(stream.name)") { stream.write(&$0) }
-        if case .failure(let refusal) = answer { throw stream.problem(refusal) }
+        if case .failure(let refusal) = answer { throw stream.error(for: refusal) }
     }
 
     /// The number of the last entry, as the stream's leader knows it.
     private func lastEntry() throws(CommitLogError) -> UInt64 {
-        switch try api.ask("STREAM.INFO.\(stream.name)") {
-        case .success(let answer):
-            guard let last = answer["state"]?["last_seq"]?.wholeNumber, last >= 0 else {
-                throw CommitLogError(.unreachable, "JetStream's answer has no last sequence")
-            }
-            return UInt64(last)
-        case .failure(let refusal):
-            guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {
-                throw CommitLogError(refusal.kind, refusal.text)
-            }
+        guard let found = try info() else {
             throw CommitLogError(
                 .damaged,
                 "the stream \(stream.name) is gone; restore it from a backup (nats stream restore)"
             )
         }
+        return found.last
     }
 
     // MARK: - Appending
 
-    package func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer {
+    package func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer {
         do throws(CommitLogError) {
             try open()
         } catch {
-            return error.kind == .noRoom ? .noRoom("\(error)") : .unreachable("\(error)")
+            switch error.kind {
+            case .noRoom: return .noRoom(error.description)
+            case .refused: return .refused(error.description)
+            default: return .unreachable(error.description)
+            }
         }
         for (index, part) in parts.enumerated() {
             // One after the other: if a rival had appended meanwhile, a later part could land where its place now is.
             let number = last + UInt64(index) + 1
-            let answer = append(
-                part,
-                as: number,
-                "\(hex(id.writer)).\(id.epoch).\(id.commit).\(index)"
-            )
+            let writer = String(id.writer, radix: 16)
+            let name = "\(writer).\(id.epoch).\(id.commit).\(index)"
+            let answer = append(part, as: number, name, until: deadline)
             guard answer == .appended(number) else {
                 guard case .unreachable(let text) = answer, index > 0 else { return answer }
                 return .unknown(text)
@@ -166,7 +214,12 @@ package final class JetStreamLog: CommitLog {
         return .appended(last + UInt64(parts.count))
     }
 
-    private func append(_ part: [UInt8], as number: UInt64, _ name: String) -> AppendAnswer {
+    private func append(
+        _ part: [UInt8],
+        as number: UInt64,
+        _ name: String,
+        until deadline: Moment
+    ) -> AppendAnswer {
         let inbox: NATSInbox
         do throws(NATSError) {
             inbox = try client.inbox()
@@ -182,16 +235,16 @@ package final class JetStreamLog: CommitLog {
             )
             try client.send(message, from: inbox)
         } catch {
-            return .unreachable("\(error)")
+            return error.kind == .refused ? .refused("\(error)") : .unreachable("\(error)")
         }
         do throws(NATSError) {
-            let answer = try inbox.next(until: .now + JetStreamAPI.timeout)
+            let answer = try inbox.next(until: min(deadline, .now + JetStreamAPI.timeout))
             guard answer.status == nil else {
                 return .unknown("the stream has no leader at this moment")
             }
             return meaning(of: try JetStreamAPI.document(answer), number)
         } catch {
-            return .unknown("\(error)")
+            return error.kind == .refused ? .refused("\(error)") : .unknown("\(error)")
         }
     }
 
@@ -208,8 +261,6 @@ package final class JetStreamLog: CommitLog {
         return UInt64(found) == number ? .appended(number) : .fenced
     }
 
-    private func hex(_ number: UInt64) -> String { String(number, radix: 16) }
-
     // MARK: - Reading
 
     package func read(
@@ -222,31 +273,54 @@ package final class JetStreamLog: CommitLog {
         state.withLock { [last] in $0.last = last }
         guard number <= last else {
             consumer?.delete(api)
+            guard number == last + 1 else {
+                throw CommitLogError(
+                    .damaged,
+                    "the stream \(stream.name) ends with entry \(last), but there was an entry \(number - 1)"
+                )
+            }
             return []
         }
         // A consumer pays for many entries.
-        guard bytes > StreamConsumer.bytesLeast else {
-            return try entry(from: number).map { [$0] } ?? []
-        }
+        guard bytes > StreamConsumer.bytesLeast else { return [try entry(from: number, last)] }
         if consumer?.next != number {
             consumer?.delete(api)
             consumer = try StreamConsumer(api, stream, from: number)
         }
         let entries = try consumer?.fetch(api, atMost: bytes, last: last) ?? []
-        guard let first = entries.first else {
+        guard !entries.isEmpty else {
+            _ = try entry(from: number, last)
             throw CommitLogError(.unreachable, "JetStream does not deliver entry \(number) yet")
         }
-        if first.number > number, let missing = try entry(from: number),
-            missing.number < first.number
-        {
-            throw CommitLogError(.unreachable, "JetStream left entry \(missing.number) out")
-        }
+        try checkHoles(in: entries, from: number, last)
         state.withLock { [consumer] in $0.consumer = consumer }
         return entries
     }
 
-    /// The first entry from this number on; nil: there is none.
-    private func entry(from number: UInt64) throws(CommitLogError) -> NumberedEntry? {
+    /// A consumer may leave out what the stream has. Only the stream tells that an entry is gone.
+    private func checkHoles(
+        in entries: [NumberedEntry],
+        from number: UInt64,
+        _ last: UInt64
+    ) throws(CommitLogError) {
+        var expected = number
+        for entry in entries {
+            if entry.number != expected {
+                let missing = try self.entry(from: expected, last)
+                guard missing.number == entry.number else {
+                    throw CommitLogError(
+                        .unreachable,
+                        "JetStream left entry \(missing.number) out"
+                    )
+                }
+            }
+            expected = entry.number + 1
+        }
+    }
+
+    /// The first entry from this number on. `last` is the last number that was given, so there should be one.
+    private func entry(from number: UInt64, _ last: UInt64) throws(CommitLogError) -> NumberedEntry
+    {
         let answer = try api.ask("STREAM.MSG.GET.\(stream.name)") { json in
             json.member("seq", number)
             json.member("next_by_subj", stream.subject)
@@ -265,7 +339,10 @@ package final class JetStreamLog: CommitLog {
             guard refusal.code == JetStreamAPI.Refusal.messageNotFound else {
                 throw CommitLogError(refusal.kind, refusal.text)
             }
-            return nil
+            throw CommitLogError(
+                .damaged,
+                "the stream \(stream.name) has lost the entries \(number) to \(last)"
+            )
         }
     }
 

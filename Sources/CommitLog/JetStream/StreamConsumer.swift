@@ -100,11 +100,13 @@ struct StreamConsumer: Sendable {
         guard let words = reply?.split(separator: "."), words.starts(with: ["$JS", "ACK"]) else {
             return nil
         }
-        switch words.count {
-        case 9: return UInt64(words[5])
-        case 11...: return UInt64(words[7])
-        default: return nil
-        }
+        let number: UInt64? =
+            switch words.count {
+            case 9: UInt64(words[5])
+            case 11...: UInt64(words[7])
+            default: nil
+            }
+        return number.flatMap { (1...CommitEntry.highestNumber).contains($0) ? $0 : nil }
     }
 
     /// Nothing waits for it: the server forgets it by itself too.

@@ -4,7 +4,7 @@ package import System
 /// key, and the condition that the number follows the last one.
 ///
 /// Two connections: appends that wait for a standby must not hold up a reader.
-package final class PostgreSQLLog: CommitLog {
+package final class PostgreSQLLog: CommitLogEngine {
     private static let timeout = Duration.seconds(2)
     /// Rows that one statement returns at most.
     private static let rowsMax: Int64 = 1024
@@ -20,7 +20,8 @@ package final class PostgreSQLLog: CommitLog {
         reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
     }
 
-    /// Makes the table unless it is there, and checks what the server promises.
+    package var bytesMax: Int? { nil }
+
     package func open() throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
@@ -29,8 +30,7 @@ package final class PostgreSQLLog: CommitLog {
         }
     }
 
-    /// Finds out what `open` would do, without doing it. Returns what was found, for the operator.
-    package func look() throws(CommitLogError) -> String {
+    package func check() throws(CommitLogError) -> String {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
             let isThere = try shard.isThere(&link, deadline)
@@ -46,9 +46,13 @@ package final class PostgreSQLLog: CommitLog {
 
     // MARK: - Appending
 
-    package func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer {
+    package func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer {
         writer.withLock { link in
-            let deadline = Moment.now + Self.timeout
             do throws(CommitLogError) {
                 let append = PostgreSQLLink.Append(id: id, last: last, parts: parts.count)
                 guard try link.begin(append, deadline, { shard.insertion(parts, after: last) })
@@ -56,12 +60,17 @@ package final class PostgreSQLLog: CommitLog {
                     return .unreachable("an earlier append has no answer yet")
                 }
             } catch {
-                return .unreachable(error.description)
+                switch error.kind {
+                case .noRoom: return .noRoom(error.description)
+                case .refused: return .refused(error.description)
+                default: return .unreachable(error.description)
+                }
             }
             switch link.outcome(until: deadline) {
             case .done(let count) where count == parts.count && !link.takeDoubt():
                 return .appended(last + UInt64(parts.count))
             case .done(0), .taken:
+                let deadline = max(deadline, .now + .milliseconds(500))
                 // What is there must be as durable as if it had been appended by this call.
                 do throws(CommitLogError) {
                     _ = try link.run(ShardTable.barrier, [], until: deadline)
@@ -102,6 +111,17 @@ package final class PostgreSQLLog: CommitLog {
                     throw CommitLogError(.damaged, "the table \(shard.table) has another form")
                 }
                 entries.append(NumberedEntry(number: UInt64(number), bytes: body))
+            }
+            if entries.isEmpty {
+                let last = try link.run(shard.lastNumber, [.text(shard.name)], until: deadline)
+                    .number(0, 0)
+                guard number == UInt64(clamping: last ?? 0) + 1 else {
+                    throw CommitLogError(
+                        .damaged,
+                        "the table \(shard.table) ends with entry \(last ?? 0) of node \(shard.name), but "
+                            + "there was an entry \(number - 1)"
+                    )
+                }
             }
             return entries
         }
@@ -162,11 +182,14 @@ struct ShardTable: Sendable {
         let sql = """
             INSERT INTO \(quoted) (shard, number, body)
             SELECT $1, part.number, part.body FROM (VALUES \(rows.joined(separator: ", "))) AS part (number, body)
-            WHERE $2 = coalesce((SELECT max(number) FROM \(quoted) WHERE shard = $1), 0)
+            WHERE $2 = (\(lastNumber))
             """
         let values: [PostgreSQLSession.Value] = [.text(name), .number(Int64(clamping: last))]
         return (sql, values + parts.map { .bytes($0) })
     }
+
+    /// The last number; 0: there is none.
+    var lastNumber: String { "SELECT coalesce(max(number), 0) FROM \(quoted) WHERE shard = $1" }
 
     /// Rows in order, until those before have the bytes.
     var selection: String {
@@ -182,7 +205,10 @@ struct ShardTable: Sendable {
         """
     }
 
-    var deletion: String { "DELETE FROM \(quoted) WHERE shard = $1 AND number < $2" }
+    /// The last row stays: it has the number that the next one follows.
+    var deletion: String {
+        "DELETE FROM \(quoted) WHERE shard = $1 AND number < least($2, (\(lastNumber)))"
+    }
 
     var count: String { "SELECT count(*) FROM \(quoted) WHERE shard = $1" }
 }

@@ -1,6 +1,5 @@
 import CommitLog
 package import Configuration
-import NATS
 package import Queue
 import SQLiteQueue
 package import System
@@ -10,7 +9,6 @@ package import System
 package struct QueueOpening {
     private static let pauseMin = Duration.milliseconds(250)
     private static let pauseMax = Duration.seconds(5)
-    /// Most brokers are there, and a start need not begin with a refusal.
     private static let connectTime = Duration.seconds(2)
 
     private let configuration: GatewayConfiguration
@@ -24,55 +22,53 @@ package struct QueueOpening {
     /// `pause` waits so long and returns false if the operator stops the gateway. The result is then nil.
     package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
         var described = configuration.queueConfiguration
-        guard let settings = configuration.queue.jetStream else {
+        try checkOtherQueue()
+        let log = try Gateway.start { () throws(SystemError) in
+            try configuration.queue.commitLog(journal, patience: Self.connectTime)
+        }
+        guard let log else {
             return try Gateway.start { () throws(QueueError) in
                 try DurableQueue(described, journal: journal)
             }
         }
-        try checkLocalQueue()
-        let client = try Gateway.start { () throws(SystemError) in
-            try NATSClient(settings.client, journal: journal)
-        }
-        try? client.waitUntilConnected(atMost: Self.connectTime)
-        let log = JetStreamLog(
-            client,
-            settings,
-            queueBytes: configuration.queue.bytesMax,
-            isSynced: configuration.queue.durability == .full
-        )
         described.commitLog = log
+        described.commitLogBytesMax = log.bytesMax
         described.commitRetries.timeout = configuration.queue.commitWait
-        return try open(described, log, pause)
+        // To read the log takes time too.
+        let servers = try WaitingServers(
+            configuration,
+            "the queue is read from its commit log",
+            journal
+        )
+        defer { servers.stop() }
+        return try open(described, log, servers, pause)
     }
 
     private func open(
         _ described: QueueConfiguration,
-        _ log: JetStreamLog,
+        _ log: any CommitLogEngine,
+        _ servers: WaitingServers,
         _ pause: (Duration) -> Bool
     ) throws(StartProblem) -> (any GatewayQueue)? {
-        var servers: WaitingServers?
-        defer { servers?.stop() }
+        var isReported = false
         var next = Self.pauseMin
         while true {
-            let reason: String
             switch try attempt(described, log) {
             case .opened(let queue):
-                if servers != nil { journal.info("the queue is open") }
+                if isReported { journal.info("the queue is open") }
                 return queue
-            case .later(let text): reason = text
-            }
-            if let servers {
-                servers.tell(reason)
-            } else {
-                let started = try WaitingServers(configuration, reason, journal)
-                servers = started
-                journal.warning(
-                    "the queue waits for its commit log; devices are refused meanwhile",
-                    [
-                        "reason": reason, "devices": started.addresses.devices,
-                        "admin": started.addresses.admin,
-                    ]
-                )
+            case .later(let reason):
+                servers.tell("the queue waits for its commit log: \(reason)")
+                if !isReported {
+                    journal.warning(
+                        "the queue waits for its commit log; devices are refused meanwhile",
+                        [
+                            "reason": reason, "devices": servers.addresses.devices,
+                            "admin": servers.addresses.admin,
+                        ]
+                    )
+                }
+                isReported = true
             }
             guard pause(next) else { return nil }
             next = min(next * 2, Self.pauseMax)
@@ -87,34 +83,46 @@ package struct QueueOpening {
 
     private func attempt(
         _ described: QueueConfiguration,
-        _ log: JetStreamLog
+        _ log: any CommitLogEngine
     ) throws(StartProblem) -> Attempt {
         do throws(CommitLogError) {
             try log.open()
         } catch {
             guard error.kind == .unreachable else {
-                throw StartProblem("queue.jetstream: \(error)")
+                throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
             }
             return .later(error.description)
         }
         do throws(QueueError) {
             return .opened(try DurableQueue(described, journal: journal))
         } catch {
-            // A log without room may get some.
-            guard [.unreachable, .diskFull].contains(error.kind) else {
+            // A log without room may get some. What fences a start is mostly an append of an earlier life, or of an
+            // earlier attempt, that came late.
+            guard [.unreachable, .diskFull, .fenced].contains(error.kind) else {
                 throw StartProblem(error.description)
             }
             return .later(error.description)
         }
     }
 
-    /// Logs of a local queue would wait unseen.
-    private func checkLocalQueue() throws(StartProblem) {
-        let directory = configuration.dataDirectory
-        guard let logs = StoredLogs.ofLocalQueue(in: directory), logs.waiting > 0 else { return }
-        throw StartProblem(
-            "\(directory)/queue.db has \(logs.waiting) undelivered logs of queue.engine: sqlite; start "
-                + "with that engine until they are delivered, or move the file and its -wal away"
-        )
+    /// The logs of a queue of another engine would wait unseen.
+    private func checkOtherQueue() throws(StartProblem) {
+        let isLocal = configuration.queue.engine == .sqlite
+        let logs = try Gateway.start { () throws(QueueError) in
+            try StoredLogs.ofQueue(in: configuration.dataDirectory, isScratch: isLocal)
+        }
+        guard let logs else { return }
+        guard logs.queued == 0 else {
+            throw StartProblem(
+                "\(logs.path) has \(logs.queued) undelivered logs of another queue.engine; start with that "
+                    + "engine until they are delivered, or move the file and its -wal away"
+            )
+        }
+        if logs.dead > 0 {
+            journal.warning(
+                "dead letters stay in the queue of another engine",
+                ["file": logs.path, "dead": logs.dead]
+            )
+        }
     }
 }

@@ -62,10 +62,12 @@ package struct Service: Sendable {
         }
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
         let described = partner?.redirected(configuration) ?? configuration
+        var isReloadOwed = false
         let queue = try QueueOpening(described, journal).open { pause in
             wakeUp.wait(timeout: pause)
-            // The configuration is read again when the gateway runs.
-            return !inbox.takeAll().contains(.stop)
+            let signals = inbox.takeAll()
+            isReloadOwed = isReloadOwed || signals.contains(.reload)
+            return !signals.contains(.stop)
         }
         guard let queue else {
             partner?.stop()
@@ -91,6 +93,7 @@ package struct Service: Sendable {
             journal.info("the admin token is stored in a file", ["path": path])
         }
         if let partner { Terminal.say(partner.welcome(gateway)) }
+        if isReloadOwed { gateway.reread() }
         wait: while true {
             wakeUp.wait()
             for signal in inbox.takeAll() {

@@ -103,7 +103,7 @@ private final class WaitingAdminHandler: RequestHandler {
         var json = JSONWriter()
         json.object { json in
             json.member("ready", false)
-            json.array("reasons") { $0.element("the queue waits for its commit log: \(reason)") }
+            json.array("reasons") { $0.element(reason) }
         }
         return Response(
             status: 503,

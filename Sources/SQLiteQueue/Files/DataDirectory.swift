@@ -13,6 +13,9 @@ struct DataDirectory {
     /// A copy of the scratch database on its way into the commit log.
     var base: String { path + "/base.db" }
 
+    /// The number of an entry that the commit log had.
+    var position: String { path + "/scratch.position" }
+
     /// The place of a database of an older schema after its migration.
     func older(_ schema: Int) -> String { path + "/queue.schema-\(schema).db" }
 
@@ -73,6 +76,21 @@ struct DataDirectory {
     /// Removes a scratch database, which the commit log has.
     func removeDatabase() {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(database + suffix) }
+    }
+
+    /// nil: no entry of the commit log is known here.
+    var knownEntry: UInt64? {
+        let content = try? fileContent(position, bytesMax: 64)
+        return content.flatMap { UInt64(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }
+    }
+
+    /// Without a sync, and without an error: it only helps to notice that the log has lost its end.
+    func know(entry: UInt64) {
+        let descriptor = open(position, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        let file = OwnedDescriptor(taking: descriptor)
+        let line = Array("\(entry)\n".utf8)
+        _ = line.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
     }
 
     /// The names in the directory.

@@ -1,33 +1,39 @@
-import Queue
+package import Queue
 import SQLite
 
-/// What the ledgers of a database say that no gateway uses at this moment.
+/// What the ledgers of a queue say that no gateway uses at this moment.
 package struct StoredLogs: Equatable, Sendable {
-    package private(set) var accepted: Int64 = 0
-    /// Those that wait, dead letters included.
-    package private(set) var waiting: Int64 = 0
+    package private(set) var queued: Int64 = 0
+    package private(set) var dead: Int64 = 0
+    /// Its database, for the operator.
+    package let path: String
 
-    /// The logs of the local queue in a data directory; nil: there is none, or it cannot be read.
-    package static func ofLocalQueue(in directory: String) -> StoredLogs? {
-        of(DataDirectory(path: directory))
+    /// The queue of another engine in a data directory; nil: there is none. `isScratch`: the copy of a queue whose commit
+    /// log lies elsewhere. Throws if a gateway uses the directory.
+    package static func ofQueue(
+        in directory: String,
+        isScratch: Bool
+    ) throws(QueueError) -> StoredLogs? {
+        let directory = DataDirectory(path: directory, isScratch: isScratch)
+        guard fileSize(directory.database) ?? 0 > 0 else { return nil }
+        let lock = try LockFile(directory)
+        let logs = try count(in: directory.database)
+        _ = consume lock
+        return logs
     }
 
-    static func of(_ directory: DataDirectory) -> StoredLogs? {
-        let database = directory.database
-        guard fileSize(database) ?? 0 > 0 else { return nil }
+    private static func count(in database: String) throws(QueueError) -> StoredLogs? {
         let companions = SQLiteCompanions.missing(of: database)
         defer { for name in companions { SQLiteCompanions.remove(name) } }
+        var logs = StoredLogs(path: database)
         do throws(SQLiteError) {
             let connection = try Connection(database, .readOnly)
             guard try connection.integer("PRAGMA user_version") > 0 else { return nil }
-            var logs = StoredLogs()
-            logs.accepted = try connection.integer("SELECT coalesce(sum(accepted), 0) FROM ledger")
-            logs.waiting = try connection.integer(
-                "SELECT coalesce(sum(queued + dead), 0) FROM ledger"
-            )
-            return logs
+            logs.queued = try connection.integer("SELECT coalesce(sum(queued), 0) FROM ledger")
+            logs.dead = try connection.integer("SELECT coalesce(sum(dead), 0) FROM ledger")
         } catch {
-            return nil
+            throw QueueError(error, path: database)
         }
+        return logs
     }
 }

@@ -63,7 +63,9 @@ extension QueueOwner {
         guard let store else {
             return keeper.failures.problem?.kind == .diskFull ? .diskFull : .failing
         }
-        if keeper.room.isUsedUp(configuration.tuning) { return .diskFull }
+        if keeper.room.isUsedUp(configuration.tuning) || keeper.isCommitLogNearlyFull {
+            return .diskFull
+        }
         return store.weight.admission
     }
 

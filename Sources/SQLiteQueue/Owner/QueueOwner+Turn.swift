@@ -57,10 +57,11 @@ extension QueueOwner {
         if !appends.isEmpty, !delivery.isolations.hasUsedRoom {
             try room.measure(store, configuration)
         }
+        let hasLogRoom = !keeper.isCommitLogNearlyFull
         while rawBytes < most, let append = appends.popFirst() {
             // The append enters the list first, so that it gets an answer even if staging fails.
             taken.append((append, .stored))
-            let fits = rawBytes + append.rawBytes <= room.bytes
+            let fits = hasLogRoom && rawBytes + append.rawBytes <= room.bytes
             let outcome = try stage(append, fits: fits, in: store)
             taken[taken.count - 1].outcome = outcome
             if outcome == .stored { rawBytes += append.rawBytes }
@@ -154,6 +155,7 @@ extension QueueOwner {
             let tuning = configuration.tuning
             if schedule.startHousekeeping(every: tuning.housekeeping) {
                 try lookAround(store)
+                keeper.doHousekeeping()
                 if try saveMore(store) { return }
             } else if store.weight.rows == 0, !store.acknowledgements.remainders.isEmpty,
                 try saveMore(store)

@@ -41,7 +41,7 @@ final class StoreKeeper {
         room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
         salvager = DatabaseSalvager(current, directory, room, journal)
         shardLog = current.value.commitLog.map {
-            ShardLog($0, current.value.commitRetries, current.tuning)
+            ShardLog($0, current.value)
         }
         failures = StoreFailures(current.tuning)
         try directory.create()
@@ -119,6 +119,15 @@ final class StoreKeeper {
         let bytes = store.files.databaseBytes
         let hasRoom = { self.room.look() > 2 * bytes + self.current.value.freeBytesMin }
         try shardLog.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
+    }
+
+    /// Called about once a second.
+    func doHousekeeping() { shardLog?.notePosition(directory) }
+
+    /// True if the commit log must keep its room for acknowledgements and its next base.
+    var isCommitLogNearlyFull: Bool {
+        guard let shardLog, let store else { return false }
+        return shardLog.base.isNearlyFull(databaseBytes: store.files.databaseBytes)
     }
 
     /// nil: the database lasts by itself.
@@ -240,7 +249,8 @@ final class StoreKeeper {
         let hasSpace = room.look() >= max(current.value.freeBytesMin, 1 << 20)
         failures.examine(error, hasSpace: hasSpace, journal)
         // The system does not always report a lack of space as such.
-        let reason = error.kind == .io && !hasSpace ? SQLiteError.full(error) : error
+        let isFull = error.kind == .io && !hasSpace && !error.isOfCommitLog
+        let reason = isFull ? SQLiteError.full(error) : error
         close(because: QueueError(reason, path: directory.database))
     }
 
@@ -260,6 +270,7 @@ final class StoreKeeper {
 
     /// Empties the log into the database and closes the store for good.
     func finish() {
+        shardLog?.notePosition(directory)
         // A checkpoint would wait for its reader.
         shardLog?.base.stop(directory)
         do throws(SQLiteError) {

@@ -28,6 +28,8 @@ package struct QueueConfiguration: Sendable {
     /// What lasts instead of the database, which then is only a copy. nil: the database lasts.
     package var commitLog: (any CommitLog)?
     package var commitRetries = CommitWriter.RetryPolicy()
+    /// What the commit log may hold; nil: it has no bound. The queue refuses batches before.
+    package var commitLogBytesMax: Int?
 
     package init(
         directory: String,

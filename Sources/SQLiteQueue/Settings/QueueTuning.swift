@@ -41,7 +41,7 @@ package struct QueueTuning: Sendable {
     package var retryMax: Duration = .seconds(5)
     /// The pause before the owner tries again to open or read a damaged database.
     package var asideRetry: Duration = .seconds(60)
-    /// A commit log gets another base when commits since the last one exceed this and twice the size of the database.
+    /// A commit log gets another base when commits since the last one exceed this and the size of the database.
     package var baseLogBytes = 256 << 20
     /// A bound for the directory's files, as if the disk had no more space. Nil is the real disk.
     package var diskBytes: Int?

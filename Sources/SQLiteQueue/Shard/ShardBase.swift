@@ -12,8 +12,10 @@ struct ShardBase {
         case sending(BaseCopying, BasePieces)
     }
 
-    /// Another base is due when commits since the last one exceed this and twice the size of the database.
+    /// Another base is due when commits since the last one exceed this and the size of the database.
     private let logBytesMin: Int
+    /// What the log may hold; nil: it has no bound.
+    private let heldBytesMax: Int?
     fileprivate(set) var stage = Stage.none
     /// The entry with which the base under way begins.
     fileprivate var first: UInt64 = 0
@@ -23,13 +25,38 @@ struct ShardBase {
     private(set) var isThere = false
     /// Bytes of commits since the last one.
     private(set) var logBytes = 0
+    /// Bytes that the log has, and those of them that the base under way makes dispensable. A base that was given up
+    /// stays there until another one is whole.
+    private(set) var heldBytes = 0
+    private var dispensableBytes = 0
+    private var lastHeld: UInt64 = 0
     fileprivate var nextStep = Moment(nanoseconds: 0)
 
-    init(logBytesMin: Int) {
+    init(logBytesMin: Int, heldBytesMax: Int?) {
         self.logBytesMin = logBytesMin
+        self.heldBytesMax = heldBytesMax
     }
 
     mutating func grew(by bytes: Int) { logBytes += bytes }
+
+    /// The log has a commit of so many bytes, which ends with this entry. It may be read twice.
+    mutating func holds(_ bytes: Int, until entry: UInt64) {
+        guard entry > lastHeld else { return }
+        lastHeld = entry
+        heldBytes += bytes + Self.commitBytes
+    }
+
+    /// The log is read from its beginning.
+    mutating func holdsNothing() { (heldBytes, dispensableBytes, lastHeld) = (0, 0, 0) }
+
+    /// True if the log has no more room than acknowledgements and a base need.
+    func isNearlyFull(databaseBytes: Int) -> Bool {
+        guard let heldBytesMax else { return false }
+        return heldBytes > heldBytesMax - databaseBytes - logBytesMin
+    }
+
+    /// What a commit takes beside its body: the head of its entry, and the engine's own bytes.
+    private static let commitBytes = 320
 
     mutating func found() {
         isThere = true
@@ -37,6 +64,14 @@ struct ShardBase {
     }
 
     mutating func lost() { isThere = false }
+
+    fileprivate mutating func begins() { dispensableBytes = heldBytes }
+
+    fileprivate mutating func trimmed() {
+        heldBytes -= dispensableBytes
+        dispensableBytes = 0
+        untrimmed = 0
+    }
 
     /// Ends a base that is under way. Waits for the thread that copies it.
     mutating func stop(_ directory: DataDirectory) {
@@ -47,7 +82,9 @@ struct ShardBase {
 
     func isDue(databaseBytes: Int) -> Bool {
         guard case .none = stage, nextStep <= .now else { return false }
-        return logBytes > max(logBytesMin, 2 * databaseBytes)
+        // A base is what makes room, so it must not wait for commits that are refused until there is some.
+        if isNearlyFull(databaseBytes: databaseBytes) { return logBytes > logBytesMin / 4 }
+        return logBytes > max(logBytesMin, databaseBytes)
     }
 
     /// The time until the next step; nil: no base is under way.
@@ -83,8 +120,8 @@ extension ShardLog {
                 guard base.nextStep <= .now else { return }
                 let began = Moment.now
                 try sendPiece(of: pieces, copying)
-                // Bases use at most a quarter of the log's time.
-                base.nextStep = .now + (.now - began) * 3
+                // Bases use at most half of the log's time.
+                base.nextStep = .now + (.now - began)
             }
         } catch {
             guard isOpen else { throw error }
@@ -108,6 +145,7 @@ extension ShardLog {
 
     /// Must directly follow the beginning of the copy: a commit between them would be in neither.
     private func beginBase() throws(SQLiteError) {
+        base.begins()
         try publish(.baseBegins, [])
         base.first = lastEntry
         committed()
@@ -130,6 +168,6 @@ extension ShardLog {
 
     private func trimOld() throws(SQLiteError) {
         try trim(before: base.untrimmed)
-        base.untrimmed = 0
+        base.trimmed()
     }
 }

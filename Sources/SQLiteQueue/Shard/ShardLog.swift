@@ -25,13 +25,18 @@ final class ShardLog: ChangeLog {
     var whenSlow: (String) -> Void = { _ in }
     /// Retries of writers that are gone.
     private var earlierRetries = 0
+    /// The last entry that the directory has as known.
+    private var notedEntry: UInt64 = 0
     /// Another gateway has the shard. This one must not take it back by itself.
     private(set) var isFenced = false
 
-    init(_ log: any CommitLog, _ retries: CommitWriter.RetryPolicy, _ tuning: QueueTuning) {
+    init(_ log: any CommitLog, _ configuration: QueueConfiguration) {
         self.log = log
-        self.retries = retries
-        base = ShardBase(logBytesMin: tuning.baseLogBytes)
+        retries = configuration.commitRetries
+        base = ShardBase(
+            logBytesMin: configuration.tuning.baseLogBytes,
+            heldBytesMax: configuration.commitLogBytesMax
+        )
     }
 
     /// It takes commits.
@@ -56,6 +61,7 @@ final class ShardLog: ChangeLog {
         }
         do throws(CommitLogError) {
             try writer?.publish(kind, body, whenSlow: whenSlow)
+            base.holds(body.count, until: lastEntry)
         } catch {
             dropWriter()
             if error.kind == .fenced { isFenced = true }
@@ -79,7 +85,8 @@ final class ShardLog: ChangeLog {
     var status: CommitLogStatus {
         var status = CommitLogStatus()
         status.epoch = Int(lastEpoch)
-        status.entry = Int(lastEntry)
+        status.entry = Int(writer?.position.entry ?? applied?.entry ?? 0)
+        status.bytes = base.heldBytes
         status.bytesSinceBase = base.logBytes
         status.retries = earlierRetries + (writer?.retryCount ?? 0)
         return status
@@ -123,12 +130,20 @@ final class ShardLog: ChangeLog {
         }
         committed()
         scratchSchema = Self.schema
+        notePosition(directory)
+    }
+
+    /// Writes down the last entry, now and then.
+    func notePosition(_ directory: DataDirectory) {
+        guard lastEntry > notedEntry else { return }
+        notedEntry = lastEntry
+        directory.know(entry: lastEntry)
     }
 
     /// Brings the scratch database to the end of the log, which it returns.
     private func catchUp(_ directory: DataDirectory) throws(SQLiteError) -> LogPosition {
         if applied == nil {
-            if lastEpoch == 0 { try checkNotVanished(directory) }
+            if lastEpoch == 0 { try checkEnd(directory) }
             try restoreBase(directory, ofSchema: 0)
         }
         while true {
@@ -144,18 +159,21 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    /// A log that is empty is new, unless an earlier life of this gateway has filled it.
-    private func checkNotVanished(_ directory: DataDirectory) throws(SQLiteError) {
-        guard let logs = StoredLogs.of(directory), logs.accepted > 0 else { return }
+    /// An earlier life of this gateway knew entries that the log must still have. The scratch database would be the last
+    /// copy of what was in others.
+    private func checkEnd(_ directory: DataDirectory) throws(SQLiteError) {
+        guard let known = directory.knownEntry else { return }
         do throws(CommitLogError) {
-            guard try log.read(from: 1, atMost: 1).isEmpty else { return }
+            _ = try log.read(from: known + 1, atMost: 1)
         } catch {
-            throw SQLiteError(error)
+            guard error.kind == .damaged else { throw SQLiteError(error) }
+            throw SQLiteError(
+                CommitLogError(
+                    .damaged,
+                    "\(error); restore the log, or remove \(directory.position) to go on with what it has"
+                )
+            )
         }
-        let text =
-            "it is empty, but \(directory.database) has \(logs.waiting) undelivered logs from it; restore it, "
-            + "or remove that file to begin with an empty queue"
-        throw SQLiteError(CommitLogError(.damaged, text))
     }
 
     /// Makes the tables those of this version. Returns the version that they had; 0: there were none.
@@ -183,10 +201,12 @@ final class ShardLog: ChangeLog {
         applied = nil
         scratchSchema = 0
         base.lost()
+        base.holdsNothing()
         directory.removeDatabase()
         var draft = BaseDraft(of: directory.database)
         var reader = CommitReader(log, after: .start)
         while let commit = try next(&reader) {
+            base.holds(commit.body.count, until: reader.position.entry)
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
             base.found()
             scratchSchema = head.schema
@@ -207,6 +227,7 @@ final class ShardLog: ChangeLog {
         var scratch: (connection: Connection, transaction: WriteTransaction)?
         var bytes = 0
         while let commit = try next(&reader) {
+            base.holds(commit.body.count, until: reader.position.entry)
             guard commit.kind == .changes else { continue }
             guard base.isThere, commit.schema >= scratchSchema else {
                 let text =

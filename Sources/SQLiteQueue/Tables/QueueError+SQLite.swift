@@ -38,7 +38,8 @@ extension QueueError {
         case .fenced:
             self.init(
                 .fenced,
-                "another gateway has this one's shard now; restart this one: \(error)."
+                "another gateway has this one's shard now; if two run under one node name, give each its own, "
+                    + "or stop the other one and restart this one: \(error)."
             )
         case .full:
             self.init(.diskFull, "the commit log has no room; give it more: \(error).")

@@ -184,7 +184,7 @@ import Testing
         #expect { try trial.log() } throws: { error in
             (error as? CommitLogError)?.kind == .refused
                 && "\(error)".hasPrefix(
-                    "the stream \(name) has another subjects than Sluice gives it"
+                    "the setting subjects of the stream \(name) is not the one"
                 )
         }
     }
