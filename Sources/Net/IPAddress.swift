@@ -44,6 +44,14 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isV4: Bool { high == 0 && low >> 32 == 0xffff }
 
+    /// It leads to this machine: 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1.
+    package var isLoopback: Bool { isV4 ? low >> 24 & 0xff == 127 : high == 0 && low == 1 }
+
+    /// True for the name or address of a host that is always this machine.
+    package static func isLoopback(host: String) -> Bool {
+        IPAddress(host)?.isLoopback ?? (host == "localhost")
+    }
+
     /// An IPv4 address is printed as IPv4.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

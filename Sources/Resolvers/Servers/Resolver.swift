@@ -163,15 +163,5 @@ final class Resolver {
 }
 
 extension ResolverServer {
-    package var isOnThisMachine: Bool {
-        guard let place = address ?? IPAddress(name) else { return name == "localhost" }
-        return AddressRange.loopback.contains { $0.contains(place) }
-    }
-}
-
-extension AddressRange {
-    fileprivate static let loopback = [
-        AddressRange(IPAddress(v4: 127 << 24), bits: 104),
-        AddressRange(IPAddress(v6: 0, 1), bits: 128),
-    ]
+    package var isOnThisMachine: Bool { address?.isLoopback ?? IPAddress.isLoopback(host: name) }
 }
