@@ -5,13 +5,12 @@ import Net
 import System
 
 /// The group `queue.jetstream` as the file has it.
-struct JetStreamEntry: SettingGroup {
+struct JetStreamEntry: EngineEntry {
     private static let serversMax = 16
     private static let credentialBytesMax = 64 << 10
 
     private var servers: [NATSServerAddress] = []
-    private var cluster = "main"
-    private var node = machineName().flatMap(nodeName(ofHost:))
+    private(set) var node = NodeEntry()
     private var replicas = 3
     private var credentials: String?
     private var nkey: String?
@@ -38,27 +37,7 @@ struct JetStreamEntry: SettingGroup {
             `tls://host:port` to use TLS; the usual port is 4222; up to 16
             """
         }
-        Setting("cluster", \.cluster, .namePart(upTo: 32), reload: .atRestart) {
-            """
-            the name of the cluster of gateways, as several may share the brokers; up to 32 letters, \
-            digits, `-` and `_`
-            """
-        }
-        Setting(
-            "node",
-            \.node,
-            .namePart(
-                upTo: 64,
-                "; without the setting it is the host's name, with '_' for other characters"
-            ),
-            default: "the host's name, with `_` for other characters",
-            reload: .atRestart
-        ) {
-            """
-            the name of this gateway. Each of the cluster has another one and keeps it across restarts; \
-            up to 64 letters, digits, `-` and `_`
-            """
-        }
+        NodeEntry.settings.map { $0.lifted(\.node) }
         Setting(
             "replicas",
             \.replicas,
@@ -97,94 +76,31 @@ struct JetStreamEntry: SettingGroup {
         ) { JetStreamTLSEntry.read($0.section("tls")).map(Optional.some) }
     }
 
-    /// The row of the group `queue`.
-    static var setting: Setting<QueueSettings> {
-        Setting(
-            description: SettingDescription(
-                key: "jetstream",
-                help: "the brokers of `engine: jetstream`",
-                isImmediate: false,
-                members: descriptions
-            ),
-            read: { section, queue in
-                queue.jetStream = read(&section, for: queue.engine)
-                return queue.jetStream != nil
-            },
-            changes: { old, new in
-                // With another engine, that one's row tells the change.
-                guard let before = old.jetStream, let after = new.jetStream else { return [] }
-                return JetStreamEntry(before).changes(to: JetStreamEntry(after), at: "jetstream.")
-            },
-            apply: { _, _ in },
-            show: { $0.jetStream.map { .present(JetStreamEntry($0).shown) } ?? .absent }
+    static var engine: QueueSettings.Engine { .jetStream }
+    static var path: WritableKeyPath<QueueSettings, JetStreamSettings?> { \.jetStream }
+    static var help: String { "the brokers of `engine: jetstream`" }
+    static var required: (key: String, remedy: String) {
+        (
+            "servers",
+            "name the brokers, as in "
+                + "[\"nats://n1:4222\", \"nats://n2:4222\", \"nats://n3:4222\"]"
         )
-    }
-
-    /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil: the name is empty.
-    static func nodeName(ofHost host: String) -> String? {
-        let name = String(host.map { $0.isOfNamePart ? $0 : "_" }.prefix(64))
-        return name.isEmpty ? nil : name
     }
 
     // MARK: - Reading
 
-    /// nil with another engine, and if the group is wrong, which is reported.
-    private static func read(
-        _ queue: inout Section,
-        for engine: QueueSettings.Engine
-    ) -> JetStreamSettings? {
-        var section = queue.section("jetstream")
-        var entry = JetStreamEntry()
-        entry.readSettings(&section)
-        section.refuseEmpty()
-        entry.refuseRepeatedServers(section)
-        let authentication = entry.authentication(section)
-        entry.checkFiles(section)
-        // A wrong engine, which is reported, may have meant either.
-        if !queue.report.hasProblem(with: queue.keyPath("engine")) {
-            entry.checkUse(of: section, in: queue, by: engine)
-        }
-        section.refuseOthers()
-        guard engine == .jetStream, !entry.servers.isEmpty, let node = entry.node else {
-            return nil
-        }
+    func settings(_ section: borrowing Section) -> JetStreamSettings? {
+        refuseRepeatedServers(section)
+        let authentication = authentication(section)
+        checkFiles(section)
+        guard !servers.isEmpty, let name = node.name else { return nil }
         return JetStreamSettings(
-            servers: entry.servers,
+            servers: servers,
             authentication: authentication,
-            tls: entry.tls?.settings,
-            cluster: entry.cluster,
-            node: node,
-            replicas: entry.replicas
-        )
-    }
-
-    private func checkUse(
-        of section: borrowing Section,
-        in queue: borrowing Section,
-        by engine: QueueSettings.Engine
-    ) {
-        let report = queue.report
-        if engine != .jetStream, queue.has("jetstream") {
-            queue.problem(
-                "jetstream",
-                "nothing uses it with engine: sqlite; set queue.engine: jetstream, or take the group away"
-            )
-        }
-        guard engine == .jetStream, !report.hasProblem(with: section.path) else { return }
-        let place = section.isInFile ? section.ownPlace : queue.place(of: "engine")
-        if node == nil {
-            report.add(
-                place,
-                key: section.keyPath("node"),
-                "is missing, and the host has no name; give the gateway a name"
-            )
-        }
-        guard !section.names.contains("servers") else { return }
-        report.add(
-            place,
-            key: section.keyPath("servers"),
-            "is missing, and engine: jetstream needs it; name the brokers, as in "
-                + "[\"nats://n1:4222\", \"nats://n2:4222\", \"nats://n3:4222\"]"
+            tls: tls?.settings,
+            cluster: node.cluster,
+            node: name,
+            replicas: replicas
         )
     }
 
@@ -237,11 +153,9 @@ struct JetStreamEntry: SettingGroup {
         }
     }
 
-    /// The other way, for what is shown and compared.
-    private init(_ settings: JetStreamSettings) {
+    init(_ settings: JetStreamSettings) {
         servers = settings.servers
-        cluster = settings.cluster
-        node = settings.node
+        node = NodeEntry(settings.node, in: settings.cluster)
         replicas = settings.replicas
         tls = settings.tls.map(JetStreamTLSEntry.init)
         switch settings.authentication {
@@ -283,26 +197,9 @@ extension Kind<NATSServerAddress> {
 }
 
 extension Kind<String> {
-    /// A part of a stream's name.
-    fileprivate static func namePart(upTo charactersMax: Int, _ remedy: String = "") -> Kind {
-        Kind(
-            wants: "a name",
-            .text(pattern: "^[A-Za-z0-9_-]{1,\(charactersMax)}$"),
-            show: { .text($0) }
-        ) { text throws(Mismatch) in
-            guard (1...charactersMax).contains(text.utf8.count), text.allSatisfy(\.isOfNamePart)
-            else {
-                throw Mismatch(
-                    "\(quoted(text)) is not 1 to \(charactersMax) letters, digits, '-' and '_'\(remedy)"
-                )
-            }
-            return text
-        }
-    }
-
     fileprivate static var userName: Kind {
         Kind(wants: "a user's name", show: { .text($0) }) { text throws(Mismatch) in
-            try checkCredential(text)
+            try checkLine(text)
             return text
         }
     }
@@ -312,22 +209,8 @@ extension Kind<Secret> {
     /// A password or token that the brokers chose, so it may have spaces and letters beyond ASCII.
     fileprivate static var credential: Kind {
         Kind(wants: "a secret") { text throws(Mismatch) in
-            try checkCredential(text)
+            try checkLine(text)
             return Secret(text)
         }
-    }
-}
-
-private func checkCredential(_ text: String) throws(Mismatch) {
-    guard !text.isEmpty else { throw Mismatch("is empty; give it, or take the line away") }
-    guard text.utf8.count <= 1024 else { throw Mismatch("is longer than 1024 bytes") }
-    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
-        throw Mismatch("has line ends or other control characters; give one line of text")
-    }
-}
-
-extension Character {
-    fileprivate var isOfNamePart: Bool {
-        isASCII && (isLetter || isNumber || self == "-" || self == "_")
     }
 }

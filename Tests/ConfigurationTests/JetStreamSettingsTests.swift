@@ -67,7 +67,7 @@ import Testing
         )
         #expect(queue.engine == .jetStream && queue.durability == .normal)
         let host = try #require(machineName())
-        let node = try #require(JetStreamEntry.nodeName(ofHost: host))
+        let node = try #require(NodeEntry.name(ofHost: host))
         #expect(
             queue.jetStream
                 == JetStreamSettings(servers: [NATSServerAddress(host: "n1")], node: node)
@@ -148,7 +148,7 @@ import Testing
         ] as [(String, String?)]
     )
     func node(host: String, name: String?) {
-        #expect(JetStreamEntry.nodeName(ofHost: host) == name)
+        #expect(NodeEntry.name(ofHost: host) == name)
     }
 
     // MARK: - Mistakes

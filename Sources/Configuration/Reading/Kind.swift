@@ -226,6 +226,15 @@ extension Kind {
     }
 }
 
+/// Refuses a text that is empty, too long, or more than one line. The message repeats none of it.
+func checkLine(_ text: String, upTo bytesMax: Int = 1024) throws(Mismatch) {
+    guard !text.isEmpty else { throw Mismatch("is empty; give it, or take the line away") }
+    guard text.utf8.count <= bytesMax else { throw Mismatch("is longer than \(bytesMax) bytes") }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+        throw Mismatch("has line ends or other control characters; give one line of text")
+    }
+}
+
 /// A value as an error shows it: quoted, and not longer than a line can bear.
 func quoted(_ text: String) -> String {
     text.count > 60 ? jsonQuoted(String(text.prefix(57)) + "...") : jsonQuoted(text)
