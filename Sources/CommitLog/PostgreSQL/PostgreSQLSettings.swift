@@ -1,4 +1,3 @@
-import CPostgreSQL
 package import Crypto
 
 /// Where the commit log of a shard lies in PostgreSQL.
@@ -31,19 +30,16 @@ package struct PostgreSQLSettings: Sendable, Equatable {
         self.copies = copies
     }
 
-    /// What libpq says about a text that is no connection URL; nil: it is one.
+    /// What is wrong with a text that is no connection URL, without any of it, as it may hold a password; nil: it is one.
     package static func problem(ofURL url: Secret) -> String? {
-        let text = url.revealed
-        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
-            return "does not begin with postgresql://"
+        do throws(PostgreSQLTarget.Problem) {
+            _ = try PostgreSQLTarget(url)
+            return nil
+        } catch {
+            return error.text
         }
-        var error: UnsafeMutablePointer<CChar>?
-        guard let options = PQconninfoParse(text, &error) else {
-            defer { PQfreemem(error) }
-            // libpq repeats parts of the text, which may be of a password.
-            return "is no connection URL of PostgreSQL"
-        }
-        PQconninfoFree(options)
-        return nil
     }
+
+    /// Where the URL leads; nil: it is none.
+    package var target: PostgreSQLTarget? { try? PostgreSQLTarget(url) }
 }
