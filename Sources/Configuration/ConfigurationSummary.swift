@@ -24,6 +24,7 @@ package enum ConfigurationSummary {
                 + "durability \(queue.durability)",
         ]
         if let log = queue.jetStream { lines.append("               \(brokers(of: log))") }
+        if let log = queue.postgreSQL { lines.append("               \(database(of: log))") }
         if let secure = configuration.tls {
             let line = "  \(DeviceTLS.listener)  \(secure.listen)\(spoken(secure.settings))"
             lines.insert(line, at: 2)
@@ -59,6 +60,11 @@ package enum ConfigurationSummary {
         return "node \(log.node) of cluster \(log.cluster), \(log.replicas) "
             + "replica\(log.replicas == 1 ? "" : "s"), at \(servers) \(access)"
             + (log.tls == nil ? "" : ", TLS")
+    }
+
+    private static func database(of log: PostgreSQLSettings) -> String {
+        let place = log.target.map { ", \($0)\($0.isVerified ? ", TLS" : "")" } ?? ""
+        return "node \(log.node) of cluster \(log.cluster), copies \(log.copies)\(place)"
     }
 
     private static func certificates(of clients: TLSSettings.ClientCertificates) -> String {

@@ -36,11 +36,21 @@ extension GatewayConfiguration {
     }
 
     private var queueWarnings: [String] {
-        guard queue.jetStream?.replicas == 1 else { return [] }
-        return [
-            "queue.jetstream.replicas is 1, so the disk of one broker holds the only copy of accepted logs; "
-                + "set it to 3, which needs three brokers"
-        ]
+        var warnings: [String] = []
+        if queue.jetStream?.replicas == 1 {
+            warnings.append(
+                "queue.jetstream.replicas is 1, so the disk of one broker holds the only copy of accepted logs; "
+                    + "set it to 3, which needs three brokers"
+            )
+        }
+        if let target = queue.postgreSQL?.target, !target.isVerified, !target.isLocal {
+            warnings.append(
+                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel to "
+                    + "\(target.servers.joined(separator: ", ")) in the open, or to somebody who answers in its "
+                    + "place; add sslmode=verify-full, and sslrootcert with the file of the authority"
+            )
+        }
+        return warnings
     }
 
     /// What an operator should know of listeners, though all of it can be served.

@@ -7,6 +7,7 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     package enum Engine: String, Sendable {
         case sqlite
         case jetStream = "jetstream"
+        case postgreSQL = "postgresql"
     }
 
     package var bytesMax = 4 << 30
@@ -20,10 +21,12 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     package var durability = Durability.full
     package var freeBytesMin = 256 << 20
     package var engine = Engine.sqlite
-    /// How long a commit is tried again while the brokers do not confirm it.
+    /// How long a commit is tried again while the brokers or the database do not confirm it.
     package var commitWait: Duration = .seconds(8)
     /// nil with another engine.
     package var jetStream: JetStreamSettings?
+    /// nil with another engine.
+    package var postgreSQL: PostgreSQLSettings?
 
     static var settings: [Setting<QueueSettings>] {
         Setting("max_bytes", \.bytesMax, bytes) {
@@ -58,7 +61,7 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             """
             `full` syncs each commit; `normal` survives a crash, and loses [the last \
             moments](disaster-recovery.md) in a power cut. With `engine: jetstream` it lets brokers \
-            confirm before they have synced
+            confirm before they have synced; with `postgresql` the server's own settings decide
             """
         }
         Setting("min_free_bytes", \.freeBytesMin, .size(0...1 << 50)) {
@@ -70,12 +73,13 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             \.engine,
             .choice([
                 Engine.sqlite.rawValue: .sqlite, Engine.jetStream.rawValue: .jetStream,
+                Engine.postgreSQL.rawValue: .postgreSQL,
             ]),
             reload: .atRestart
         ) {
             """
             what makes commits durable: `sqlite` the disk of the gateway, `jetstream` the \
-            [brokers](#jetstream) of a NATS cluster
+            [brokers](#jetstream) of a NATS cluster, `postgresql` a [database](#postgresql)
             """
         }
         Setting(
@@ -85,11 +89,12 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             reload: .atRestart
         ) {
             """
-            with `engine: jetstream`: how long a commit is tried again while the brokers do not \
-            confirm it; then devices get 503 and keep their data; `1s` to `60s`
+            with `engine: jetstream` or `postgresql`: how long a commit is tried again while the brokers \
+            or the database do not confirm it; then devices get 503 and keep their data; `1s` to `60s`
             """
         }
         JetStreamEntry.setting
+        PostgreSQLEntry.setting
     }
 
     // Destinations have these settings too.

@@ -24,6 +24,7 @@ package struct SettingsReference {
             .init("tls/files", ["tls", "admin.tls"], TLSEntry.descriptions),
             .init("queue", ["queue"], QueueSettings.descriptions),
             .init("queue.jetstream", ["queue.jetstream"], JetStreamEntry.descriptions),
+            .init("queue.postgresql", ["queue.postgresql"], PostgreSQLEntry.descriptions),
             .init("devices", ["devices"], DeviceSettings.descriptions),
             .init("devices.keys", ["devices.keys[]"], DeviceKeyEntry.descriptions),
             .init("devices.jwt", ["devices.jwt"], DeviceTokensEntry.descriptions),

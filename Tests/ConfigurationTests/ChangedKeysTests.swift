@@ -36,6 +36,9 @@ import Testing
         "queue.jetstream.user": "other", "queue.jetstream.password": "other",
         "queue.jetstream.tls.ca_file": "/other.pem",
         "queue.jetstream.tls.certificate": "/other.pem", "queue.jetstream.tls.key": "/other.key",
+        "queue.postgresql.url": "\"postgresql://joe:other@db1/logs\"",
+        "queue.postgresql.cluster": "other", "queue.postgresql.node": "other",
+        "queue.postgresql.copies": "storage",
         "devices.keys": "[{name: phone, key: 0123456789abcdef}]",
         "devices.jwt.algorithm":
             "HS256, keys: [{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
@@ -124,6 +127,10 @@ import Testing
             if key.hasPrefix("queue.jetstream.") {
                 base["queue.engine"] = "jetstream"
                 base["queue.jetstream.servers"] = "\"nats://n1\""
+            }
+            if key.hasPrefix("queue.postgresql.") {
+                base["queue.engine"] = "postgresql"
+                base["queue.postgresql.url"] = "\"postgresql://joe:canary@db1/logs\""
             }
             let before = try configuration(text(base))
             let after = try configuration(text(changed(base, key, value)))

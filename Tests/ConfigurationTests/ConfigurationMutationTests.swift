@@ -10,8 +10,7 @@ import Testing
         queue:
           max_bytes: 2GiB
           durability: normal
-          engine: jetstream
-          jetstream: { servers: ["nats://n1", "tls://[::1]:4222"], user: joe, password: 0123456789abcdef, tls: {} }
+          ENGINE
         destinations:
           app:
             endpoint: https://cn-hangzhou.log.aliyuncs.com
@@ -32,6 +31,17 @@ import Testing
           default: { from: static, access_key_id: x, access_key_secret: "${file:/none}" }
 
         """
+
+    private static let engines = [
+        """
+        engine: jetstream
+          jetstream: { servers: ["nats://n1", "tls://[::1]:4222"], user: joe, password: 0123456789abcdef, tls: {} }
+        """,
+        """
+        engine: postgresql
+          postgresql: { url: "postgresql://joe:0123456789abcdef@n1,[::1]:5433/logs?sslmode=require", copies: storage }
+        """,
+    ]
 
     /// The same sequence for the same seed, so that a failure can be repeated.
     private struct Dice: RandomNumberGenerator {
@@ -54,8 +64,9 @@ import Testing
     func mutated(seed: UInt64) throws {
         var dice = Dice(state: seed)
         let directory = TemporaryDirectory()
+        let text = Self.text.replacing("ENGINE", with: Self.engines[Int(seed % 2)])
         for _ in 0..<50 {
-            var bytes = Array(Self.text.utf8)
+            var bytes = Array(text.utf8)
             for _ in 0..<Int.random(in: 1...6, using: &dice) {
                 let place = Int.random(in: bytes.indices, using: &dice)
                 switch Int.random(in: 0..<4, using: &dice) {

@@ -179,7 +179,7 @@ import Testing
             (
                 "engine: jetsteam, jetstream: {}",
                 [
-                    "engine: \"jetsteam\" is not one of sqlite, jetstream; did you mean jetstream?"
+                    "engine: \"jetsteam\" is not one of sqlite, jetstream, postgresql; did you mean jetstream?"
                 ]
             ),
             ("commit_wait: 500ms", ["commit_wait: 500ms is not between 1s and 1m"]),
