@@ -1,4 +1,5 @@
 import CommitLog
+import NATS
 import Net
 import Routing
 package import System
@@ -43,6 +44,12 @@ extension GatewayConfiguration {
                     + "set it to 3, which needs three brokers"
             )
         }
+        if let log = queue.jetStream, let (secret, server) = log.exposed {
+            warnings.append(
+                "queue.jetstream.\(secret) and logs may travel to \(server) in the open, or to somebody who "
+                    + "answers in its place; give the brokers certificates and set queue.jetstream.tls"
+            )
+        }
         if let target = queue.postgreSQL?.target, !target.isVerified, !target.isLocal {
             warnings.append(
                 "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel to "
@@ -85,5 +92,20 @@ extension GatewayConfiguration {
             settings.flatMap { try? TLSContext($0) }
         }
         return certificates.flatMap { $0.warnings(at: now) }
+    }
+}
+
+extension JetStreamSettings {
+    /// The key of a secret that a broker may ask for without TLS, and such a broker. Files of keys only sign.
+    fileprivate var exposed: (secret: String, server: NATSServerAddress)? {
+        let secret: String
+        switch authentication {
+        case .user: secret = "password"
+        case .token: secret = "token"
+        case .none, .seed, .credentials: return nil
+        }
+        let server = servers.first { !$0.wantsTLS && !IPAddress.isLoopback(host: $0.host) }
+        guard tls == nil, let server else { return nil }
+        return (secret, server)
     }
 }

@@ -381,6 +381,29 @@ import Testing
         )
     }
 
+    @Test("A start warns of a secret for brokers of other machines without TLS")
+    func openBrokers() throws {
+        func warnings(_ servers: String, _ text: String) throws -> [String] {
+            try read(
+                "\(Self.output)queue: {engine: jetstream, jetstream: {servers: [\(servers)], \(text)}}\n",
+                [:]
+            ).startWarnings
+        }
+        let user = "user: joe, password: canary"
+        func warning(_ secret: String) -> String {
+            "queue.jetstream.\(secret) and logs may travel to nats://n1:4222 in the open, or to somebody who "
+                + "answers in its place; give the brokers certificates and set queue.jetstream.tls"
+        }
+        #expect(try warnings("\"nats://n1\"", user) == [warning("password")])
+        #expect(try warnings("\"tls://n2\", \"nats://n1\"", "token: x") == [warning("token")])
+        #expect(try warnings("\"nats://n1\"", "\(user), tls: {}") == [])
+        #expect(try warnings("\"tls://n1\"", user) == [])
+        #expect(
+            try warnings("\"nats://127.0.0.1\", \"nats://localhost\", \"nats://[::1]\"", user) == []
+        )
+        #expect(try warnings("\"nats://n1\"", "replicas: 3") == [])
+    }
+
     @Test("A change of engine is one change")
     func changedEngine() throws {
         let before = try read(Self.output, [:])
