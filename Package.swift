@@ -312,7 +312,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "NATS", "TestSupport",
-                "TestNATS", "CSQLite",
+                "TestNATS", "TestPostgreSQL", "CSQLite",
             ],
             swiftSettings: swiftSettings
         ),

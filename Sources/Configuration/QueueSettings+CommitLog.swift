@@ -16,6 +16,9 @@ extension QueueSettings {
             try? client.waitUntilConnected(atMost: patience)
             return JetStreamLog(client, settings, queueBytes: bytesMax, isSynced: isSynced)
         }
+        if let settings = postgreSQL {
+            return PostgreSQLLog(settings, isSynced: isSynced, journal: journal)
+        }
         return nil
     }
 }

@@ -120,13 +120,14 @@ enum Help {
         Usage: sluice check [OPTIONS]
 
         Reads the configuration like `serve`, and prints a summary or all its errors. With
-        queue.engine: jetstream it also asks the brokers if the queue's stream is there, or could be made.
+        queue.engine: jetstream or postgresql it also asks the servers if the queue's commit log is there, or
+        could be made.
 
         \(settings)
           --sandbox               check it for serve --sandbox, which needs no keys
-          --offline               ask no broker
+          --offline               ask no server
 
-        Exit code: 0 valid, 1 the brokers cannot be used, 2 invalid.
+        Exit code: 0 valid, 1 the servers cannot be used, 2 invalid.
         """
 
     private static let sandbox = """

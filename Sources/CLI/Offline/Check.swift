@@ -7,7 +7,7 @@ package struct Check: Sendable {
     private let inputs: ConfigurationInputs
     private let isOffline: Bool
 
-    /// With `isOffline` it asks no broker.
+    /// With `isOffline` it asks no server.
     package init(_ inputs: ConfigurationInputs, isOffline: Bool = false) {
         self.inputs = inputs
         self.isOffline = isOffline

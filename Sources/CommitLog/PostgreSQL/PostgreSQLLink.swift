@@ -296,6 +296,8 @@ final class PostgreSQLConnecting: Sendable {
         [
             "password authentication failed", "no pg_hba.conf entry", "no password supplied",
             "certificate verify failed", "\" does not exist", "server does not support SSL",
+            "could not match", "invalid", "could not read root certificate file",
+            "root certificate file",
         ].contains { text.contains($0) }
     }
 }
