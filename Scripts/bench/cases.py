@@ -33,8 +33,8 @@ class Case:
     capture: str | None = None
     # Also measures answers at half the load.
     half: bool = False
-    # The queue's commit log lies with three brokers on this machine.
-    brokers: bool = False
+    # Where the queue's commit log lies, on this machine: three brokers, or a primary and its standby.
+    engine: str = "sqlite"
     # The case whose rate is this one's 100 %.
     base: str | None = None
 
@@ -70,11 +70,15 @@ FILTERS = [
 ]
 CONNECTIONS = [Case(f"{count} connections", connections=count) for count in (1, 8, 32, 128, 512)]
 ENGINES = [
-    Case("sqlite, 32", half=True),
-    Case("jetstream, 32", half=True, brokers=True, base="sqlite, 32"),
-    Case("sqlite, 128", connections=128, half=True),
-    Case("jetstream, 128", connections=128, half=True, brokers=True, base="sqlite, 128"),
-    Case("sqlite, 10 fields", bodies="10", half=True),
-    Case("jetstream, 10 fields", bodies="10", half=True, brokers=True, base="sqlite, 10 fields"),
+    Case(
+        f"{engine}, {name}",
+        bodies=bodies,
+        connections=connections,
+        half=True,
+        engine=engine,
+        base=None if engine == "sqlite" else f"sqlite, {name}",
+    )
+    for name, bodies, connections in (("32", "4", 32), ("128", "4", 128), ("10 fields", "10", 32))
+    for engine in ("sqlite", "jetstream", "postgresql")
 ]
 SETS = {"loads": LOADS, "filters": FILTERS, "connections": CONNECTIONS, "engines": ENGINES}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from bench.cases import Case
 from harness.brokers import Brokers
+from harness.database import Database
 from harness.gateway import Gateway
 from harness.http import ask, port_of
 from harness.process import cpu_seconds, memory
@@ -94,17 +95,18 @@ class Bench:
             settings += f'tls: {{ listen: "127.0.0.1:0", certificate: {certificate}, key: {key} }}\n'
         data = self.work / "data"
         subprocess.run(["rm", "-rf", data], check=True)
-        brokers = None
-        if case.brokers:
-            brokers = Brokers(pathlib.Path(tempfile.mkdtemp(dir=self.work)), self.programs)
-            settings += brokers.settings("bench")
+        engine: Brokers | Database | None = None
+        if case.engine != "sqlite":
+            work = pathlib.Path(tempfile.mkdtemp(dir=self.work))
+            engine = Brokers(work, self.programs) if case.engine == "jetstream" else Database(self.programs)
+            settings += engine.settings("bench")
         gateway = Gateway(self.work, data, destinations, settings, programs=self.programs, binary=sluice)
         try:
             yield gateway
         finally:
             gateway.stop()
-            if brokers is not None:
-                brokers.kill()
+            if engine is not None:
+                engine.kill()
 
     def measure_running(self, case: Case, gateway: Gateway) -> Result:
         url = f"http://127.0.0.1:{gateway.devices}"

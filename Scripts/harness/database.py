@@ -1,0 +1,99 @@
+"""A PostgreSQL server with a synchronous standby, which holds the commit logs of gateways."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from harness.brokers import free_port
+from harness.program import Programs
+from harness.signals import signals_deferred
+
+PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=pathlib.Path("/usr/bin"))
+
+
+class Server:
+    """One server, which keeps its port and its directory over its lives."""
+
+    def __init__(self, name: str, programs: Programs) -> None:
+        self.port, self.programs = free_port(), programs
+        # Not below the trial's directory, which is closed to the server's user.
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{name}-"))
+        # A server refuses to run as root.
+        self.user: list[str] = []
+        if os.getuid() == 0:
+            shutil.chown(self.directory, "postgres", "postgres")
+            identity = pwd.getpwnam("postgres")
+            self.user = ["setpriv", f"--reuid={identity.pw_uid}", f"--regid={identity.pw_gid}", "--clear-groups"]
+        self.data = self.directory / "data"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def run(self, *words: object) -> None:
+        command = [*self.user, *(str(word) for word in words)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def start(self) -> None:
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self.directory,
+            "shared_buffers": "64MB",
+            "max_wal_size": "2GB",
+        }
+        words = [f"{PROGRAMS}/postgres", "-D", str(self.data)]
+        for key, value in settings.items():
+            words += ["-c", f"{key}={value}"]
+        with signals_deferred(), open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen([*self.user, *words], stdout=log, stderr=log)
+            self.programs.add(self)
+        deadline = time.monotonic() + 30
+        ready = [f"{PROGRAMS}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        while subprocess.run(ready, check=False).returncode != 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError((self.directory / "log").read_text()[-1000:])
+            time.sleep(0.05)
+
+    def query(self, sql: str) -> str:
+        words = ["psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", str(self.port), "-U", "sluice", "-d", "postgres"]
+        done = subprocess.run([*words, "-c", sql], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def kill(self) -> None:
+        """Ends it and its children, as a crash would."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait()
+
+    def remove(self) -> None:
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Database:
+    """A primary that confirms no commit without its standby."""
+
+    def __init__(self, programs: Programs) -> None:
+        self.primary, self.standby = Server("primary", programs), Server("standby", programs)
+        programs.add(self)
+        words = ["-A", "trust", "-U", "sluice", "-E", "UTF8", "--locale=C", "--no-sync"]
+        self.primary.run(PROGRAMS / "initdb", "-D", self.primary.data, *words)
+        self.primary.start()
+        source = ["-h", "127.0.0.1", "-p", self.primary.port, "-U", "sluice", "--no-sync"]
+        self.standby.run(PROGRAMS / "pg_basebackup", "-D", self.standby.data, "-R", "-c", "fast", *source)
+        self.standby.start()
+        self.primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.query("SELECT pg_reload_conf()")
+
+    def settings(self, node: str) -> str:
+        """Lines of a gateway's configuration that put its queue into this database."""
+        url = f"postgresql://sluice@127.0.0.1:{self.primary.port}/postgres"
+        return f'queue: {{ engine: postgresql, postgresql: {{ url: "{url}", node: {node} }} }}\n'
+
+    def kill(self) -> None:
+        """Ends both and removes what they have."""
+        self.primary.remove()
+        self.standby.remove()
