@@ -58,7 +58,21 @@ class Server:
             time.sleep(0.05)
 
     def query(self, sql: str) -> str:
-        words = ["psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", str(self.port), "-U", "sluice", "-d", "postgres"]
+        words = [
+            "psql",
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+            "-U",
+            "sluice",
+            "-d",
+            "postgres",
+        ]
         done = subprocess.run([*words, "-c", sql], check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
