@@ -8,11 +8,11 @@ package import System
 /// All calls block. They may come from any thread, but a log has one writer at a time.
 package protocol CommitLog: Sendable {
     /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks until the engine has
-    /// confirmed or refused them, has given up, or the time is over. Not atomic: unless it answers `appended`, a prefix of the parts may be
-    /// in the log.
+    /// confirmed or refused them, has given up, or the time is over. Not atomic: unless it answers `appended`, a prefix
+    /// of the parts may be in the log.
     ///
-    /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for a limited time. After
-    /// that it answers `fenced` although the entries are there.
+    /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for a limited time.
+    /// After that it answers `fenced` although the entries are there.
     func append(
         _ parts: [[UInt8]],
         after last: UInt64,
@@ -25,8 +25,11 @@ package protocol CommitLog: Sendable {
     /// if it is beyond: then the end of the log is lost.
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
-    /// Removes the entries before this number. The engine may do it later, or again.
-    func trim(before number: UInt64) throws(CommitLogError)
+    /// Tells this log from others.
+    var name: String { get }
+
+    /// Removes the entries before this number, or some of them: false if there are more. The engine may do it later.
+    func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
 /// A log that lies elsewhere, as the start of a gateway and `sluice check` see it.

@@ -57,7 +57,14 @@ package struct CommitWriter: ~Copyable {
         let began = Moment.now
         let deadline = began + retries.timeout
         var isSlow = false
+        var reason: String?
+        func tellIfSlow() {
+            guard let reason, !isSlow, Moment.now - began >= retries.slowAfter else { return }
+            isSlow = true
+            whenSlow(reason)
+        }
         while true {
+            tellIfSlow()
             // The first attempt ends in time to tell that it is slow.
             let attempt = isSlow ? deadline : min(deadline, began + retries.slowAfter)
             let answer = log.append(parts, after: position.entry, id: id, until: attempt)
@@ -66,10 +73,8 @@ package struct CommitWriter: ~Copyable {
                 guard left > .zero, let wake = try? WakeUp() else {
                     throw CommitLogError(.unreachable, problem)
                 }
-                if !isSlow, Moment.now - began >= retries.slowAfter {
-                    isSlow = true
-                    whenSlow(problem)
-                }
+                reason = problem
+                tellIfSlow()
                 // Rivals that were refused at the same moment must not come back at the same moment.
                 wake.wait(timeout: min(left, retries.pauseMin * Double.random(in: 1...2.5)))
                 retryCount += 1

@@ -138,7 +138,9 @@ package final class MemoryCommitLog: CommitLog {
         return found
     }
 
-    package func trim(before number: UInt64) throws(CommitLogError) {
+    package var name: String { "memory" }
+
+    package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
         let isDone = state.withLock { state in
             guard state.failingTrims == 0 else {
                 state.failingTrims -= 1
@@ -148,6 +150,7 @@ package final class MemoryCommitLog: CommitLog {
             return true
         }
         guard isDone else { throw CommitLogError(.unreachable, "the engine cannot be reached") }
+        return true
     }
 }
 

@@ -69,6 +69,8 @@ package final class Database {
         package let description: String
     }
 
+    package static let isInstalled = access("\(programs)/initdb", X_OK) == 0
+
     package let primary: Server
     package private(set) var standby: Server?
 

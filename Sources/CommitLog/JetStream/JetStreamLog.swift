@@ -346,11 +346,14 @@ package final class JetStreamLog: CommitLogEngine {
         }
     }
 
-    package func trim(before number: UInt64) throws(CommitLogError) {
+    package var name: String { "jetstream \(stream.name)" }
+
+    package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
         try open()
         let answer = try api.ask("STREAM.PURGE.\(stream.name)") { $0.member("seq", number) }
         if case .failure(let refusal) = answer {
             throw CommitLogError(refusal.kind, refusal.text)
         }
+        return true
     }
 }

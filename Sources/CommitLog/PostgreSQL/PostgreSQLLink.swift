@@ -4,8 +4,6 @@ import System
 
 /// A connection that is made again when it is lost, and the append that is under way on it.
 struct PostgreSQLLink: ~Copyable {
-    private static let connectTime = Duration.seconds(4)
-
     struct Append: Equatable {
         let id: AppendID
         let last: UInt64
@@ -18,6 +16,7 @@ struct PostgreSQLLink: ~Copyable {
         /// Somebody else inserted at the same moment.
         case taken
         case noRoom(String)
+        case refused(String)
         case unknown(String)
     }
 
@@ -35,12 +34,10 @@ struct PostgreSQLLink: ~Copyable {
         self.journal = journal
     }
 
-    /// A commit returned although its standby has not confirmed it.
-    mutating func takeDoubt() -> Bool { session?.takeReplicationDoubt() ?? false }
-
     // MARK: - Statements
 
-    /// Runs a statement. One whose answer does not come in time ends the connection.
+    /// Runs a statement. One whose answer does not come in time stays under way, and the next one waits for it: a server
+    /// that waits for its standby does not notice that its client is gone, and would keep each connection.
     mutating func run(
         _ sql: String,
         _ values: [PostgreSQLSession.Value] = [],
@@ -48,14 +45,51 @@ struct PostgreSQLLink: ~Copyable {
     ) throws(CommitLogError) -> PostgreSQLResult {
         let session = try connected(until: deadline)
         do throws(PostgreSQLSession.Failure) {
-            if session.isBusy { _ = try session.result(until: deadline) }
-            if let result = try session.run(sql, values, until: deadline) { return result }
+            if session.isBusy {
+                do throws(PostgreSQLSession.Failure) {
+                    guard try session.result(until: deadline) != nil else { throw Self.late }
+                } catch  where error.kind != .lost {
+                    // Nobody waits for that result any more.
+                    guard error != Self.late else { throw error }
+                }
+            }
+            guard let result = try session.run(sql, values, until: deadline) else {
+                throw Self.late
+            }
+            return result
         } catch {
+            guard error != Self.late else { throw CommitLogError(.unreachable, error.text) }
             throw problem(error)
         }
-        lose("the server did not answer in time")
-        throw CommitLogError(.unreachable, "the server did not answer in time")
     }
+
+    private static let late = PostgreSQLSession.Failure(
+        kind: .refused(""),
+        text: "the server has not answered yet; is its standby there?"
+    )
+
+    /// Commits once more. Once that is confirmed, all that was committed before is.
+    mutating func confirm(until deadline: Moment) throws(CommitLogError) {
+        _ = try run(ShardTable.barrier(isSynced: isSynced), [], until: deadline)
+        guard try isConfirmed(until: deadline) else {
+            throw CommitLogError(.unreachable, Self.unconfirmed)
+        }
+    }
+
+    /// False if the last commit may have returned although no standby has it: somebody cancelled its wait, or took the
+    /// last synchronous standby away, which ends all waits.
+    mutating func isConfirmed(until deadline: Moment) throws(CommitLogError) -> Bool {
+        guard !(session?.takeReplicationDoubt() ?? false) else { return false }
+        guard isSynced, settings.copies == .standby else { return true }
+        let names = try run(Self.standbyNames, [], until: deadline)
+        guard names.text(0, 0)?.isEmpty ?? true else { return true }
+        // The next connection is refused, with the remedy.
+        lose("the server has no synchronous standby any more")
+        return false
+    }
+
+    static let unconfirmed = "the server did not wait for its standby"
+    private static let standbyNames = "SELECT current_setting('synchronous_standby_names')"
 
     /// Begins an append, unless it is under way already. False: another one is.
     mutating func begin(
@@ -99,7 +133,10 @@ struct PostgreSQLLink: ~Copyable {
             switch error.kind {
             case .refused("23505"): return .taken
             case .refused("53100"), .refused("53400"): return .noRoom(error.text)
-            default: return .unknown(problem(error).description)
+            case .refused, .lost:
+                let problem = problem(error)
+                return problem.kind == .refused
+                    ? .refused(problem.description) : .unknown(problem.description)
             }
         }
     }
@@ -117,17 +154,23 @@ struct PostgreSQLLink: ~Copyable {
             case "42501":
                 return CommitLogError(
                     .refused,
-                    "\(text); grant the user CREATE on the schema, or all on the table"
+                    "\(text); grant the user all on the table, or CREATE on the schema before the first start"
                 )
             case "53100": return CommitLogError(.noRoom, text)
             case "25006":
                 // After a failover it is the standby now.
                 lose(text)
                 return CommitLogError(.unreachable, text)
+            // What the server does not have or cannot understand.
+            case _ where ["42", "0A", "22", "3D", "3F", "28"].contains(code.prefix(2)):
+                return CommitLogError(.refused, text)
             default: return CommitLogError(.unreachable, text)
             }
         }
     }
+
+    /// A large append leaves as much memory in libpq's buffers.
+    mutating func wasLarge() { session = nil }
 
     private mutating func lose(_ reason: String) {
         session = nil
@@ -175,15 +218,11 @@ struct PostgreSQLLink: ~Copyable {
     ) throws(CommitLogError) {
         func ask(_ sql: String) throws(CommitLogError) -> String {
             do throws(PostgreSQLSession.Failure) {
-                guard let result = try session.run(sql, until: deadline) else {
-                    throw PostgreSQLSession.Failure(
-                        kind: .lost,
-                        text: "the server did not answer in time"
-                    )
-                }
+                guard let result = try session.run(sql, until: deadline) else { throw Self.late }
                 return result.rowCount > 0 ? result.text(0, 0) ?? "" : ""
             } catch {
-                throw CommitLogError(.unreachable, error.text)
+                guard error != Self.late else { throw CommitLogError(.unreachable, error.text) }
+                throw problem(error)
             }
         }
         let version = Int(try ask("SELECT current_setting('server_version_num')")) ?? 0
@@ -196,10 +235,12 @@ struct PostgreSQLLink: ~Copyable {
         guard try ask("SELECT pg_is_in_recovery()::text") == "false" else {
             throw CommitLogError(.unreachable, "the server is a standby, and takes no commits")
         }
+        // Defaults of a role or database must not change what a statement means, end it, or hide its warnings.
+        _ = try ask("SET default_transaction_isolation TO 'read committed'")
+        _ = try ask("SET client_min_messages TO warning")
+        _ = try ask("SET statement_timeout TO 0")
+        if version >= 140_000 { _ = try ask("SET idle_session_timeout TO 0") }
         guard isSynced else { return }
-        if try ask("SELECT current_setting('synchronous_commit')") != "remote_apply" {
-            _ = try ask("SET synchronous_commit TO on")
-        }
         guard try ask("SELECT current_setting('fsync')") == "on" else {
             throw CommitLogError(
                 .refused,
@@ -207,9 +248,7 @@ struct PostgreSQLLink: ~Copyable {
                     + "queue.durability: normal"
             )
         }
-        guard settings.copies == .standby,
-            try ask("SELECT current_setting('synchronous_standby_names')").isEmpty
-        else { return }
+        guard settings.copies == .standby, try ask(Self.standbyNames).isEmpty else { return }
         throw CommitLogError(
             .refused,
             "the server has no synchronous standby, so the loss of its disk would lose commits; set "
@@ -291,14 +330,16 @@ final class PostgreSQLConnecting: Sendable {
         return .connected(connection)
     }
 
-    /// libpq tells no code here.
+    /// libpq tells no code here. Of several servers each must refuse.
     private static func isRefusal(_ text: String) -> Bool {
-        [
+        let refusals = [
             "password authentication failed", "no pg_hba.conf entry", "no password supplied",
             "certificate verify failed", "\" does not exist", "server does not support SSL",
-            "could not match", "invalid", "could not read root certificate file",
+            "could not match", "invalid port number", "invalid sslmode value",
             "root certificate file",
-        ].contains { text.contains($0) }
+        ]
+        let parts = text.split(separator: "connection to server at")
+        return parts.allSatisfy { part in refusals.contains { part.contains($0) } }
     }
 }
 

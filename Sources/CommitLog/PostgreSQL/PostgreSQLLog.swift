@@ -10,12 +10,14 @@ package final class PostgreSQLLog: CommitLogEngine {
     private static let rowsMax: Int64 = 1024
 
     private let shard: ShardTable
+    private let isSynced: Bool
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
 
     /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
     package init(_ settings: PostgreSQLSettings, isSynced: Bool, journal: Journal) {
         shard = ShardTable(settings)
+        self.isSynced = isSynced
         writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
         reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
     }
@@ -25,8 +27,15 @@ package final class PostgreSQLLog: CommitLogEngine {
     package func open() throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
-            guard try !shard.isThere(&link, deadline) else { return }
-            for statement in shard.creation { _ = try link.run(statement, [], until: deadline) }
+            if try !shard.isThere(&link, deadline) {
+                do throws(CommitLogError) {
+                    _ = try link.run(shard.creation, [], until: deadline)
+                } catch {
+                    // Another gateway may have made it at the same moment.
+                    guard try shard.isThere(&link, deadline) else { throw error }
+                }
+            }
+            _ = try link.run(shard.beginning, [.text(shard.name)], until: deadline)
         }
     }
 
@@ -35,6 +44,16 @@ package final class PostgreSQLLog: CommitLogEngine {
             let deadline = Moment.now + Self.timeout * 2
             let isThere = try shard.isThere(&link, deadline)
             let server = try link.description(until: deadline)
+            let right = isThere ? shard.tableRight : ShardTable.schemaRight
+            guard try link.run(right, [], until: deadline).text(0, 0) == "true" else {
+                throw CommitLogError(
+                    .refused,
+                    isThere
+                        ? "the user may not change the table \(shard.table); grant all on it"
+                        : "the user may not make the table \(shard.table); grant CREATE on the schema"
+                )
+            }
+            try link.confirm(until: deadline)
             guard isThere else {
                 return "\(server); the table \(shard.table) is made at the first start"
             }
@@ -55,7 +74,12 @@ package final class PostgreSQLLog: CommitLogEngine {
         writer.withLock { link in
             do throws(CommitLogError) {
                 let append = PostgreSQLLink.Append(id: id, last: last, parts: parts.count)
-                guard try link.begin(append, deadline, { shard.insertion(parts, after: last) })
+                guard
+                    try link.begin(
+                        append,
+                        deadline,
+                        { shard.insertion(parts, after: last, isSynced: isSynced) }
+                    )
                 else {
                     return .unreachable("an earlier append has no answer yet")
                 }
@@ -66,26 +90,32 @@ package final class PostgreSQLLog: CommitLogEngine {
                 default: return .unreachable(error.description)
                 }
             }
-            switch link.outcome(until: deadline) {
-            case .done(let count) where count == parts.count && !link.takeDoubt():
-                return .appended(last + UInt64(parts.count))
-            case .done(0), .taken:
-                let deadline = max(deadline, .now + .milliseconds(500))
-                // What is there must be as durable as if it had been appended by this call.
-                do throws(CommitLogError) {
-                    _ = try link.run(ShardTable.barrier, [], until: deadline)
-                    return link.takeDoubt() ? .unknown(Self.unconfirmed) : .fenced
-                } catch {
-                    return .unknown(error.description)
+            let outcome = link.outcome(until: deadline)
+            // What is there must be as durable as if it had been appended by this call.
+            let confirmation = max(deadline, .now + .milliseconds(500))
+            do throws(CommitLogError) {
+                switch outcome {
+                case .done(parts.count):
+                    guard try link.isConfirmed(until: confirmation) else {
+                        return .unknown(PostgreSQLLink.unconfirmed)
+                    }
+                    if parts.count > Self.partsLarge { link.wasLarge() }
+                    return .appended(last + UInt64(parts.count))
+                case .done, .taken:
+                    try link.confirm(until: confirmation)
+                    return .fenced
+                case .noRoom(let text): return .noRoom(text)
+                case .refused(let text): return .refused(text)
+                case .unknown(let text): return .unknown(text)
                 }
-            case .done: return .unknown(Self.unconfirmed)
-            case .noRoom(let text): return .noRoom(text)
-            case .unknown(let text): return .unknown(text)
+            } catch {
+                return .unknown(error.description)
             }
         }
     }
 
-    private static let unconfirmed = "the server did not wait for its standby"
+    /// About 32 MiB.
+    private static let partsLarge = 36
 
     // MARK: - Reading
 
@@ -99,9 +129,6 @@ package final class PostgreSQLLog: CommitLogEngine {
                 .number(Self.rowsMax),
             ]
             let deadline = Moment.now + Self.timeout * 4
-            // An entry that was committed without its standby must not be taken for durable.
-            _ = try link.run(ShardTable.barrier, [], until: deadline)
-            guard !link.takeDoubt() else { throw CommitLogError(.unreachable, Self.unconfirmed) }
             let rows = try link.run(shard.selection, values, until: deadline)
             var entries: [NumberedEntry] = []
             entries.reserveCapacity(rows.rowCount)
@@ -112,36 +139,52 @@ package final class PostgreSQLLog: CommitLogEngine {
                 }
                 entries.append(NumberedEntry(number: UInt64(number), bytes: body))
             }
-            if entries.isEmpty {
-                let last = try link.run(shard.lastNumber, [.text(shard.name)], until: deadline)
-                    .number(0, 0)
-                guard number == UInt64(clamping: last ?? 0) + 1 else {
-                    throw CommitLogError(
-                        .damaged,
-                        "the table \(shard.table) ends with entry \(last ?? 0) of node \(shard.name), but "
-                            + "there was an entry \(number - 1)"
-                    )
-                }
-            }
+            if entries.isEmpty { try checkEnd(&link, before: number, deadline) }
+            // An entry that was committed without its standby must not be taken for durable.
+            try link.confirm(until: deadline)
             return entries
         }
     }
 
-    package func trim(before number: UInt64) throws(CommitLogError) {
-        try reader.withLock { link throws(CommitLogError) in
-            let values: [PostgreSQLSession.Value] = [
-                .text(shard.name), .number(Int64(clamping: number)),
-            ]
-            _ = try link.run(shard.deletion, values, until: .now + Self.timeout * 4)
+    /// Nothing is there from this number on.
+    private func checkEnd(
+        _ link: inout PostgreSQLLink,
+        before number: UInt64,
+        _ deadline: Moment
+    ) throws(CommitLogError) {
+        let found = try link.run(shard.head, [.text(shard.name)], until: deadline).number(0, 0)
+        let last = UInt64(clamping: found ?? 0)
+        guard number <= last + 1 else {
+            throw CommitLogError(
+                .damaged,
+                "the table \(shard.table) ends with entry \(last) of node \(shard.name), but there was an "
+                    + "entry \(number - 1)"
+            )
+        }
+        guard number == last + 1 else {
+            throw CommitLogError(.unreachable, "entry \(number) came at this moment, or is lost")
         }
     }
+
+    package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
+        try reader.withLock { link throws(CommitLogError) in
+            let values: [PostgreSQLSession.Value] = [
+                .text(shard.name), .number(Int64(clamping: number)), .number(Self.trimmedMax),
+            ]
+            let deleted = try link.run(shard.deletion, values, until: .now + Self.timeout)
+            return deleted.changedCount < Int(Self.trimmedMax)
+        }
+    }
+
+    /// Rows that one statement deletes: as many as a server deletes in a moment.
+    private static let trimmedMax: Int64 = 128
+
+    package var name: String { "postgresql \(shard.table) \(shard.name)" }
 }
 
-/// The table of a cluster's logs, and the statements on the rows of one shard.
+/// The table of a cluster's logs, and the statements on the rows of one shard. Row 0 of a shard has the last number in its
+/// body.
 struct ShardTable: Sendable {
-    /// A transaction of its own that changes nothing: once it is confirmed, all before it is.
-    static let barrier = "SELECT pg_logical_emit_message(true, 'sluice', '')::text"
-
     let table: String
     /// The shard.
     let name: String
@@ -154,42 +197,94 @@ struct ShardTable: Sendable {
     /// A cluster's name has letters, digits, `-` and `_`.
     private var quoted: String { "\"\(table)\"" }
 
+    // MARK: - Durability
+
+    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give each transaction another
+    /// one.
+    private static func synced(_ isSynced: Bool) -> String {
+        guard isSynced else { return "SELECT 1" }
+        return """
+            SELECT set_config('client_min_messages', 'warning', true),
+                set_config('synchronous_commit',
+                    CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply'
+                        ELSE 'on' END, true)
+            """
+    }
+
+    /// A transaction of its own that changes nothing: once it is confirmed, all before it is.
+    static func barrier(isSynced: Bool) -> String {
+        """
+        WITH synced AS MATERIALIZED (\(synced(isSynced)))
+        SELECT pg_logical_emit_message(true, 'sluice', '')::text FROM synced
+        """
+    }
+
+    // MARK: - The table
+
     func isThere(_ link: inout PostgreSQLLink, _ deadline: Moment) throws(CommitLogError) -> Bool {
         let found = try link.run("SELECT to_regclass($1)::text", [.text(quoted)], until: deadline)
         return found.text(0, 0) != nil
     }
 
-    var creation: [String] {
-        [
-            """
-            CREATE TABLE IF NOT EXISTS \(quoted) (
-                shard text NOT NULL, number bigint NOT NULL, body bytea NOT NULL,
-                PRIMARY KEY (shard, number)
-            )
-            """,
-            // Entries are compressed, and each is written and deleted once.
-            """
-            ALTER TABLE \(quoted) ALTER COLUMN body SET STORAGE EXTERNAL,
-                SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
-                     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 200000)
-            """,
-        ]
+    var tableRight: String {
+        let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"].map { right in
+            "has_table_privilege('\(quoted)', '\(right)')"
+        }
+        return "SELECT (\(rights.joined(separator: " AND ")))::text"
     }
 
-    /// Inserts all parts or none, if `last` is the last number. A rival that inserts at the same moment has the same key.
-    func insertion(_ parts: [[UInt8]], after last: UInt64) -> (String, [PostgreSQLSession.Value]) {
+    static let schemaRight = "SELECT has_schema_privilege(current_schema(), 'CREATE')::text"
+
+    /// Entries are compressed already, and each is written and deleted once.
+    var creation: String {
+        """
+        DO $$ BEGIN
+            CREATE TABLE \(quoted) (
+                shard text NOT NULL, number bigint NOT NULL, body bytea NOT NULL,
+                PRIMARY KEY (shard, number)
+            ) WITH (
+                autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+                toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 200000
+            );
+            ALTER TABLE \(quoted) ALTER COLUMN body SET STORAGE EXTERNAL;
+        END $$
+        """
+    }
+
+    /// The shard's row 0.
+    var beginning: String {
+        "INSERT INTO \(quoted) VALUES ($1, 0, int8send(0)) ON CONFLICT DO NOTHING"
+    }
+
+    // MARK: - Entries
+
+    /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it again then.
+    func insertion(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        isSynced: Bool
+    ) -> (String, [PostgreSQLSession.Value]) {
         let rows = parts.indices.map { "($2::bigint + \($0 + 1), $\($0 + 3)::bytea)" }
         let sql = """
+            WITH synced AS MATERIALIZED (\(Self.synced(isSynced))),
+            head AS (
+                UPDATE \(quoted) SET body = int8send($2::bigint + \(parts.count))
+                WHERE shard = $1 AND number = 0 AND body = int8send($2::bigint)
+                    AND EXISTS (SELECT FROM synced)
+                RETURNING 1
+            )
             INSERT INTO \(quoted) (shard, number, body)
-            SELECT $1, part.number, part.body FROM (VALUES \(rows.joined(separator: ", "))) AS part (number, body)
-            WHERE $2 = (\(lastNumber))
+            SELECT $1, part.number, part.body
+            FROM head, (VALUES \(rows.joined(separator: ", "))) AS part (number, body)
             """
         let values: [PostgreSQLSession.Value] = [.text(name), .number(Int64(clamping: last))]
         return (sql, values + parts.map { .bytes($0) })
     }
 
-    /// The last number; 0: there is none.
-    var lastNumber: String { "SELECT coalesce(max(number), 0) FROM \(quoted) WHERE shard = $1" }
+    /// The last number.
+    var head: String {
+        "SELECT ('x' || encode(body, 'hex'))::bit(64)::bigint FROM \(quoted) WHERE shard = $1 AND number = 0"
+    }
 
     /// Rows in order, until those before have the bytes.
     var selection: String {
@@ -198,17 +293,21 @@ struct ShardTable: Sendable {
             SELECT number, body, octet_length(body) AS size,
                 sum(octet_length(body)) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS total
             FROM (
-                SELECT number, body FROM \(quoted) WHERE shard = $1 AND number >= $2
-                ORDER BY number LIMIT $4
+                SELECT number, body FROM \(quoted) WHERE shard = $1 AND number >= greatest($2::bigint, 1)
+                ORDER BY number LIMIT $4::bigint
             ) AS next
-        ) AS summed WHERE total - size < $3 ORDER BY number
+        ) AS summed WHERE total - size < $3::bigint ORDER BY number
         """
     }
 
-    /// The last row stays: it has the number that the next one follows.
     var deletion: String {
-        "DELETE FROM \(quoted) WHERE shard = $1 AND number < least($2, (\(lastNumber)))"
+        """
+        DELETE FROM \(quoted) WHERE shard = $1 AND number IN (
+            SELECT number FROM \(quoted) WHERE shard = $1 AND number > 0 AND number < $2::bigint
+            ORDER BY number LIMIT $3::bigint
+        )
+        """
     }
 
-    var count: String { "SELECT count(*) FROM \(quoted) WHERE shard = $1" }
+    var count: String { "SELECT count(*) FROM \(quoted) WHERE shard = $1 AND number > 0" }
 }

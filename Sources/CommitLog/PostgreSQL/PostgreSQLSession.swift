@@ -30,6 +30,8 @@ final class PostgreSQLSession {
     /// A commit returned although the standby has not confirmed it.
     private(set) var isReplicationDoubtful = false
     private(set) var isBusy = false
+    /// The first result of the statement that is under way, or its first failure.
+    private var gathered: PostgreSQLResult?
 
     /// Takes the connection, which is open.
     init(taking connection: OpaquePointer) {
@@ -85,27 +87,31 @@ final class PostgreSQLSession {
     }
 
     /// Waits for the result of the statement that is under way; nil: it has not come yet.
+    ///
+    /// The server tells that a statement is done before it commits. If the commit fails, a second result says so, and the
+    /// first one counts for nothing.
     func result(until deadline: Moment) throws(Failure) -> PostgreSQLResult? {
-        guard isBusy else { return nil }
-        while true {
+        while isBusy {
             let isSent = PQflush(connection)
-            guard isSent >= 0 else { throw lost() }
-            guard PQconsumeInput(connection) == 1 else { throw lost() }
-            if PQisBusy(connection) == 0 { break }
+            guard isSent >= 0, PQconsumeInput(connection) == 1 else { throw lost() }
+            while PQisBusy(connection) == 0 {
+                guard let next = PQgetResult(connection) else {
+                    isBusy = false
+                    break
+                }
+                let result = PostgreSQLResult(taking: next)
+                if gathered?.failure == nil { gathered = result }
+            }
+            guard isBusy else { break }
             let left = deadline - .now
             guard left > .zero else { return nil }
             wait(forRoom: isSent == 1, left)
         }
-        let first = PQgetResult(connection).map { PostgreSQLResult(taking: $0) }
-        // A statement has one result; nil ends it.
-        while let more = PQgetResult(connection) { PQclear(more) }
-        isBusy = false
-        guard let first else { throw lost() }
-        if let failure = first.failure {
-            guard isOpen else { throw Failure(kind: .lost, text: failure.text) }
-            throw failure
-        }
-        return first
+        guard let result = gathered.take() else { throw lost() }
+        // A server that ends without another word may not have committed.
+        guard isOpen else { throw lost() }
+        if let failure = result.failure { throw failure }
+        return result
     }
 
     private func wait(forRoom: Bool, _ time: Duration) {
@@ -116,6 +122,7 @@ final class PostgreSQLSession {
 
     private func lost() -> Failure {
         isBusy = false
+        gathered = nil
         return Failure(kind: .lost, text: Self.message(of: connection))
     }
 

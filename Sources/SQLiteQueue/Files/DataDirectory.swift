@@ -78,18 +78,23 @@ struct DataDirectory {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(database + suffix) }
     }
 
-    /// nil: no entry of the commit log is known here.
-    var knownEntry: UInt64? {
-        let content = try? fileContent(position, bytesMax: 64)
-        return content.flatMap { UInt64(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }
+    /// An entry that a commit log had; nil: none is known here.
+    var knownPosition: (entry: UInt64, log: String)? {
+        guard let content = try? fileContent(position, bytesMax: 1024) else { return nil }
+        let line = String(decoding: content, as: UTF8.self).prefix { $0 != "\n" }
+        let words = line.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, let entry = UInt64(words[0]), entry < UInt64(Int64.max) else {
+            return nil
+        }
+        return (entry, String(words[1]))
     }
 
     /// Without a sync, and without an error: it only helps to notice that the log has lost its end.
-    func know(entry: UInt64) {
+    func know(entry: UInt64, of log: String) {
         let descriptor = open(position, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         let file = OwnedDescriptor(taking: descriptor)
-        let line = Array("\(entry)\n".utf8)
+        let line = Array("\(entry) \(log)\n".utf8)
         _ = line.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
     }
 

@@ -22,7 +22,7 @@ package struct StoredLogs: Equatable, Sendable {
         return logs
     }
 
-    private static func count(in database: String) throws(QueueError) -> StoredLogs? {
+    static func count(in database: String) throws(QueueError) -> StoredLogs? {
         let companions = SQLiteCompanions.missing(of: database)
         defer { for name in companions { SQLiteCompanions.remove(name) } }
         var logs = StoredLogs(path: database)

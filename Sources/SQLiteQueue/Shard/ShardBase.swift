@@ -47,7 +47,9 @@ struct ShardBase {
     }
 
     /// The log is read from its beginning.
-    mutating func holdsNothing() { (heldBytes, dispensableBytes, lastHeld) = (0, 0, 0) }
+    mutating func holdsNothing() {
+        (heldBytes, dispensableBytes, lastHeld, untrimmed) = (0, 0, 0, 0)
+    }
 
     /// True if the log has no more room than acknowledgements and a base need.
     func isNearlyFull(databaseBytes: Int) -> Bool {
@@ -81,7 +83,7 @@ struct ShardBase {
     }
 
     func isDue(databaseBytes: Int) -> Bool {
-        guard case .none = stage, nextStep <= .now else { return false }
+        guard case .none = stage, untrimmed == 0, nextStep <= .now else { return false }
         // A base is what makes room, so it must not wait for commits that are refused until there is some.
         if isNearlyFull(databaseBytes: databaseBytes) { return logBytes > logBytesMin / 4 }
         return logBytes > max(logBytesMin, databaseBytes)
@@ -89,7 +91,8 @@ struct ShardBase {
 
     /// The time until the next step; nil: no base is under way.
     var untilNext: Duration? {
-        if case .none = stage { nil } else { max(nextStep - .now, .milliseconds(1)) }
+        if case .none = stage, untrimmed == 0 { return nil }
+        return max(nextStep - .now, .milliseconds(1))
     }
 }
 
@@ -105,7 +108,8 @@ extension ShardLog {
         do throws(SQLiteError) {
             switch base.stage {
             case .none:
-                if base.untrimmed > 0 { try trimOld() }
+                // Not now, if the engine cannot.
+                if base.untrimmed > 0, base.nextStep <= .now { try? trimOld() }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
                 guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
                 base.stage = .copying(try BaseCopying(of: directory.database, to: directory.base))
@@ -167,7 +171,12 @@ extension ShardLog {
     }
 
     private func trimOld() throws(SQLiteError) {
-        try trim(before: base.untrimmed)
-        base.trimmed()
+        // Tried again after a while if it fails, and after a moment if there is more.
+        base.nextStep = .now + .seconds(1)
+        if try trim(before: base.untrimmed) {
+            base.trimmed()
+        } else {
+            base.nextStep = .now + .milliseconds(20)
+        }
     }
 }

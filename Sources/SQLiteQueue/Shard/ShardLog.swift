@@ -69,9 +69,9 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    func trim(before entry: UInt64) throws(SQLiteError) {
+    func trim(before entry: UInt64) throws(SQLiteError) -> Bool {
         do throws(CommitLogError) {
-            try log.trim(before: entry)
+            return try log.trim(before: entry)
         } catch {
             throw SQLiteError(error)
         }
@@ -137,7 +137,7 @@ final class ShardLog: ChangeLog {
     func notePosition(_ directory: DataDirectory) {
         guard lastEntry > notedEntry else { return }
         notedEntry = lastEntry
-        directory.know(entry: lastEntry)
+        directory.know(entry: lastEntry, of: log.name)
     }
 
     /// Brings the scratch database to the end of the log, which it returns.
@@ -162,9 +162,10 @@ final class ShardLog: ChangeLog {
     /// An earlier life of this gateway knew entries that the log must still have. The scratch database would be the last
     /// copy of what was in others.
     private func checkEnd(_ directory: DataDirectory) throws(SQLiteError) {
-        guard let known = directory.knownEntry else { return }
+        guard let known = directory.knownPosition else { return }
+        guard known.log == log.name else { return try checkOther(known.log, directory) }
         do throws(CommitLogError) {
-            _ = try log.read(from: known + 1, atMost: 1)
+            _ = try log.read(from: known.entry + 1, atMost: 1)
         } catch {
             guard error.kind == .damaged else { throw SQLiteError(error) }
             throw SQLiteError(
@@ -174,6 +175,27 @@ final class ShardLog: ChangeLog {
                 )
             )
         }
+    }
+
+    /// The scratch database is that of another log, whose logs would wait unseen.
+    private func checkOther(
+        _ other: String,
+        _ directory: DataDirectory
+    ) throws(SQLiteError) {
+        var queued: Int64 = 0
+        do throws(QueueError) {
+            queued = try StoredLogs.count(in: directory.database)?.queued ?? 0
+        } catch {
+            throw .unsuitable(error.description)
+        }
+        guard queued > 0 else { return }
+        throw SQLiteError(
+            CommitLogError(
+                .refused,
+                "\(directory.database) has \(queued) undelivered logs of another log (\(other)); start with that "
+                    + "one until they are delivered, or remove the file"
+            )
+        )
     }
 
     /// Makes the tables those of this version. Returns the version that they had; 0: there were none.
