@@ -31,6 +31,7 @@ PATIENCE = 15
 PARTS = {
     "judge": "judge",
     "brokers": "brokers",
+    "database": "database",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",

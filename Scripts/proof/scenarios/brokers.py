@@ -1,6 +1,7 @@
 """With its queue in JetStream a gateway loses its machine, and brokers die, and no answered log is lost."""
 
 import json
+import shutil
 import signal
 import threading
 import time
@@ -73,11 +74,10 @@ class Sender(threading.Thread):
 
 
 class Trouble:
-    """A gateway under load whose brokers are broken one after the other."""
+    """A gateway under load while the servers of its queue are broken."""
 
-    def __init__(self, trial: Trial, brokers: Brokers) -> None:
-        self.trial, self.brokers, self.sandbox = trial, brokers, trial.sandbox()
-        self.settings = brokers.settings("steady", "trouble")
+    def __init__(self, trial: Trial, settings: str) -> None:
+        self.trial, self.sandbox, self.settings = trial, trial.sandbox(), settings
         self.promises, self.lock = PromisedLogs(Random(trial.random.getrandbits(64))), threading.Lock()
         self.gateway = self.start()
         self.senders = [Sender(self.promises, self.lock, self.gateway) for _ in range(SENDERS)]
@@ -101,6 +101,47 @@ class Trouble:
         self.longest = max(self.longest, took)
         if not self.trial.expect(self.answered >= goal, f"no commits within {GOES_ON_WITHIN} s: {what}"):
             self.trial.say("\n".join(str(event) for event in list(self.gateway.events())[-20:]))
+
+    def end(self) -> None:
+        for sender in self.senders:
+            sender.is_over = True
+        for sender in self.senders:
+            sender.join(40)
+        ledger = self.gateway.drain()
+        self.trial.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger is open: {ledger}")
+        self.gateway.kill()
+        shutil.rmtree(self.trial.work / "steady")
+        again = self.start()
+        after = again.ledger()
+        self.trial.expect(after == ledger, f"after the loss of its machine the ledger is {after}, before {ledger}")
+        judge_arrivals(self.trial, self.promises, self.sandbox)
+        refused = sum(sender.refused for sender in self.senders)
+        self.trial.say(f"longest wait for commits {self.longest:.1f} s, {refused} requests refused meanwhile")
+
+
+def readiness(gateway: Gateway) -> str:
+    """The reasons against traffic; empty: it is ready."""
+    try:
+        text = gateway.ask("/readyz")
+    except urllib.error.HTTPError as refusal:
+        text = refusal.read()
+    return "; ".join(json.loads(text)["reasons"])
+
+
+def judge_arrivals(trial: Trial, promises: PromisedLogs, sandbox: Sandbox) -> None:
+    arrived = promises.arrived(sandbox)
+    trial.expect(not arrived.missing, f"{len(arrived.missing)} answered logs are lost: {sorted(arrived.missing)[:3]}")
+    trial.expect(not arrived.altered, f"{len(arrived.altered)} logs were altered: {arrived.altered[:2]}")
+    trial.expect(not arrived.strangers, f"{len(arrived.strangers)} logs arrived that nobody sent")
+    trial.say(f"{len(promises.answered)} logs answered, {arrived.count} arrived")
+
+
+class BrokerTrouble(Trouble):
+    """Brokers are broken one after the other."""
+
+    def __init__(self, trial: Trial, brokers: Brokers) -> None:
+        self.brokers = brokers
+        super().__init__(trial, brokers.settings("steady", "trouble"))
 
     def kill(self, count: int) -> None:
         chosen = self.trial.random.sample(self.brokers.all, count)
@@ -142,39 +183,9 @@ class Trouble:
             time.sleep(0.1)
         self.trial.expect(not reasons, f"with a quorum again /readyz says {reasons!r}")
 
-    def end(self) -> None:
-        for sender in self.senders:
-            sender.is_over = True
-        for sender in self.senders:
-            sender.join(40)
-        ledger = self.gateway.drain()
-        self.trial.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger is open: {ledger}")
-        self.gateway.kill()
-        again = self.start()
-        after = again.ledger()
-        self.trial.expect(after == ledger, f"after the loss of its machine the ledger is {after}, before {ledger}")
-        judge_arrivals(self.trial, self.promises, self.sandbox)
-
-
-def readiness(gateway: Gateway) -> str:
-    """The reasons against traffic; empty: it is ready."""
-    try:
-        text = gateway.ask("/readyz")
-    except urllib.error.HTTPError as refusal:
-        text = refusal.read()
-    return "; ".join(json.loads(text)["reasons"])
-
-
-def judge_arrivals(trial: Trial, promises: PromisedLogs, sandbox: Sandbox) -> None:
-    arrived = promises.arrived(sandbox)
-    trial.expect(not arrived.missing, f"{len(arrived.missing)} answered logs are lost: {sorted(arrived.missing)[:3]}")
-    trial.expect(not arrived.altered, f"{len(arrived.altered)} logs were altered: {arrived.altered[:2]}")
-    trial.expect(not arrived.strangers, f"{len(arrived.strangers)} logs arrived that nobody sent")
-    trial.say(f"{len(promises.answered)} logs answered, {arrived.count} arrived")
-
 
 def break_brokers(trial: Trial, brokers: Brokers) -> None:
-    trouble = Trouble(trial, brokers)
+    trouble = BrokerTrouble(trial, brokers)
     trouble.goes_on("nothing is broken yet")
     for _ in range(ROUNDS[trial.is_long]):
         trouble.kill(1)
@@ -183,5 +194,3 @@ def break_brokers(trial: Trial, brokers: Brokers) -> None:
         trouble.lose_quorum()
         trouble.kill(3)
     trouble.end()
-    refused = sum(sender.refused for sender in trouble.senders)
-    trial.say(f"longest wait for commits {trouble.longest:.1f} s, {refused} requests refused meanwhile")
