@@ -165,15 +165,34 @@ package final class JetStreamLog: CommitLogEngine {
         guard bytes > StreamConsumer.bytesLeast else { return [try entry(from: number, last)] }
         if consumer?.next != number {
             consumer?.delete(api)
-            consumer = try StreamConsumer(api, stream, from: number)
+            consumer = nil
         }
-        let entries = try consumer?.fetch(api, atMost: bytes, last: last) ?? []
+        let entries = try fetch(from: number, atMost: bytes, last, &consumer)
         guard !entries.isEmpty else {
             _ = try entry(from: number, last)
             throw CommitLogError(.unreachable, "JetStream does not deliver entry \(number) yet")
         }
         try checkHoles(in: entries, from: number, last)
         state.withLock { [consumer] in $0.consumer = consumer }
+        return entries
+    }
+
+    /// Uses another consumer if the server of the present one is gone.
+    private func fetch(
+        from number: UInt64,
+        atMost bytes: Int,
+        _ last: UInt64,
+        _ consumer: inout StreamConsumer?
+    ) throws(CommitLogError) -> [NumberedEntry] {
+        if var known = consumer.take(),
+            let entries = try? known.fetch(api, atMost: bytes, last: last), !entries.isEmpty
+        {
+            consumer = known
+            return entries
+        }
+        var new = try StreamConsumer(api, stream, from: number)
+        let entries = try new.fetch(api, atMost: bytes, last: last)
+        consumer = new
         return entries
     }
 

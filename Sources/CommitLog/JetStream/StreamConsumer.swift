@@ -81,8 +81,8 @@ struct StreamConsumer: Sendable {
         while entries.count < Self.batch, entries.last?.number != last {
             let message = try inbox.next(until: deadline)
             guard message.status == nil else {
-                // The end, or the next one does not fit.
-                guard !entries.isEmpty || [404, 408].contains(message.status) else {
+                // The end, or the next one does not fit. 503: other servers do not know the consumer yet.
+                guard !entries.isEmpty || [404, 408, 503].contains(message.status) else {
                     throw NATSError(.noResponders, message.statusText)
                 }
                 break
