@@ -224,5 +224,6 @@ import Testing
         let here = try check()
         #expect(here.exitCode == 0, "\(here.errors)")
         #expect(here.output.contains("the stream SLUICE_main_Q_a is made at the first start"))
+        #expect(here.output.contains("the server is in no cluster"))
     }
 }

@@ -31,6 +31,7 @@ struct StreamSetup: Sendable {
         let last: UInt64
         let messages: Int
         let bytes: Int
+        let isClustered: Bool
     }
 
     /// What the stream's leader says; nil: the stream is not there.
@@ -49,7 +50,8 @@ struct StreamSetup: Sendable {
                 config: config,
                 last: UInt64(last),
                 messages: state["messages"]?.wholeNumber ?? 0,
-                bytes: state["bytes"]?.wholeNumber ?? 0
+                bytes: state["bytes"]?.wholeNumber ?? 0,
+                isClustered: answer["cluster"] != nil
             )
         case .failure(let refusal):
             guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {
@@ -67,8 +69,9 @@ struct StreamSetup: Sendable {
         }
         let text = "\(address) has version \(server.version)"
         guard let found = try info() else {
-            try tryOut(stream.trial)
+            let isClustered = try tryOut(stream.trial)
             return "\(text); the stream \(stream.name) is made at the first start"
+                + unchecked(isClustered)
         }
         if let problem = stream.problem(of: found.config) {
             throw CommitLogError(.refused, problem)
@@ -82,16 +85,27 @@ struct StreamSetup: Sendable {
         if let again = try info(), again.last > found.last {
             result += "; a gateway of this name is running"
         }
-        return result
+        return result + unchecked(found.isClustered)
+    }
+
+    /// A server that is in no cluster places a stream on itself, whatever its tags are.
+    private func unchecked(_ isClustered: Bool) -> String {
+        guard stream.isSynced, !isClustered else { return "" }
+        return
+            "; the server is in no cluster, where the tag \(ShardStream.syncTag) is not checked: see to "
+            + "sync_interval: always"
     }
 
     /// Only the servers know if they could have such a stream, and if this user may write to it.
-    private func tryOut(_ trial: ShardStream) throws(CommitLogError) {
+    /// Returns true if they are a cluster.
+    private func tryOut(_ trial: ShardStream) throws(CommitLogError) -> Bool {
         let made = try api.ask("STREAM.CREATE.\(trial.name)", trial.write)
         var problem: CommitLogError?
-        if case .failure(let refusal) = made {
-            problem = stream.error(for: refusal)
-        } else {
+        var isClustered = false
+        switch made {
+        case .failure(let refusal): problem = stream.error(for: refusal)
+        case .success(let answer):
+            isClustered = answer["cluster"] != nil
             do throws(NATSError) {
                 _ = try api.client.request(trial.subject, timeout: JetStreamAPI.timeout)
             } catch {
@@ -109,6 +123,7 @@ struct StreamSetup: Sendable {
             )
         }
         if let problem { throw problem }
+        return isClustered
     }
 
     private func checkServer() throws(CommitLogError) {
