@@ -4,7 +4,7 @@ import System
 
 /// The requests of JetStream's API that a commit log needs.
 struct JetStreamAPI: Sendable {
-    /// Long enough for an election of a stream's leader to be noticed, and short of `commit_wait`.
+    /// How long one answer may take. Callers ask again, so it is shorter than `commit_wait`.
     static let timeout = Duration.seconds(2)
 
     let client: NATSClient
@@ -16,13 +16,7 @@ struct JetStreamAPI: Sendable {
 
         static let streamNotFound = 10059
         static let messageNotFound = 10037
-        static let consumerNotFound = 10014
         static let wrongLastSequence = [10071, 10164]
-
-        init(code: Int, text: String) {
-            self.code = code
-            self.text = text
-        }
 
         /// nil: the answer is none of an error.
         init?(_ answer: JSONValue) {

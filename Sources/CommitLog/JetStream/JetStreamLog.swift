@@ -7,14 +7,11 @@ package import System
 package final class JetStreamLog: CommitLogEngine {
     /// Servers before it lose messages when their cluster changes, or confirm before they have synced.
     package static let minimumVersion = ServerVersion(2, 14, 0)
-    private let client: NATSClient
-    private let api: JetStreamAPI
-    private let stream: ShardStream
+
+    private let setup: StreamSetup
     private let state = Locked(State())
 
     private struct State: Sendable {
-        /// The stream is there and configured as it must be.
-        var isOpen = false
         /// The last entry that is known to be there.
         var last: UInt64 = 0
         var consumer: StreamConsumer?
@@ -32,25 +29,19 @@ package final class JetStreamLog: CommitLogEngine {
     }
 
     init(_ client: NATSClient, _ stream: ShardStream) {
-        self.client = client
-        self.stream = stream
-        api = JetStreamAPI(client: client)
+        setup = StreamSetup(api: JetStreamAPI(client: client), stream: stream)
     }
+
+    private var api: JetStreamAPI { setup.api }
+    private var stream: ShardStream { setup.stream }
 
     package var bytesMax: Int? { stream.bytesMax }
 
     // MARK: - The stream
 
-    /// Also corrects the stream's configuration. Other calls do it too, if it was not done yet.
-    package func open() throws(CommitLogError) {
-        guard !state.withLock({ $0.isOpen }) else { return }
-        try setup.open()
-        state.withLock { $0.isOpen = true }
-    }
+    package func open() throws(CommitLogError) { try setup.open() }
 
     package func check() throws(CommitLogError) -> String { try setup.check() }
-
-    private var setup: StreamSetup { StreamSetup(api: api, stream: stream) }
 
     /// The number of the last entry, as the stream's leader knows it.
     private func lastEntry() throws(CommitLogError) -> UInt64 {
@@ -71,15 +62,6 @@ package final class JetStreamLog: CommitLogEngine {
         id: AppendID,
         until deadline: Moment
     ) -> AppendAnswer {
-        do throws(CommitLogError) {
-            try open()
-        } catch {
-            switch error.kind {
-            case .noRoom: return .noRoom(error.description)
-            case .refused: return .refused(error.description)
-            default: return .unreachable(error.description)
-            }
-        }
         for (index, part) in parts.enumerated() {
             // One after the other: if a rival had appended meanwhile, a later part could land where its place now is.
             let number = last + UInt64(index) + 1
@@ -102,7 +84,7 @@ package final class JetStreamLog: CommitLogEngine {
     ) -> AppendAnswer {
         let inbox: NATSInbox
         do throws(NATSError) {
-            inbox = try client.inbox()
+            inbox = try api.client.inbox()
             let message = OutgoingMessage(
                 to: stream.subject,
                 reply: inbox.subject,
@@ -113,7 +95,7 @@ package final class JetStreamLog: CommitLogEngine {
                 ],
                 body: part
             )
-            try client.send(message, from: inbox)
+            try api.client.send(message, from: inbox)
         } catch {
             return error.kind == .refused ? .refused("\(error)") : .unreachable("\(error)")
         }
@@ -147,7 +129,6 @@ package final class JetStreamLog: CommitLogEngine {
         from number: UInt64,
         atMost bytes: Int
     ) throws(CommitLogError) -> [NumberedEntry] {
-        try open()
         var (last, consumer) = state.withLock { state in (state.last, state.consumer.take()) }
         if number > last { last = try lastEntry() }
         state.withLock { [last] in $0.last = last }
@@ -248,7 +229,6 @@ package final class JetStreamLog: CommitLogEngine {
     package var name: String { "jetstream \(stream.name)" }
 
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        try open()
         let answer = try api.ask("STREAM.PURGE.\(stream.name)") { $0.member("seq", number) }
         if case .failure(let refusal) = answer {
             throw CommitLogError(refusal.kind, refusal.text)

@@ -2,8 +2,8 @@ import JSON
 import NATS
 import System
 
-/// A reader's place in a stream, kept by one server and forgotten when nobody asks for a while. What it delivers is not
-/// acknowledged.
+/// A reader of a stream, without acknowledgements. One server keeps its place, and forgets it after 30 s without a
+/// request.
 struct StreamConsumer: Sendable {
     /// Less is not worth a consumer. The server gives nothing if the next message does not fit.
     static let bytesLeast = 2 << 20

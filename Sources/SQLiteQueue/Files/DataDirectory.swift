@@ -138,6 +138,4 @@ enum SQLiteCompanions {
     static func missing(of database: String) -> [String] {
         ["-wal", "-shm"].map { database + $0 }.filter { fileSize($0) == nil }
     }
-
-    static func remove(_ file: String) { unlink(file) }
 }

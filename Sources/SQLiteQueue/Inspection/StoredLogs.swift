@@ -1,3 +1,4 @@
+import Glibc
 package import Queue
 import SQLite
 
@@ -24,7 +25,7 @@ package struct StoredLogs: Equatable, Sendable {
 
     static func count(in database: String) throws(QueueError) -> StoredLogs? {
         let companions = SQLiteCompanions.missing(of: database)
-        defer { for name in companions { SQLiteCompanions.remove(name) } }
+        defer { for name in companions { unlink(name) } }
         var logs = StoredLogs(path: database)
         do throws(SQLiteError) {
             let connection = try Connection(database, .readOnly)
