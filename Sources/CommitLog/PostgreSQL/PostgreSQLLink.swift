@@ -45,28 +45,11 @@ struct PostgreSQLLink: ~Copyable {
     ) throws(CommitLogError) -> PostgreSQLResult {
         let session = try connected(until: deadline)
         do throws(PostgreSQLSession.Failure) {
-            if session.isBusy {
-                do throws(PostgreSQLSession.Failure) {
-                    guard try session.result(until: deadline) != nil else { throw Self.late }
-                } catch  where error.kind != .lost {
-                    // Nobody waits for that result any more.
-                    guard error != Self.late else { throw error }
-                }
-            }
-            guard let result = try session.run(sql, values, until: deadline) else {
-                throw Self.late
-            }
-            return result
+            return try session.run(sql, values, until: deadline)
         } catch {
-            guard error != Self.late else { throw CommitLogError(.unreachable, error.text) }
             throw problem(error)
         }
     }
-
-    private static let late = PostgreSQLSession.Failure(
-        kind: .refused(""),
-        text: "the server has not answered yet; is its standby there?"
-    )
 
     /// Commits once more. Once that is confirmed, all that was committed before is.
     mutating func confirm(until deadline: Moment) throws(CommitLogError) {
@@ -76,8 +59,8 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
-    /// False if the last commit may have returned although no standby has it: somebody cancelled its wait, or took the
-    /// last synchronous standby away, which ends all waits.
+    /// False if the last commit may have returned although no standby has it. An operator may have cancelled its wait, or
+    /// the server has no synchronous standby any more, which ends all waits.
     mutating func isConfirmed(until deadline: Moment) throws(CommitLogError) -> Bool {
         guard !(session?.takeReplicationDoubt() ?? false) else { return false }
         guard isSynced, settings.copies == .standby else { return true }
@@ -133,7 +116,7 @@ struct PostgreSQLLink: ~Copyable {
             switch error.kind {
             case .refused("23505"): return .taken
             case .refused("53100"), .refused("53400"): return .noRoom(error.text)
-            case .refused, .lost:
+            case .refused, .lost, .late:
                 let problem = problem(error)
                 return problem.kind == .refused
                     ? .refused(problem.description) : .unknown(problem.description)
@@ -141,12 +124,13 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
-    /// What a failed statement means for the log. A server that is none for us any more is left.
+    /// What a failed statement means for the log. Leaves a server that takes no commits any more.
     private mutating func problem(_ failure: PostgreSQLSession.Failure) -> CommitLogError {
         switch failure.kind {
         case .lost:
             lose(failure.text)
             return CommitLogError(.unreachable, failure.text)
+        case .late: return CommitLogError(.unreachable, failure.text)
         case .refused(let code):
             let text = "\(failure.text) (SQLSTATE \(code))"
             switch code {
@@ -218,10 +202,9 @@ struct PostgreSQLLink: ~Copyable {
     ) throws(CommitLogError) {
         func ask(_ sql: String) throws(CommitLogError) -> String {
             do throws(PostgreSQLSession.Failure) {
-                guard let result = try session.run(sql, until: deadline) else { throw Self.late }
+                let result = try session.run(sql, until: deadline)
                 return result.rowCount > 0 ? result.text(0, 0) ?? "" : ""
             } catch {
-                guard error != Self.late else { throw CommitLogError(.unreachable, error.text) }
                 throw problem(error)
             }
         }

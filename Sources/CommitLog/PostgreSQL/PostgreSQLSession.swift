@@ -18,6 +18,8 @@ final class PostgreSQLSession {
         enum Kind: Equatable {
             /// The connection is lost. What was under way may be done or not.
             case lost
+            /// The answer has not come in time. The statement stays under way.
+            case late
             /// The server refused the statement; the code is its SQLSTATE.
             case refused(String)
         }
@@ -65,15 +67,27 @@ final class PostgreSQLSession {
 
     // MARK: - Statements
 
-    /// Sends a statement and waits for its result; nil: it has not come yet.
+    /// Sends a statement and waits for its result. A statement that is under way is waited for first, and its result
+    /// dropped: its caller has given up.
     func run(
         _ sql: String,
         _ values: [Value] = [],
         until deadline: Moment
-    ) throws(Failure) -> PostgreSQLResult? {
+    ) throws(Failure) -> PostgreSQLResult {
+        do throws(Failure) {
+            if isBusy, try result(until: deadline) == nil { throw Self.late }
+        } catch {
+            guard case .refused = error.kind else { throw error }
+        }
         try send(sql, values)
-        return try result(until: deadline)
+        guard let result = try result(until: deadline) else { throw Self.late }
+        return result
     }
+
+    private static let late = Failure(
+        kind: .late,
+        text: "the server has not answered yet; is its standby there?"
+    )
 
     /// Begins a statement, while none is under way.
     func send(_ sql: String, _ values: [Value]) throws(Failure) {
