@@ -100,7 +100,7 @@ final class ServerConnection {
     ) throws(NATSError) {
         let isWanted = settings.tls != nil || target.address.wantsTLS
         guard isWanted || info.demandsTLS else { return }
-        // Whoever is on the wire could have written the description, but no proof of ours has been sent yet.
+        // An attacker on the wire could have written the description, but the client has sent no secret yet.
         guard info.demandsTLS || info.offersTLS else {
             throw NATSError(.refused, "the server has no TLS; configure its tls block")
         }

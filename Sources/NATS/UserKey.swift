@@ -3,7 +3,7 @@ package import Crypto
 
 /// A user's key of NATS (nkey): an Ed25519 key, written as its seed in base32.
 package struct UserKey: Sendable {
-    /// The first byte of a user's public key, of which the text begins with U.
+    /// The first byte of a user's public key, whose text begins with U.
     private static let userPrefix: UInt8 = 20 << 3
     /// The same for a seed of any kind of key: S.
     private static let seedPrefix: UInt8 = 18 << 3
