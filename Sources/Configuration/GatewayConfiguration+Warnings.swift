@@ -46,15 +46,15 @@ extension GatewayConfiguration {
         }
         if let log = queue.jetStream, let (secret, server) = log.exposed {
             warnings.append(
-                "queue.jetstream.\(secret) and logs may travel to \(server) in the open, or to somebody who "
-                    + "answers in its place; give the brokers certificates and set queue.jetstream.tls"
+                "queue.jetstream.\(secret) and logs may travel unencrypted to \(server), or to a server that "
+                    + "poses as it; give the brokers certificates and set queue.jetstream.tls"
             )
         }
         if let target = queue.postgreSQL?.target, !target.isVerified, !target.isLocal {
             warnings.append(
-                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel to "
-                    + "\(target.servers.joined(separator: ", ")) in the open, or to somebody who answers in its "
-                    + "place; add sslmode=verify-full, and sslrootcert with the file of the authority"
+                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel "
+                    + "unencrypted to \(target.servers.joined(separator: ", ")), or to a server that poses as "
+                    + "it; add sslmode=verify-full, and sslrootcert with the file of the authority"
             )
         }
         return warnings

@@ -330,7 +330,7 @@ import Testing
         )
     }
 
-    @Test("Settings in force are listed without those that nobody gave")
+    @Test("Settings in force are listed, and unset ones are not")
     func effective() throws {
         let configuration = try read(
             "\(Self.output)queue: {engine: jetstream, jetstream: {\(Self.server), node: gw, tls: {}}}\n",
@@ -391,8 +391,8 @@ import Testing
         }
         let user = "user: joe, password: canary"
         func warning(_ secret: String) -> String {
-            "queue.jetstream.\(secret) and logs may travel to nats://n1:4222 in the open, or to somebody who "
-                + "answers in its place; give the brokers certificates and set queue.jetstream.tls"
+            "queue.jetstream.\(secret) and logs may travel unencrypted to nats://n1:4222, or to a server that "
+                + "poses as it; give the brokers certificates and set queue.jetstream.tls"
         }
         #expect(try warnings("\"nats://n1\"", user) == [warning("password")])
         #expect(try warnings("\"tls://n2\", \"nats://n1\"", "token: x") == [warning("token")])

@@ -230,8 +230,8 @@ import Testing
         }
         #expect(
             try warnings("joe:canary@db1,db2:5433/logs?sslmode=verify-ca") == [
-                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel to "
-                    + "db1:5432, db2:5433 in the open, or to somebody who answers in its place; add "
+                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel "
+                    + "unencrypted to db1:5432, db2:5433, or to a server that poses as it; add "
                     + "sslmode=verify-full, and sslrootcert with the file of the authority"
             ]
         )
