@@ -146,7 +146,7 @@ import Testing
         )
     }
 
-    @Test("A stream that somebody deleted is not replaced by an empty one")
+    @Test("A deleted stream is not replaced by an empty one")
     func deletedStream() throws {
         try broker.start()
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)

@@ -14,10 +14,6 @@ import Testing
         trial = JetStreamTrial(try sharedBrokers.get())
     }
 
-    func id(_ commit: UInt64, writer: UInt64 = 1) -> AppendID {
-        AppendID(writer: writer, epoch: 1, commit: commit)
-    }
-
     @Test("Appends are in the log in order, and are found again")
     func appends() throws {
         let log = try trial.log()
@@ -52,22 +48,7 @@ import Testing
     @Test("Of rivals that append at the same moment, one is taken")
     func rivals() throws {
         let logs = try (0..<4).map { _ in try trial.log() }
-        var last: UInt64 = 0
-        for round in 1...30 as ClosedRange<UInt64> {
-            let outcomes = Locked<[AppendAnswer]>([])
-            let workers = try logs.enumerated().map { index, log in
-                try Worker("rival") { [last] in
-                    let id = AppendID(writer: UInt64(index + 1), epoch: 1, commit: round)
-                    let answer = log.append([[UInt8(index)]], after: last, id: id)
-                    outcomes.withLock { $0.append(answer) }
-                }
-            }
-            for worker in workers { worker.join() }
-            let answers = outcomes.withLock { $0 }
-            #expect(answers.filter { $0 == .appended(last + 1) }.count == 1, "\(answers)")
-            #expect(answers.filter { $0 == .fenced }.count == 3, "\(answers)")
-            last += 1
-        }
+        try raceRivals(logs, parts: 1)
         #expect(try trial.entries(of: logs[0]).count == 30)
     }
 
@@ -169,7 +150,7 @@ import Testing
         #expect(String(decoding: info.body, as: UTF8.self).contains("\"max_bytes\":\(bytes)"))
     }
 
-    @Test("A stream of somebody else with the same name is not used")
+    @Test("A stream with other settings under the same name is not used")
     func strangers() throws {
         let client = try trial.client()
         _ = try trial.log()

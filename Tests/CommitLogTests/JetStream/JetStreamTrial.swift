@@ -87,10 +87,3 @@ final class SharedBrokers: @unchecked Sendable {
         }
     }
 }
-
-extension CommitLog {
-    /// As long as an attempt of the writer may take.
-    func append(_ parts: [[UInt8]], after last: UInt64, id: AppendID) -> AppendAnswer {
-        append(parts, after: last, id: id, until: .now + .seconds(2))
-    }
-}

@@ -38,10 +38,6 @@ final class PostgreSQLLogTests {
         return log
     }
 
-    func id(_ commit: UInt64, writer: UInt64 = 1) -> AppendID {
-        AppendID(writer: writer, epoch: 1, commit: commit)
-    }
-
     func entries(of log: PostgreSQLLog) throws -> [NumberedEntry] {
         var entries: [NumberedEntry] = []
         while case let more = try log.read(from: (entries.last?.number ?? 0) + 1, atMost: 4 << 20),
@@ -50,6 +46,22 @@ final class PostgreSQLLogTests {
             entries += more
         }
         return entries
+    }
+
+    /// Ends the standby. The append that begins then must wait for it.
+    @discardableResult
+    func loseStandby(
+        of database: Database,
+        during append: () -> AppendAnswer
+    ) throws -> Database.Server {
+        let standby = try #require(database.standby)
+        standby.kill()
+        let answer = append()
+        guard case .unknown = answer else {
+            Issue.record("a commit did not wait for the standby: \(answer)")
+            throw CancellationError()
+        }
+        return standby
     }
 
     @Test("Appends are in the log in order, and are found again")
@@ -87,22 +99,7 @@ final class PostgreSQLLogTests {
     @Test("Of rivals that append at the same moment, one is taken")
     func rivals() throws {
         let logs = try (0..<4).map { _ in try log() }
-        var last: UInt64 = 0
-        for round in 1...30 as ClosedRange<UInt64> {
-            let outcomes = Locked<[AppendAnswer]>([])
-            let workers = try logs.enumerated().map { index, log in
-                try Worker("rival") { [last] in
-                    let id = AppendID(writer: UInt64(index + 1), epoch: 1, commit: round)
-                    let answer = log.append([[UInt8(index)], [0]], after: last, id: id)
-                    outcomes.withLock { $0.append(answer) }
-                }
-            }
-            for worker in workers { worker.join() }
-            let answers = outcomes.withLock { $0 }
-            #expect(answers.filter { $0 == .appended(last + 2) }.count == 1, "\(answers)")
-            #expect(answers.filter { $0 == .fenced }.count == 3, "\(answers)")
-            last += 2
-        }
+        try raceRivals(logs, parts: 2)
         #expect(try entries(of: logs[0]).count == 60)
     }
 
@@ -153,12 +150,10 @@ final class PostgreSQLLogTests {
         let database = try Database()
         let log = try log(on: database)
         #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
-        let standby = try #require(database.standby)
-        standby.kill()
-        guard case .unknown = log.append([[2]], after: 1, id: id(2)) else {
-            Issue.record("a commit did not wait for the standby")
-            return
-        }
+        let standby = try loseStandby(
+            of: database,
+            during: { log.append([[2]], after: 1, id: id(2)) }
+        )
         try database.primary.query(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         )
@@ -272,12 +267,10 @@ final class PostgreSQLLogTests {
         let database = try Database()
         let log = try log(on: database)
         #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
-        let standby = try #require(database.standby)
-        standby.kill()
-        guard case .unknown = log.append([[2]], after: 1, id: id(2)) else {
-            Issue.record("a commit did not wait for the standby")
-            return
-        }
+        try loseStandby(
+            of: database,
+            during: { log.append([[2]], after: 1, id: id(2)) }
+        )
         try database.primary.query("ALTER SYSTEM SET synchronous_standby_names = ''")
         try database.primary.query("SELECT pg_reload_conf()")
         guard case .unknown(let text) = log.append([[2]], after: 1, id: id(2)) else {
@@ -306,12 +299,10 @@ final class PostgreSQLLogTests {
         }
         let log = try log(on: database)
         #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
-        let standby = try #require(database.standby)
-        standby.kill()
-        guard case .unknown = log.append([[2]], after: 1, id: id(2)) else {
-            Issue.record("a commit did not wait for the standby")
-            return
-        }
+        try loseStandby(
+            of: database,
+            during: { log.append([[2]], after: 1, id: id(2)) }
+        )
         try database.primary.query(
             "SET synchronous_commit = off; SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         )
