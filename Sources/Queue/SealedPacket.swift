@@ -23,6 +23,8 @@ package struct SealedPacket: Sendable {
     package let isRecovered: Bool
     /// True if all its logs are replayed dead letters. Not known after a restart.
     package let isReplayed: Bool
+    /// True if delivery has not requested it: it is of a shard that this gateway only empties.
+    package private(set) var isUnrequested = false
 
     package init(
         id: PacketID,
@@ -54,6 +56,13 @@ package struct SealedPacket: Sendable {
 
     package var shard: Shard { id.shard }
     package var number: Int64 { id.number }
+
+    /// The same packet as one that delivery has not requested.
+    package var unrequested: SealedPacket {
+        var copy = self
+        copy.isUnrequested = true
+        return copy
+    }
 
     /// The same packet, whose content has to be asked for.
     package var withoutContent: SealedPacket {

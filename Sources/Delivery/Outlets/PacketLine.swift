@@ -70,7 +70,7 @@ struct PacketLine {
         hasArrivedSinceClaim = true
         endedSinceArrival = 0
         fresh.append(lease)
-        guard requested > 0 else { return }
+        guard requested > 0, !lease.packet.isUnrequested else { return }
         requested -= 1
         if requested == 0 { ahead.wasMetInFull(inFlightMax: inFlightMax) }
     }
