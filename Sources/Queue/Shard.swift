@@ -12,6 +12,29 @@ package struct Shard: Hashable, Sendable {
     }
 }
 
+// MARK: - Dead letters
+
+extension Shard {
+    /// Enough for nine years at a million logs a second.
+    private static let letterBits: Int64 = 48
+
+    /// The id by which everything outside of the shard knows one of its dead letters. In the first home shard that is its
+    /// number.
+    package func letterID(_ number: Int64) -> Int64 {
+        Int64(self.number) << Self.letterBits + number
+    }
+
+    /// The number in this shard of a dead letter; nil: it is another shard's.
+    package func number(ofLetter id: Int64) -> Int64? {
+        Shard(ofLetter: id) == self ? id - letterID(0) : nil
+    }
+
+    /// The shard of a dead letter.
+    package init(ofLetter id: Int64) {
+        number = Int(max(0, id) >> Self.letterBits)
+    }
+}
+
 /// Names a packet. Numbers are unique only within a shard.
 package struct PacketID: Hashable, Sendable {
     package let shard: Shard

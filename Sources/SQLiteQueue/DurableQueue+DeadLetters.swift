@@ -8,7 +8,9 @@ extension DurableQueue: DeadLetters {
         limit: Int
     ) throws(QueueError) -> DeadLetterPage {
         var portion = DeadLetterReader.portion(limit: limit)
-        var next: Int64? = id
+        let shard = door.shard
+        // A page may begin behind the letters of another shard.
+        var next: Int64? = max(0, id - shard.letterID(0))
         // Each step is a transaction of its own. Between two steps the owner can close the reader.
         for _ in 0..<Self.pageStepsMax {
             guard let position = next, !portion.isFull else { break }
@@ -16,13 +18,20 @@ extension DurableQueue: DeadLetters {
                 try reader.collect(filter, after: position, into: &portion)
             }
         }
-        return DeadLetterPage(letters: portion.letters.map(\.letter), next: next)
+        return DeadLetterPage(
+            letters: portion.letters.map { $0.letter(of: shard) },
+            next: next.map(shard.letterID)
+        )
     }
 
     private static let pageStepsMax = 25
 
     package func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter? {
-        try door.letters.withLock { reader throws(QueueError) in try reader.letter(id) }
+        guard let number = door.shard.number(ofLetter: id) else { return nil }
+        let stored = try door.letters.withLock { reader throws(QueueError) in
+            try reader.letter(number)
+        }
+        return stored?.letter(of: door.shard)
     }
 
     package var deadLetterSums: [DeadLetterSum] { door.status.withLock { $0.deadLetters } }
@@ -49,7 +58,8 @@ extension DurableQueue: DeadLetters {
             return job.answer(result)
         }
         var distinct = job
-        distinct.selection = .ids(Set(ids).sorted())
+        let numbers = Set(ids).compactMap(door.shard.number(ofLetter:))
+        distinct.selection = .ids(numbers.sorted())
         door.post(.letters(.change(distinct)))
     }
 
@@ -58,7 +68,8 @@ extension DurableQueue: DeadLetters {
         with edit: DeadLetterEdit,
         whenDone: @escaping @Sendable (DeadLetterEditOutcome) -> Void
     ) {
-        door.post(.letters(.edit(id, edit, whenDone)))
+        guard let number = door.shard.number(ofLetter: id) else { return whenDone(.notFound) }
+        door.post(.letters(.edit(number, edit, whenDone)))
     }
 }
 

@@ -108,6 +108,32 @@ import Testing
         new.close()
     }
 
+    @Test("A queue that is fenced out tells it once, and takes back what delivery holds")
+    func loss() throws {
+        let losses = SharedValue(0)
+        var configuration = QueueConfiguration.small(place())
+        configuration.commitLog = log
+        configuration.whenLost = { losses.change { $0 += 1 } }
+        let old = try DurableQueue(configuration, journal: .silent)
+        let recalled = SharedValue<Set<PacketID>>([])
+        old.recallPackets { packets in
+            recalled.change { for ids in packets.values { $0.formUnion(ids) } }
+        }
+        #expect(old.store(batch(1...5)) == .stored)
+        old.flush("app")
+        let held = Consumer(old).packets(1)[0]
+        let new = try queue()
+        #expect(old.store(batch(6...9)) == .refused(.failing))
+        #expect(recalled.wait { $0 == [held.id] })
+        #expect { try old.blocks(of: held) } throws: { ($0 as? QueueError)?.kind == .withdrawn }
+        old.acknowledge(held)
+        #expect(old.store(batch(6...9)) == .refused(.failing))
+        #expect(losses.now == 1)
+        #expect(new.status.destinations["app"]?.ledger.queued == 5)
+        old.close()
+        new.close()
+    }
+
     @Test(
         "What is not settled in time is refused, and settled before the next commit",
         arguments: [true, false]

@@ -8,6 +8,7 @@ enum Message: Sendable {
     case letters(LetterRequest)
     case decision(DecisionRequest)
     case list(StreamQuestion)
+    case shard(ShardRequest)
     case apply([String: DestinationRules], QueueBounds?)
     case stop
 }

@@ -60,6 +60,12 @@ final class PacketsInDelivery {
         untold[packet.outlet, default: []].insert(PacketID(shard: packet.shard, number: number))
     }
 
+    /// Asks delivery to give back all that it holds.
+    func recallAll() {
+        for number in held.keys { recall(number) }
+        tellRecalls()
+    }
+
     /// Called after a store was opened: packets that delivery holds may be gone or belong to another logstore.
     func compare(with store: OpenStore) {
         for (number, packet) in held {

@@ -11,10 +11,11 @@ final class QueueHandle: Sendable {
     let reader: Locked<PayloadReader>
     let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
-    private let shard: Shard
+    let shard: Shard
     /// Packets that delivery must give back.
     let recalls = Recalls()
     let watcher = WatcherSlot()
+    let place = Locked(ShardPlace())
 
     /// The logstore that all logs of a destination go to. Set before the owner moves the waiting logs, so that delivery
     /// sends nothing under an old name.
@@ -232,6 +233,7 @@ final class QueueHandle: Sendable {
             case .letters(let request): request.refuse(.stopping)
             case .decision(let request): request.refuse(.queue(.stopping))
             case .list(let question): question.answer(nil)
+            case .shard(let request): request.refuse()
             default: continue
             }
         }

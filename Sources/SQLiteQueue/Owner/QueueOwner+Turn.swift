@@ -11,8 +11,11 @@ extension QueueOwner {
         let tallies = door.takeTallies()
         do throws(SQLiteError) {
             try delivery.applyReturns(to: store, configuration, keeper.room)
+            // What another shard absorbs must not change any more.
+            if store.absorptions.cededTo != nil { letters.refuse(.stopping) }
             try letters.takeStep(in: store, room: keeper.room.bytes)
             try decisions.decide(in: store)
+            try shardWork.takeStep(in: store, room: keeper.room.bytes)
             try delivery.changeLanes(in: store)
             try store.tally.add(tallies)
             try take(&taken, into: store)
@@ -29,6 +32,8 @@ extension QueueOwner {
             publish()
             letters.answer()
             decisions.answer()
+            door.place.withLock { $0 = store.absorptions.place }
+            shardWork.settle()
             answer(taken)
             // After the answers, which must not wait for it, and before delivery tells of attempts with these packets.
             store.context.tellEnded()
@@ -40,6 +45,7 @@ extension QueueOwner {
             // requests.
             letters.refuse(door.admission)
             decisions.refuse(door.admission)
+            shardWork.refuse()
             // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of it.
             answer(taken.map { ($0.append, .refused(door.admission)) })
         }
@@ -140,6 +146,7 @@ extension QueueOwner {
         answer(refused)
         letters.refuse(reason)
         decisions.refuse(reason)
+        shardWork.refuse()
         delivery.pause()
     }
 }
@@ -150,7 +157,7 @@ extension QueueOwner {
     /// Work that no answer waits for. It runs after the answers.
     func doHousekeeping(isQuiet: Bool) {
         reopen()
-        guard let store else { return }
+        guard let store, store.absorptions.cededTo == nil else { return }
         do throws(SQLiteError) {
             let tuning = configuration.tuning
             if schedule.startHousekeeping(every: tuning.housekeeping) {

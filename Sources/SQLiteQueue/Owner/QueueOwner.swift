@@ -14,6 +14,7 @@ final class QueueOwner {
     var appends = Fifo<Append>()
     var letters: LetterWork
     var decisions = DecisionWork()
+    var shardWork = ShardWork()
     private var questions = StreamQuestions()
     var announcer: QueueAnnouncer
     var board = StatusBoard()
@@ -23,6 +24,8 @@ final class QueueOwner {
     private(set) var isStopping = false
     /// An append to the commit log takes long, and batches are refused meanwhile.
     var isSlow = false
+    /// Another gateway has the shard.
+    private var isLost = false
     let journal: Journal
     let clock: QueueClock
 
@@ -66,7 +69,7 @@ final class QueueOwner {
     /// True if there is work that no message asks for.
     var hasMore: Bool {
         if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !questions.isEmpty
-            || delivery.isolations.hasMore || keeper.isBehind
+            || !shardWork.isEmpty || delivery.isolations.hasMore || keeper.isBehind
         {
             return true
         }
@@ -121,6 +124,7 @@ final class QueueOwner {
             case .letters(let request): letters.add(request)
             case .decision(let request): decisions.add(request)
             case .list(let question): questions.add(question)
+            case .shard(let request): shardWork.add(request)
             case .stop: isStopping = true
             }
         }
@@ -160,11 +164,12 @@ final class QueueOwner {
 
     /// Tries to open the store again after a failure, if the attempt is due.
     func reopen() {
-        guard keeper.reopen(delivery.packets, acknowledged: delivery.returns.acknowledged) else {
-            return
-        }
+        guard !isLost,
+            keeper.reopen(delivery.packets, acknowledged: delivery.returns.acknowledged)
+        else { return }
         opened()
         publish()
+        noteLoss()
     }
 
     private func opened() {
@@ -176,6 +181,7 @@ final class QueueOwner {
     /// Connects another store with the watcher and with delivery.
     private func attach(_ store: OpenStore) {
         store.context.watcher = door.watcher
+        door.place.withLock { $0 = store.absorptions.place }
         delivery.opened(store)
     }
 
@@ -190,6 +196,15 @@ final class QueueOwner {
         delivery.losses = TransactionLosses()
         door.stopReading()
         publish()
+        noteLoss()
+    }
+
+    /// Another gateway may have the shard now. It delivers what this one's delivery holds.
+    private func noteLoss() {
+        guard !isLost, keeper.failures.problem?.kind == .fenced else { return }
+        isLost = true
+        delivery.packets.recallAll()
+        configuration.whenLost()
     }
 
     /// Continues to copy a damaged database after a salvage. Returns true if the store was opened again.
@@ -216,6 +231,7 @@ final class QueueOwner {
         door.stopReading()
         letters.refuse(.stopping)
         decisions.refuse(.stopping)
+        shardWork.refuse()
         questions.refuse()
         keeper.finish()
         door.close()

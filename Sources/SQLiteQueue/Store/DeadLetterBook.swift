@@ -23,7 +23,7 @@ final class DeadLetterBook: StorePart {
     // MARK: - Coming and going
 
     /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in. Returns the
-    /// letter's id.
+    /// letter's id outside of the shard.
     @discardableResult
     func addLetter(
         _ log: [UInt8],
@@ -41,12 +41,25 @@ final class DeadLetterBook: StorePart {
             replays: replays,
             log: log
         )
+        let destination = try add(record)
+        destination.volumes.dead += record.raw
+        destination.volumes.died += 1
+        return configuration.shard.letterID(record.id)
+    }
+
+    /// Takes over a letter of another shard, which counts as accepted here.
+    func adopt(_ letter: StoredLetter) throws(SQLiteError) {
+        let destination = try add(letter.record.numbered(try context.takeNumber()))
+        destination.change { $0.accepted += 1 }
+    }
+
+    private func add(_ record: DeadRecord) throws(SQLiteError) -> QueuedDestination {
         try database.write()
         try database.dead.add(record)
-        let destination = destinations.named(stream.destination)
+        let destination = destinations.named(record.stream.destination)
         sums.add(
             DeadLetterSum(
-                destination: stream.destination,
+                destination: destination.name,
                 code: record.reason.code,
                 letters: 1,
                 bytes: record.cost,
@@ -55,9 +68,7 @@ final class DeadLetterBook: StorePart {
         )
         count(destination, letters: 1, cost: record.cost)
         destination.change { $0.dead += 1 }
-        destination.volumes.dead += record.raw
-        destination.volumes.died += 1
-        return record.id
+        return destination
     }
 
     /// Makes each entry of the logs a dead letter. Returns the ids of the letters.
@@ -182,7 +193,9 @@ final class DeadLetterBook: StorePart {
         with edit: DeadLetterEdit
     ) throws(SQLiteError) -> DeadLetterEditOutcome {
         guard let old = try database.dead.queries.letter(id) else { return .notFound }
-        guard let log = Self.edited(old.letter, edit) else { return .unreadable }
+        guard let log = Self.edited(old.letter(of: configuration.shard), edit) else {
+            return .unreadable
+        }
         guard log.count <= Self.letterBytesMax else {
             return .tooLarge(bytesMax: Self.letterBytesMax)
         }
@@ -224,7 +237,7 @@ final class DeadLetterBook: StorePart {
         count(destination, letters: 0, cost: more)
         return .replaced(
             DeadLetter(
-                id: id,
+                id: configuration.shard.letterID(id),
                 stream: record.stream,
                 received: record.received,
                 died: record.died,

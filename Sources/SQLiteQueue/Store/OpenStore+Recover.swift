@@ -39,6 +39,7 @@ extension OpenStore {
             destinations.named(name).recover(ledger)
         }
         try acknowledgements.recover()
+        try absorptions.recover()
         try destinations.recoverProven()
         let records = try database.streams.all()
         var byID: [Int64: QueuedStream] = [:]

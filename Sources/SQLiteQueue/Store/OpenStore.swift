@@ -28,6 +28,7 @@ final class OpenStore: StorePart {
     let overflow: Overflow
     let repeats: RepeatMemory
     let tally: TallyBook
+    let absorptions: Absorptions
 
     init(
         _ database: QueueDatabase,
@@ -52,6 +53,7 @@ final class OpenStore: StorePart {
         overflow = Overflow(destinations, streams, waiting, ages, weight)
         repeats = RepeatMemory(ages, files)
         tally = TallyBook(context)
+        absorptions = Absorptions(letters, destinations, repeats, tally)
     }
 
     /// Opens the database, migrates it to this version and reads everything that the owner must know. Delivery already

@@ -54,6 +54,24 @@ final class RepeatMemory: StorePart {
         index.add(record.identity.digest, number: record.number)
     }
 
+    /// Takes over a request that another shard remembers.
+    func adopt(_ record: RepeatRecord) throws(SQLiteError) {
+        guard index.count < configuration.repeatsMax else { return }
+        if let number = index.number(of: record.identity.digest),
+            try database.repeats.record(number)?.identity.digest == record.identity.digest
+        {
+            return
+        }
+        try database.write()
+        let own = RepeatRecord(
+            number: try context.takeNumber(),
+            identity: record.identity,
+            received: record.received
+        )
+        try database.repeats.add(own)
+        index.add(own.identity.digest, number: own.number)
+    }
+
     /// Forgets the oldest requests of the owner with the most.
     private func makeRoom(atMost most: Int) throws(SQLiteError) -> Int {
         guard let (owner, numbers) = index.displaced(atMost: most) else {

@@ -53,8 +53,8 @@ final class DeadLetterReader {
         return end.isLast ? nil : end.position
     }
 
-    func letter(_ id: Int64) throws(QueueError) -> DeadLetter? {
-        try ask { open throws(SQLiteError) in try open.letters.letter(id)?.letter }
+    func letter(_ id: Int64) throws(QueueError) -> StoredLetter? {
+        try ask { open throws(SQLiteError) in try open.letters.letter(id) }
     }
 
     func oldestLogs(

@@ -5,7 +5,7 @@ import System
 
 /// A dead letter as it is stored.
 struct DeadRecord {
-    let id: Int64
+    private(set) var id: Int64
     let stream: StreamKey
     let received: WallTime
     let died: WallTime
@@ -45,6 +45,13 @@ struct DeadRecord {
         self.replays = replays
         raw = log.count
         payload = Self.payload(of: log)
+    }
+
+    /// The same letter under another number.
+    func numbered(_ id: Int64) -> DeadRecord {
+        var record = self
+        record.id = id
+        return record
     }
 
     private static func payload(of log: [UInt8]) -> [UInt8] {

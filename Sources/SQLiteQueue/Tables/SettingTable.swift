@@ -37,6 +37,25 @@ final class SettingTable {
         try removeOne.run()
     }
 
+    /// A saved text; nil if none was saved.
+    func text(_ name: String) throws(SQLiteError) -> String? {
+        try texts(name).first { $0.name == name }?.value
+    }
+
+    /// Saved texts whose names begin so.
+    func texts(_ prefix: String) throws(SQLiteError) -> [(name: String, value: String)] {
+        let all = try connection.prepare(
+            "SELECT name, value FROM settings WHERE name >= ?1 AND name < ?1 || char(1114111)"
+        )
+        defer { all.reset() }
+        all.bind(1, prefix)
+        var found: [(String, String)] = []
+        while try all.step() {
+            found.append((all.text(0), String(decoding: all.bytes(1), as: UTF8.self)))
+        }
+        return found
+    }
+
     /// A saved number; 0 if none was saved.
     func integer(_ name: String) throws(SQLiteError) -> Int64 {
         try connection.integer(

@@ -26,9 +26,9 @@ struct StoredLetter {
 
     var log: EncodedLogs? { isIntact ? record.log : nil }
 
-    var letter: DeadLetter {
+    func letter(of shard: Shard) -> DeadLetter {
         DeadLetter(
-            id: record.id,
+            id: shard.letterID(record.id),
             stream: record.stream,
             received: record.received,
             died: record.died,

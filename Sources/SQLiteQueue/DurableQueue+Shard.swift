@@ -1,0 +1,46 @@
+import System
+
+/// What a queue is to the fleet of shards that it belongs to. Answers come on the queue's thread.
+extension DurableQueue {
+    /// The shard that absorbs this one; nil: none does.
+    package var cededTo: String? { door.place.withLock { $0.cededTo } }
+
+    /// The shards that this one has begun to absorb, and whether all of each is taken over.
+    package var absorptions: [String: Bool] { door.place.withLock { $0.absorptions } }
+
+    /// Makes this the shard's last transaction if nothing waits in it. Answers whether it is.
+    package func cede(to shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {
+        door.post(.shard(.cede(to: shard, whenDurable)))
+    }
+
+    /// Notes that this shard is about to absorb another one. Answers whether that is durable.
+    package func intend(toAbsorb shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {
+        door.post(.shard(.intend(shard, whenDurable)))
+    }
+
+    /// Takes over what a ceded shard has left, from its directory, which no queue uses.
+    package func absorb(
+        _ shard: String,
+        in directory: String,
+        whenDone: @escaping @Sendable (AbsorptionOutcome) -> Void
+    ) {
+        door.post(.shard(.absorb(shard, from: directory, whenDone)))
+    }
+
+    /// Forgets that the shard was absorbed: its log is gone.
+    package func forget(absorbed shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {
+        door.post(.shard(.forget(shard, whenDurable)))
+    }
+}
+
+/// What a shard knows of others, at its last commit.
+struct ShardPlace: Equatable {
+    var cededTo: String?
+    var absorptions: [String: Bool] = [:]
+}
+
+extension Absorptions {
+    var place: ShardPlace {
+        ShardPlace(cededTo: cededTo, absorptions: stages.mapValues { $0 == .done })
+    }
+}
