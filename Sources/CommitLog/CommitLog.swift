@@ -32,11 +32,11 @@ package protocol CommitLog: Sendable {
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
-/// A log that lies elsewhere, as the start of a gateway and `sluice check` see it.
+/// A log that lies elsewhere, as the start of a gateway sees it.
 package protocol CommitLogEngine: CommitLog {
-    /// Makes the log unless it is there, and checks that it is what the settings demand. `append` and `read` work after
-    /// it only.
-    func open() throws(CommitLogError)
+    /// Checks that the log is what the settings demand. With `makes` it makes one that is not there; otherwise that is a
+    /// `missing` error. `append` and `read` work after it only.
+    func open(makes: Bool) throws(CommitLogError)
 
     /// What the log may hold; nil: it has no bound.
     var bytesMax: Int? { get }
@@ -100,6 +100,8 @@ package struct CommitLogError: Error, Equatable, CustomStringConvertible {
         case damaged
         /// Written by a newer Sluice.
         case newer
+        /// There is no such log.
+        case missing
     }
 
     package let kind: Kind

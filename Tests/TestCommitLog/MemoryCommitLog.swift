@@ -51,6 +51,8 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     package var entries: [NumberedEntry] { state.withLock(\.entries) }
+    /// The number of the last entry, also if that was trimmed.
+    package var last: UInt64 { state.withLock(\.last) }
     /// Bytes of all that was ever read.
     package var readBytes: Int { state.withLock(\.readBytes) }
 

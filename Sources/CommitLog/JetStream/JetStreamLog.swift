@@ -39,7 +39,7 @@ package final class JetStreamLog: CommitLogEngine {
 
     // MARK: - The stream
 
-    package func open() throws(CommitLogError) { try setup.open() }
+    package func open(makes: Bool) throws(CommitLogError) { try setup.open(makes: makes) }
 
     package func check() throws(CommitLogError) -> String { try setup.check() }
 

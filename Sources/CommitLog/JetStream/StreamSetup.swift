@@ -10,8 +10,8 @@ struct StreamSetup: Sendable {
     let api: JetStreamAPI
     let stream: ShardStream
 
-    /// Makes the stream, or corrects its configuration.
-    func open() throws(CommitLogError) {
+    /// Corrects the stream's configuration. Makes the stream, or throws `missing`, if it is not there.
+    func open(makes: Bool) throws(CommitLogError) {
         try checkServer()
         if let found = try info() {
             if let problem = stream.problem(of: found.config) {
@@ -21,6 +21,9 @@ struct StreamSetup: Sendable {
                 try configure("UPDATE", stream.keeping(found.config, bytes: found.bytes))
             }
         } else {
+            guard makes else {
+                throw CommitLogError(.missing, "there is no stream \(stream.name)")
+            }
             try configure("CREATE", stream)
         }
     }

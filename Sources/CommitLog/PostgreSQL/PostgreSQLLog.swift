@@ -24,7 +24,7 @@ package final class PostgreSQLLog: CommitLogEngine {
 
     package var bytesMax: Int? { nil }
 
-    package func open() throws(CommitLogError) {
+    package func open(makes: Bool) throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
             if try !shard.isThere(&link, deadline) {
@@ -35,7 +35,13 @@ package final class PostgreSQLLog: CommitLogEngine {
                     guard try shard.isThere(&link, deadline) else { throw error }
                 }
             }
-            _ = try link.run(shard.beginning, [.text(shard.name)], until: deadline)
+            if makes { _ = try link.run(shard.beginning, [.text(shard.name)], until: deadline) }
+            guard try link.run(shard.head, [.text(shard.name)], until: deadline).rowCount > 0 else {
+                throw CommitLogError(
+                    .missing,
+                    "the table \(shard.table) has no log of the shard \(shard.name)"
+                )
+            }
         }
     }
 

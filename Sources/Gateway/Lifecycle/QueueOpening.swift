@@ -86,7 +86,7 @@ package struct QueueOpening {
         _ log: any CommitLogEngine
     ) throws(StartProblem) -> Attempt {
         do throws(CommitLogError) {
-            try log.open()
+            try log.open(makes: true)
         } catch {
             guard error.kind == .unreachable else {
                 throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")

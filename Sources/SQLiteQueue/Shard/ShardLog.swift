@@ -314,7 +314,7 @@ extension SQLiteError {
             case .fenced: .fenced
             case .noRoom: .full
             case .unreachable: .io
-            case .refused: .refused
+            case .refused, .missing: .refused
             case .damaged: .corrupt
             case .newer: .newerSchema
             }

@@ -106,7 +106,7 @@ import Testing
         let log = JetStreamLog(try trial.client(), stream)
         withExtendedLifetime(opened) {}
         let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax)
-        try trial.untilReached { () throws(CommitLogError) in try log.open() }
+        try trial.untilReached { () throws(CommitLogError) in try log.open(makes: true) }
         #expect(log.append([part, part, part, part], after: 0, id: id(1)) == .appended(4))
         guard case .noRoom(let text) = log.append([part], after: 4, id: id(2)) else {
             Issue.record("a full stream took an append")

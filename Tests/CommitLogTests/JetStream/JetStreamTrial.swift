@@ -41,7 +41,7 @@ final class JetStreamTrial {
             queueBytes: queueBytes,
             isSynced: isSynced
         )
-        try untilReached { () throws(CommitLogError) in try log.open() }
+        try untilReached { () throws(CommitLogError) in try log.open(makes: true) }
         return log
     }
 

@@ -34,7 +34,7 @@ final class PostgreSQLLogTests {
         let url = try database?.url ?? shared.get().url
         let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
         let log = PostgreSQLLog(settings, isSynced: isSynced, journal: recorder.journal)
-        try log.open()
+        try log.open(makes: true)
         return log
     }
 
@@ -183,7 +183,7 @@ final class PostgreSQLLogTests {
             node: "a"
         )
         let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-        try log.open()
+        try log.open(makes: true)
         var last: UInt64 = 0
         func append() -> AppendAnswer { log.append([[UInt8(last)]], after: last, id: id(last + 1)) }
         func goOn(_ count: UInt64) {
@@ -325,7 +325,9 @@ final class PostgreSQLLogTests {
         let url = "postgresql://\(reader)@127.0.0.1:\(database.primary.port)/postgres"
         let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "b")
         let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-        for body in [{ () throws in try log.open() }, { () throws in _ = try log.check() }] {
+        for body in [
+            { () throws in try log.open(makes: true) }, { () throws in _ = try log.check() },
+        ] {
             #expect { try body() } throws: { error in
                 (error as? CommitLogError)?.kind == .refused && "\(error)".contains("grant")
             }
@@ -356,7 +358,7 @@ final class PostgreSQLLogTests {
         ] {
             let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
             let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-            #expect { try log.open() } throws: { error in
+            #expect { try log.open(makes: true) } throws: { error in
                 (error as? CommitLogError)?.kind == .refused && "\(error)".contains(text)
             }
         }
@@ -366,6 +368,8 @@ final class PostgreSQLLogTests {
             node: "a"
         )
         let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-        #expect { try log.open() } throws: { ($0 as? CommitLogError)?.kind == .unreachable }
+        #expect { try log.open(makes: true) } throws: {
+            ($0 as? CommitLogError)?.kind == .unreachable
+        }
     }
 }

@@ -1,0 +1,55 @@
+/// What the gateways of a cluster have in common in an engine: the logs of their shards, and small registers.
+///
+/// All calls block, at most some seconds, and may come from any thread.
+package protocol ShardCluster: Sendable {
+    /// Makes what the cluster needs unless it is there, and checks that it is what the settings demand. The others work
+    /// after it only.
+    func open() throws(CommitLogError)
+
+    /// The shards that have a log. One that is made or removed at this moment may be missing.
+    func shards() throws(CommitLogError) -> [ShardEnd]
+
+    /// The log of a shard. Its `open` makes it.
+    func log(of shard: String) -> any CommitLogEngine
+
+    /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must never
+    /// be used again.
+    func remove(_ shard: String) throws(CommitLogError)
+
+    /// All registers by name.
+    func registers() throws(CommitLogError) -> [String: Register]
+
+    /// Sets a register; nil removes it. The last one wins, so only hints may depend on it.
+    func set(_ register: String, to value: [UInt8]?) throws(CommitLogError)
+
+    /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for the
+    /// operator.
+    func check() throws(CommitLogError) -> String
+}
+
+/// A shard, and how far its log goes.
+package struct ShardEnd: Equatable, Sendable {
+    package let name: String
+    /// The number of the last entry.
+    package let last: UInt64
+
+    package init(name: String, last: UInt64) {
+        self.name = name
+        self.last = last
+    }
+}
+
+/// A small value that all gateways of a cluster see.
+package struct Register: Equatable, Sendable {
+    /// What one may hold.
+    package static let bytesMax = 64 << 10
+
+    package let value: [UInt8]
+    /// Another one after each `set`.
+    package let revision: UInt64
+
+    package init(value: [UInt8], revision: UInt64) {
+        self.value = value
+        self.revision = revision
+    }
+}

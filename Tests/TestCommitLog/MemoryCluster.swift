@@ -1,0 +1,173 @@
+package import CommitLog
+import System
+
+/// A cluster in memory, as one gateway sees it. `view` is what another gateway sees.
+package final class MemoryCluster: ShardCluster {
+    fileprivate struct Shared {
+        var logs: [String: MemoryCommitLog] = [:]
+        /// Names of shards that were removed.
+        var removed: Set<String> = []
+        var registers: [String: Register] = [:]
+        var revision: UInt64 = 0
+    }
+
+    fileprivate struct State {
+        var isOpen = false
+        var isReachable = true
+        /// What the next calls throw.
+        var failures: [CommitLogError] = []
+    }
+
+    fileprivate let shared: Locked<Shared>
+    private let state = Locked(State())
+
+    private init(_ shared: Locked<Shared>) {
+        self.shared = shared
+    }
+
+    package convenience init() {
+        self.init(Locked(Shared()))
+    }
+
+    /// The same cluster for another gateway, with a connection of its own.
+    package func view() -> MemoryCluster { MemoryCluster(shared) }
+
+    // MARK: - What tests do to it
+
+    /// False: all calls of this gateway fail, also those of the logs that it was given.
+    package var isReachable: Bool {
+        get { state.withLock(\.isReachable) }
+        set { state.withLock { $0.isReachable = newValue } }
+    }
+
+    /// So many of this gateway's next calls fail; an append of a log is no such call.
+    package func fail(_ count: Int = 1, _ kind: CommitLogError.Kind = .unreachable) {
+        let error = CommitLogError(kind, "a test wants this call to fail")
+        state.withLock { $0.failures += Array(repeating: error, count: count) }
+    }
+
+    /// What all gateways share of a shard, to plan its faults or look at its entries; nil: it has no log.
+    package func memory(of shard: String) -> MemoryCommitLog? {
+        shared.withLock { $0.logs[shard] }
+    }
+
+    // MARK: - The cluster
+
+    /// Throws what keeps this gateway from a call.
+    fileprivate func reach() throws(CommitLogError) {
+        let error: CommitLogError? = state.withLock { state in
+            guard state.isReachable else { return Self.unreachable }
+            return state.failures.isEmpty ? nil : state.failures.removeFirst()
+        }
+        if let error { throw error }
+    }
+
+    fileprivate static let unreachable = CommitLogError(
+        .unreachable,
+        "the engine cannot be reached"
+    )
+
+    /// The same for calls that work after `open` only.
+    fileprivate func reachOpened() throws(CommitLogError) {
+        try reach()
+        precondition(state.withLock(\.isOpen), "the cluster was not opened")
+    }
+
+    package func open() throws(CommitLogError) {
+        try reach()
+        state.withLock { $0.isOpen = true }
+    }
+
+    package func check() throws(CommitLogError) -> String {
+        try reach()
+        return "memory"
+    }
+
+    package func shards() throws(CommitLogError) -> [ShardEnd] {
+        try reachOpened()
+        return shared.withLock { shared in
+            shared.logs.map { name, log in ShardEnd(name: name, last: log.last) }
+        }
+    }
+
+    package func log(of shard: String) -> any CommitLogEngine { MemoryShardLog(shard, of: self) }
+
+    package func remove(_ shard: String) throws(CommitLogError) {
+        try reachOpened()
+        shared.withLock { shared in
+            guard shared.logs.removeValue(forKey: shard) != nil else { return }
+            shared.removed.insert(shard)
+        }
+    }
+
+    package func registers() throws(CommitLogError) -> [String: Register] {
+        try reachOpened()
+        return shared.withLock(\.registers)
+    }
+
+    package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
+        try reachOpened()
+        shared.withLock { shared in
+            shared.revision += 1
+            shared.registers[register] = value.map {
+                Register(value: $0, revision: shared.revision)
+            }
+        }
+    }
+}
+
+/// The log of a shard for one gateway.
+private final class MemoryShardLog: CommitLogEngine {
+    private let shard: String
+    private let cluster: MemoryCluster
+
+    init(_ shard: String, of cluster: MemoryCluster) {
+        self.shard = shard
+        self.cluster = cluster
+    }
+
+    var name: String { "memory \(shard)" }
+    var bytesMax: Int? { nil }
+    func check() throws(CommitLogError) -> String { "memory" }
+
+    func open(makes: Bool) throws(CommitLogError) {
+        try cluster.reachOpened()
+        try cluster.shared.withLock { shared throws(CommitLogError) in
+            guard shared.logs[shard] == nil else { return }
+            guard makes else {
+                throw CommitLogError(.missing, "there is no log of the shard \(shard)")
+            }
+            precondition(!shared.removed.contains(shard), "the name \(shard) was used before")
+            shared.logs[shard] = MemoryCommitLog()
+        }
+    }
+
+    func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer {
+        guard cluster.isReachable else {
+            return .unreachable(MemoryCluster.unreachable.description)
+        }
+        guard let log = cluster.memory(of: shard) else { return .unknown("the log is gone") }
+        return log.append(parts, after: last, id: id, until: deadline)
+    }
+
+    func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
+        try log().read(from: number, atMost: bytes)
+    }
+
+    func trim(before number: UInt64) throws(CommitLogError) -> Bool {
+        try log().trim(before: number)
+    }
+
+    private func log() throws(CommitLogError) -> MemoryCommitLog {
+        try cluster.reachOpened()
+        guard let log = cluster.memory(of: shard) else {
+            throw CommitLogError(.damaged, "the log of the shard \(shard) is gone")
+        }
+        return log
+    }
+}
