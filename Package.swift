@@ -113,6 +113,7 @@ let package = Package(
             "SQLiteQueue",
             uses: ["System", "Logs", "SQLite", "CSQLite", "Queue", "CommitLog"]
         ),
+        room("Fleet", uses: ["System", "JSON", "Queue", "CommitLog", "SQLiteQueue"]),
         room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
         room(
             "Delivery",
@@ -161,8 +162,8 @@ let package = Package(
             "Gateway",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
-                "SQLiteQueue", "Resolvers", "Delivery", "Credentials", "Sandbox", "Configuration",
-                "Ingest", "Operations", "Admin", "NATS", "CommitLog",
+                "SQLiteQueue", "Fleet", "Resolvers", "Delivery", "Credentials", "Sandbox",
+                "Configuration", "Ingest", "Operations", "Admin", "NATS", "CommitLog",
             ]
         ),
         room(
@@ -240,6 +241,12 @@ let package = Package(
                 "System", "CommitLog", "TestCommitLog", "Logs", "SQLite", "SQLiteQueue", "CSQLite",
             ],
             excluding: ["Fixtures"]
+        ),
+        tests(
+            of: "Fleet",
+            uses: [
+                "System", "JSON", "Logs", "Queue", "CommitLog", "SQLiteQueue", "TestCommitLog",
+            ]
         ),
         tests(
             of: "Delivery",

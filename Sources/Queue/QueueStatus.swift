@@ -103,6 +103,8 @@ package struct QueueStatus: Sendable, Equatable {
     package var freeBytes = 0
     /// nil: the database lasts by itself.
     package var commitLog: CommitLogStatus?
+    /// nil: the gateway takes part in no cluster.
+    package var fleet: FleetStatus?
 
     // Counted since the start.
     package var commits = Commits()

@@ -1,3 +1,4 @@
+import Queue
 import System
 
 /// What a queue is to the fleet of shards that it belongs to. Answers come on the queue's thread.
@@ -7,6 +8,9 @@ extension DurableQueue {
 
     /// The shards that this one has begun to absorb, and whether all of each is taken over.
     package var absorptions: [String: Bool] { door.place.withLock { $0.absorptions } }
+
+    /// The present epoch of the commit log; 0: there is no log.
+    package var epoch: Int { door.status.withLock { $0.commitLog?.epoch ?? 0 } }
 
     /// Makes this the shard's last transaction if nothing waits in it. Answers whether it is.
     package func cede(to shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {

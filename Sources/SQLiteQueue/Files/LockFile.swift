@@ -1,6 +1,18 @@
 import Glibc
-import Queue
+package import Queue
 import System
+
+/// Keeps a second process off a directory as long as this is there.
+package final class DirectoryLock: Sendable {
+    private let file: LockFile
+
+    /// Makes the directory if it is missing.
+    package init(_ path: String) throws(QueueError) {
+        let directory = DataDirectory(path: path)
+        try directory.create()
+        file = try LockFile(directory)
+    }
+}
 
 /// Keeps a second process off the directory. The kernel releases the lock when the process ends, for whatever reason.
 struct LockFile: ~Copyable {

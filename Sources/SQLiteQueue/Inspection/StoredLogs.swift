@@ -1,6 +1,7 @@
 import Glibc
 package import Queue
 import SQLite
+import System
 
 /// What the ledgers of a queue say that no gateway uses at this moment.
 package struct StoredLogs: Equatable, Sendable {
@@ -36,5 +37,27 @@ package struct StoredLogs: Equatable, Sendable {
             throw QueueError(error, path: database)
         }
         return logs
+    }
+}
+
+extension StoredLogs {
+    /// Removes the directory of a scratch database that no queue uses, and what a queue puts there.
+    package static func removeScratch(in directory: String) {
+        let directory = DataDirectory(path: directory, isScratch: true)
+        directory.removeDatabase()
+        for file in [directory.base, directory.position, directory.lock] { unlink(file) }
+        rmdir(directory.path)
+    }
+
+    /// The first queue of a cluster's shards in a data directory that has undelivered logs, or dead letters; nil: none has.
+    package static func ofShards(in directory: String) throws(QueueError) -> StoredLogs? {
+        var found: StoredLogs?
+        for name in fileNames(in: directory + "/shards") {
+            let logs = try ofQueue(in: "\(directory)/shards/\(name)", isScratch: true)
+            guard let logs, logs.queued + logs.dead > found.map({ $0.queued + $0.dead }) ?? 0
+            else { continue }
+            found = logs
+        }
+        return found
     }
 }

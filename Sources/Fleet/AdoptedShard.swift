@@ -1,0 +1,80 @@
+import Queue
+import SQLiteQueue
+import System
+
+/// A shard of another gateway, which this one empties: its queue, and the packets of it that delivery holds.
+///
+/// Delivery asks only for packets of the home shard. Of an adopted one it gets a few for each outlet, and another one as
+/// soon as one ends.
+final class AdoptedShard: Sendable {
+    /// Packets of an outlet that delivery holds at a time. They add to those that it asked for.
+    static let packetsMax = 4
+
+    let name: String
+    let shard: Shard
+    let queue: DurableQueue
+    private let state = Locked(State())
+
+    private struct State {
+        /// The outlets of the packets that delivery holds.
+        var held: [Int64: Outlet] = [:]
+        var announced: Set<Outlet> = []
+        /// Destinations that this gateway has. Delivery gives packets of others back at once.
+        var destinations: Set<String> = []
+    }
+
+    init(_ name: String, _ shard: Shard, _ queue: DurableQueue) {
+        self.name = name
+        self.shard = shard
+        self.queue = queue
+    }
+
+    /// Begins to hand packets over. Called once.
+    func deliver(to receivers: ShardFleet.Receivers) {
+        queue.recallPackets(to: receivers.recalled)
+        queue.deliver { [weak self] packets in
+            self?.state.withLock { state in
+                for packet in packets { state.held[packet.number] = packet.stream.outlet }
+            }
+            receivers.packets(packets.map(\.unrequested))
+        }
+        queue.retireOutlets { [weak self] outlets in
+            self?.state.withLock { $0.announced.subtract(outlets) }
+        }
+        queue.announceOutlets { [weak self] outlets in self?.announced(outlets) }
+    }
+
+    private func announced(_ outlets: [Outlet]) {
+        let wanted = state.withLock { state in
+            state.announced.formUnion(outlets)
+            return outlets.filter { state.destinations.contains($0.destination) }
+        }
+        for outlet in wanted { queue.request(Self.packetsMax, for: outlet) }
+    }
+
+    /// Delivery has these destinations now.
+    func use(_ destinations: Set<String>) {
+        let wanted = state.withLock { state in
+            let new = destinations.subtracting(state.destinations)
+            state.destinations = destinations
+            return state.announced.filter { new.contains($0.destination) }
+        }
+        for outlet in wanted { queue.request(Self.packetsMax, for: outlet) }
+    }
+
+    /// Delivery holds the packet no more.
+    func ended(_ packet: SealedPacket) {
+        let outlet = state.withLock { state -> Outlet? in
+            guard let outlet = state.held.removeValue(forKey: packet.number),
+                state.destinations.contains(outlet.destination)
+            else { return nil }
+            return outlet
+        }
+        if let outlet { queue.request(1, for: outlet) }
+    }
+
+    /// The outlets that it has, or of which delivery holds packets.
+    var outlets: Set<Outlet> {
+        state.withLock { $0.announced.union($0.held.values) }
+    }
+}

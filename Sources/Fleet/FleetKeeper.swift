@@ -1,0 +1,178 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import Synchronization
+import System
+
+/// Keeps a gateway in its cluster: tells the others that it lives, and takes over shards whose gateways are gone.
+///
+/// Three threads: one tells, looks and decides, and never waits for more than the engine; one opens, absorbs and removes
+/// adopted shards, which takes as long as it takes; one opens another home shard.
+final class FleetKeeper: Sendable {
+    enum News: Sendable {
+        /// Another gateway has it.
+        case lost(Shard, String)
+        case adopted(AdoptedShard)
+        /// It waits for the shard that absorbs it.
+        case ceded(String, to: String)
+        case notAdopted(String, ShardProblem)
+        case absorbed(String, AbsorptionEnd)
+        case homeReplaced(String)
+        case stop
+    }
+
+    let opener: ShardOpener
+    let fleet: ShardFleet
+    let journal: Journal
+    let wake: WakeUp
+    let mailbox: Mailbox<News>
+    let adoptions: SerialWorker
+    private let homes: SerialWorker
+    private let worker = Locked<Worker?>(nil)
+    private let lock: DirectoryLock
+
+    init(
+        _ opener: ShardOpener,
+        _ fleet: ShardFleet,
+        _ own: NodeRegister,
+        _ lock: DirectoryLock,
+        _ journal: Journal
+    ) throws(SystemError) {
+        self.opener = opener
+        self.fleet = fleet
+        self.lock = lock
+        self.journal = journal
+        let wake = try WakeUp()
+        self.wake = wake
+        mailbox = Mailbox { wake.signal() }
+        adoptions = try SerialWorker("adoption")
+        homes = try SerialWorker("home-shard")
+        try adoptions.start()
+        try homes.start()
+        let worker = try Worker("fleet") { [self] in FleetLoop(self, own).run() }
+        self.worker.withLock { $0 = worker }
+    }
+
+    /// Called from any thread.
+    func post(_ news: News) { mailbox.post(news) }
+
+    /// Closes all shards and leaves the cluster. Until they are closed the others see that this gateway lives.
+    func stop() {
+        opener.end()
+        adoptions.stop()
+        homes.stop()
+        for (_, queue) in fleet.queues.reversed() { queue.close() }
+        mailbox.post(.stop)
+        worker.withLock { $0.take() }?.join()
+        mailbox.close()
+    }
+
+    // MARK: - Jobs that take long
+
+    func whenLost(_ shard: Shard, _ name: String) -> @Sendable () -> Void {
+        { [mailbox] in mailbox.post(.lost(shard, name)) }
+    }
+
+    /// Takes a shard over.
+    func adopt(_ name: String) -> Bool {
+        adoptions.post { [self] in
+            do throws(ShardProblem) {
+                let shard = opener.newShard()
+                let queue = try opener.open(
+                    name,
+                    as: shard,
+                    makes: false,
+                    whenLost: whenLost(shard, name)
+                )
+                if let target = queue.cededTo {
+                    queue.close()
+                    post(.ceded(name, to: target))
+                } else {
+                    post(.adopted(AdoptedShard(name, shard, queue)))
+                }
+            } catch {
+                post(.notAdopted(name, error))
+            }
+        }
+    }
+
+    /// Closes a shard that another gateway has.
+    func close(_ lost: AdoptedShard) {
+        _ = adoptions.post { [opener] in
+            lost.queue.close()
+            ShardDirectories(opener.settings).remove(lost.name)
+        }
+    }
+
+    /// Makes an emptied shard a part of another one, or goes on with that.
+    func absorb(_ name: String, _ shard: AdoptedShard?, into target: ShardFleet.Home) -> Bool {
+        adoptions.post { [self] in
+            let absorption = Absorption(name, shard?.queue, into: target, opener)
+            post(.absorbed(name, absorption.run()))
+        }
+    }
+
+    /// Opens another home shard in the place of a lost one.
+    func replaceHome(besides lost: Set<String>, _ own: NodeRegister) -> Bool {
+        homes.post { [self] in
+            var pause = Duration.milliseconds(250)
+            while !opener.hasEnded {
+                do throws(ShardProblem) {
+                    let home = try openHome(besides: lost, own)
+                    let old = fleet.replaceHome(with: home)
+                    storeDecisions(in: home, after: old.name)
+                    post(.homeReplaced(old.name))
+                    return old.queue.close()
+                } catch {
+                    journal.warning("no home shard yet", ["reason": error.description])
+                }
+                opener.pause(pause)
+                pause = min(pause * 2, .seconds(5))
+            }
+        }
+    }
+
+    private func openHome(
+        besides lost: Set<String>,
+        _ own: NodeRegister
+    ) throws(ShardProblem) -> ShardFleet.Home {
+        let choice: (name: String, isNew: Bool)
+        do throws(CommitLogError) {
+            choice = HomeChoice.choose(
+                for: own.node,
+                among: try opener.cluster.shards(),
+                try opener.cluster.registers(),
+                besides: lost.union(fleet.adopted.map(\.name))
+            )
+        } catch {
+            throw ShardProblem(error)
+        }
+        let shard = opener.newShard()
+        let queue = try opener.open(
+            choice.name,
+            as: shard,
+            makes: choice.isNew,
+            whenLost: whenLost(shard, choice.name)
+        )
+        return ShardFleet.Home(name: choice.name, shard: shard, queue: queue)
+    }
+
+    /// What operators decided lies in the home shard.
+    private func storeDecisions(in home: ShardFleet.Home, after old: String) {
+        let decided = fleet.decided
+        guard !decided.isEmpty else { return }
+        let entry = AuditEntry(
+            actor: "sluice",
+            address: "",
+            action: "take over",
+            subject: "decisions of the shard \(old)"
+        )
+        home.queue.decide(Decision(decided, entry)) { [journal] refusal in
+            guard let refusal else { return }
+            journal.error(
+                "decisions of operators are not stored, and a restart forgets them",
+                ["reason": "\(refusal)"]
+            )
+        }
+    }
+}

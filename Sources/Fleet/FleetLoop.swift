@@ -1,0 +1,303 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import System
+
+/// The thread that tells the others that this gateway lives, looks at them, and decides which shards it takes.
+final class FleetLoop {
+    private let keeper: FleetKeeper
+    private var own: NodeRegister
+    private var watch: ShardWatch
+    private var nextTouch = Moment.now
+    private var isCutOff = false
+    private var isStopping = false
+    /// When orphans are taken, by their names.
+    private var plan: [String: Moment] = [:]
+    /// Shards that are left alone until then.
+    private var holdOffs: [String: Moment] = [:]
+    private var adopting: String?
+    private var absorbing: String?
+    /// Home shards that were lost, while no other one is there.
+    private var lostHomes: Set<String> = []
+    private var isHomeLost = false
+    private var others: Set<String> = []
+
+    init(_ keeper: FleetKeeper, _ own: NodeRegister) {
+        self.keeper = keeper
+        self.own = own
+        watch = ShardWatch(keeper.opener.settings.timing)
+        keeper.fleet.change { $0.node = own.node }
+    }
+
+    private var fleet: ShardFleet { keeper.fleet }
+    private var cluster: any ShardCluster { keeper.opener.cluster }
+    private var timing: FleetTiming { keeper.opener.settings.timing }
+    private var journal: Journal { keeper.journal }
+
+    func run() {
+        while true {
+            for news in keeper.mailbox.takeAll() { take(news) }
+            if isStopping { break }
+            if nextTouch <= .now { touch() }
+            decide()
+            let due = plan.values.min().map { min($0, nextTouch) } ?? nextTouch
+            keeper.wake.wait(timeout: max(due - .now, .milliseconds(10)))
+        }
+        leave()
+    }
+
+    // MARK: - Telling and looking
+
+    private func touch() {
+        let began = Moment.now
+        nextTouch = began + timing.touch
+        do throws(CommitLogError) {
+            try tell()
+            try look()
+            fleet.trust(until: began + timing.trustedFor)
+            if isCutOff { journal.info("cluster reached") }
+            isCutOff = false
+        } catch {
+            guard !isCutOff else { return }
+            isCutOff = true
+            journal.warning("cluster cannot be reached", ["reason": error.description])
+        }
+    }
+
+    private func tell() throws(CommitLogError) {
+        let home = fleet.home
+        own.home = isHomeLost ? nil : home.name
+        own.shards = [:]
+        if !isHomeLost { own.shards[home.name] = home.queue.epoch }
+        for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
+        // The epoch is not known before the log is read; no other gateway takes this one for its successor.
+        if let adopting { own.shards[adopting] = 0 }
+        own.destinations = fleet.destinations.sorted()
+        try cluster.set(own.name, to: own.bytes)
+    }
+
+    private func look() throws(CommitLogError) {
+        let now = Moment.now
+        var registers = try cluster.registers()
+        registers[own.name] = nil
+        watch.look(at: try cluster.shards(), registers, now)
+        for (name, epoch) in own.shards where name != adopting {
+            if let successor = watch.successor(of: epoch, in: name) {
+                lose(name, to: successor.node)
+            } else if registers[ShardDirectories.goneRegister(of: name)] != nil, !watch.has(name) {
+                // Another gateway has even delivered all of it.
+                lose(name, to: nil)
+            }
+        }
+        for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
+        report(now)
+    }
+
+    private func report(_ now: Moment) {
+        let living = watch.names(now)
+        for node in living.subtracting(others) {
+            journal.info("another gateway of the cluster is there", ["node": node])
+            if node == own.node {
+                journal.error(
+                    "two gateways have one name; give each a node name of its own in the group of queue.engine",
+                    ["node": node]
+                )
+            }
+        }
+        for node in others.subtracting(living) {
+            journal.warning("another gateway of the cluster is gone", ["node": node])
+        }
+        others = living
+        let mine = Set(own.shards.keys)
+        let orphans = watch.orphans(now).filter { !mine.contains($0) }
+        fleet.change { figures in
+            figures.others = living.sorted()
+            figures.orphans = orphans
+            figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }
+        }
+    }
+
+    /// A gateway that comes back gets its home shard first; what it had adopted is free.
+    private func leave() {
+        own.isStopped = true
+        do throws(CommitLogError) {
+            try cluster.set(own.name, to: own.bytes)
+        } catch {
+            // The others notice it by their own clocks.
+        }
+    }
+
+    // MARK: - Deciding
+
+    private func decide() {
+        let now = Moment.now
+        guard !isCutOff, !keeper.opener.hasEnded else { return }
+        absorbEmptied()
+        holdOffs = holdOffs.filter { $0.value > now }
+        let orphans = watch.orphans(now).filter { own.shards[$0] == nil && holdOffs[$0] == nil }
+        plan = plan.filter { orphans.contains($0.key) }
+        for name in orphans where plan[name] == nil && mayAdopt(name) {
+            let most = timing.rivalWait * (1 + fleet.adopted.count)
+            plan[name] = now + most * Double.random(in: 0...1)
+        }
+        guard adopting == nil, let next = plan.min(by: { $0.value < $1.value }),
+            next.value <= now
+        else { return }
+        plan[next.key] = nil
+        begin(next.key)
+    }
+
+    private func mayAdopt(_ name: String) -> Bool {
+        guard let reason = watch.lastOwner(of: name)?.foreignness(to: own) else { return true }
+        refuse(
+            name,
+            "its last gateway may be of another cluster with the same name: \(reason)",
+            for: .seconds(60)
+        )
+        return false
+    }
+
+    private func refuse(_ name: String, _ reason: String, for time: Duration) {
+        holdOffs[name] = .now + time
+        let isNew = fleet.refuse(name, reason)
+        guard isNew else { return }
+        journal.error("shard cannot be adopted", ["shard": name, "reason": reason])
+    }
+
+    /// Claims the shard, so that others leave it alone, and reads its log.
+    private func begin(_ name: String) {
+        adopting = name
+        do throws(CommitLogError) {
+            try tell()
+            try look()
+        } catch {
+            adopting = nil
+            return
+        }
+        // Of two that claim it at the same moment, one gives way. Whatever happens here, the fence decides.
+        let rival = watch.claimant(of: name, .now)
+        guard rival.map({ own.life < $0.life }) ?? true, keeper.adopt(name) else {
+            adopting = nil
+            return
+        }
+        fleet.change { $0.adopting = name }
+        journal.info("orphaned shard is read to adopt it", ["shard": name])
+    }
+
+    private func absorbEmptied() {
+        guard absorbing == nil, adopting == nil, !isHomeLost else { return }
+        let home = fleet.home
+        // Of an absorption that a crash cut off, only the removal of the log may be left.
+        let known =
+            [home]
+            + fleet.adopted.map { shard in
+                ShardFleet.Home(name: shard.name, shard: shard.shard, queue: shard.queue)
+            }
+        for target in known {
+            for (name, isDone) in target.queue.absorptions where holdOffs[name] == nil {
+                if isDone { return absorb(name, nil, into: target) }
+                // Another gateway had adopted it, and absorbed it elsewhere.
+                if own.shards[name] == nil, !watch.has(name) {
+                    target.queue.forget(absorbed: name) { _ in }
+                }
+            }
+        }
+        for shard in fleet.adopted where holdOffs[shard.name] == nil {
+            let status = shard.queue.status
+            guard status.admission == .open, status.ledger.queued == 0, status.rows == 0,
+                status.packets == 0, shard.queue.absorptions.isEmpty
+            else { continue }
+            return absorb(shard.name, shard, into: home)
+        }
+    }
+
+    private func absorb(_ name: String, _ shard: AdoptedShard?, into target: ShardFleet.Home) {
+        if keeper.absorb(name, shard, into: target) { absorbing = name }
+    }
+
+    // MARK: - News
+
+    private func take(_ news: FleetKeeper.News) {
+        switch news {
+        case .lost(_, let name): lose(name, to: nil)
+        case .adopted(let shard):
+            adopting = nil
+            guard !keeper.opener.hasEnded else { return shard.queue.close() }
+            let logs = Int(shard.queue.status.ledger.queued)
+            journal.info("shard adopted", ["shard": shard.name, "queued": logs])
+            fleet.adopt(shard)
+            fleet.change { figures in
+                figures.adoptions += 1
+                figures.adopting = nil
+            }
+            nextTouch = .now
+        case .ceded(let name, let target):
+            adopting = nil
+            fleet.change { $0.adopting = nil }
+            guard let target = fleet.owned(target) else {
+                return refuse(name, "the shard \(target) absorbs it", for: timing.retry * 2)
+            }
+            absorb(name, nil, into: target)
+        case .notAdopted(let name, let problem):
+            adopting = nil
+            fleet.change { $0.adopting = nil }
+            switch problem.kind {
+            case .gone, .taken: holdOffs[name] = .now + timing.touch * 2
+            case .passing: holdOffs[name] = .now + timing.touch
+            case .lasting: refuse(name, problem.description, for: timing.retry)
+            }
+        case .absorbed(let name, let end): absorbed(name, end)
+        case .homeReplaced(let old):
+            isHomeLost = false
+            lostHomes.insert(old)
+            journal.info("another home shard is open", ["shard": fleet.home.name])
+            nextTouch = .now
+        case .stop: isStopping = true
+        }
+    }
+
+    private func absorbed(_ name: String, _ end: AbsorptionEnd) {
+        absorbing = nil
+        switch end {
+        case .done:
+            fleet.dropShard(named: name)
+            fleet.change { $0.absorptions += 1 }
+            journal.info("emptied shard absorbed", ["shard": name])
+            nextTouch = .now
+        case .notBegun: holdOffs[name] = .now + timing.touch
+        case .cutOff(let reason):
+            // It is adopted again, and its absorption gone on with.
+            fleet.dropShard(named: name)
+            holdOffs[name] = .now + timing.touch
+            journal.warning(
+                "shard is not absorbed yet",
+                ["shard": name, "reason": reason]
+            )
+        }
+    }
+
+    /// Another gateway has the shard.
+    private func lose(_ name: String, to successor: String?) {
+        let node = successor ?? "unknown yet"
+        if name == fleet.home.name {
+            guard !isHomeLost else { return }
+            isHomeLost = true
+            fleet.loseHome()
+            lostHomes.insert(name)
+            journal.error(
+                "another gateway has taken the home shard",
+                ["shard": name, "node": node]
+            )
+            _ = keeper.replaceHome(besides: lostHomes, own)
+        } else if let shard = fleet.dropShard(named: name) {
+            journal.warning(
+                "another gateway has taken an adopted shard",
+                ["shard": name, "node": node]
+            )
+            keeper.close(shard)
+        } else {
+            return
+        }
+        fleet.change { $0.losses += 1 }
+    }
+}

@@ -1,0 +1,109 @@
+package import CommitLog
+import Queue
+import SQLiteQueue
+package import System
+
+/// Joins a cluster: opens the home shard of this gateway.
+package final class FleetOpening: Sendable {
+    private let settings: FleetSettings
+    private let opener: ShardOpener
+    private let lock: DirectoryLock
+    private let journal: Journal
+    /// Tells this life of the gateway from others.
+    private let life = hex(randomBytes(4))
+
+    package init(
+        _ settings: FleetSettings,
+        _ cluster: any ShardCluster,
+        _ journal: Journal
+    ) throws(ShardProblem) {
+        self.settings = settings
+        self.journal = journal
+        do throws(QueueError) {
+            lock = try DirectoryLock(settings.directory)
+        } catch {
+            throw ShardProblem(error)
+        }
+        do throws(SystemError) {
+            opener = try ShardOpener(settings, cluster, journal)
+        } catch {
+            throw ShardProblem(.lasting, error.description)
+        }
+    }
+
+    /// May be tried again after a `passing` problem.
+    package func open() throws(ShardProblem) -> ShardFleet {
+        let began = Moment.now
+        let choice: (name: String, isNew: Bool)
+        let cluster = opener.cluster
+        do throws(CommitLogError) {
+            try cluster.open()
+            let (shards, registers) = (try cluster.shards(), try cluster.registers())
+            try clean(shards, registers)
+            choice = HomeChoice.choose(for: settings.node, among: shards, registers)
+            // Earlier lives of this gateway. One that lives after all tells it again.
+            for (name, register) in registers
+            where NodeRegister(register.value)?.node == settings.node {
+                try cluster.set(name, to: nil)
+            }
+        } catch {
+            throw ShardProblem(error)
+        }
+        // Its end must reach the keeper, which is made with the queue.
+        let losses = Losses()
+        let queue = try opener.open(choice.name, as: .home, makes: choice.isNew) { losses.note() }
+        let home = ShardFleet.Home(name: choice.name, shard: .home, queue: queue)
+        let fleet = ShardFleet(
+            home,
+            rules: settings.queue.destinations,
+            trustedUntil: began + settings.timing.trustedFor
+        )
+        var own = NodeRegister(node: settings.node, life: life)
+        own.keyMark = settings.keyMark
+        do throws(SystemError) {
+            let keeper = try FleetKeeper(opener, fleet, own, lock, journal)
+            fleet.keep(by: keeper)
+            losses.tell(keeper.whenLost(.home, choice.name))
+        } catch {
+            queue.close()
+            throw ShardProblem(.lasting, error.description)
+        }
+        journal.info(
+            choice.isNew ? "home shard made" : "home shard open",
+            ["node": settings.node, "shard": choice.name]
+        )
+        return fleet
+    }
+
+    private func clean(
+        _ shards: [ShardEnd],
+        _ registers: [String: Register]
+    ) throws(CommitLogError) {
+        do throws(ShardProblem) {
+            try ShardDirectories(settings).clean(shards, registers)
+        } catch {
+            throw CommitLogError(.refused, error.description)
+        }
+    }
+}
+
+/// Passes on that the home shard was lost, even if that was before there was anything to be told.
+private final class Losses: Sendable {
+    private let state = Locked<(isLost: Bool, tell: (@Sendable () -> Void)?)>((false, nil))
+
+    func note() {
+        let tell = state.withLock { state in
+            state.isLost = true
+            return state.tell
+        }
+        tell?()
+    }
+
+    func tell(_ body: @escaping @Sendable () -> Void) {
+        let isLost = state.withLock { state in
+            state.tell = body
+            return state.isLost
+        }
+        if isLost { body() }
+    }
+}

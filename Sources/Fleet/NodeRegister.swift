@@ -1,0 +1,84 @@
+import CommitLog
+import JSON
+import System
+
+/// What one life of a gateway tells the others of its cluster, again and again. Only hints depend on it: who owns a shard is
+/// decided by the fence of its log.
+package struct NodeRegister: Equatable, Sendable {
+    package static let prefix = "node."
+
+    package var node: String
+    /// Tells this life of the gateway from others.
+    package var life: String
+    /// The shard that takes the logs of its devices; nil: it has none at this moment.
+    package var home: String?
+    /// The epochs of the shards that it owns.
+    package var shards: [String: Int] = [:]
+    /// It has stopped, and left its shards to others.
+    package var isStopped = false
+    /// Names of its destinations; empty: not told.
+    package var destinations: [String] = []
+    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none.
+    package var keyMark: String?
+
+    package init(node: String, life: String) {
+        self.node = node
+        self.life = life
+    }
+
+    /// The register's name.
+    var name: String { "\(Self.prefix)\(node)~\(life)" }
+
+    var bytes: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("node", node)
+            json.member("life", life)
+            if let home { json.member("home", home) }
+            json.object("shards") { json in
+                for (name, epoch) in shards.sorted(by: { $0.key < $1.key }) {
+                    json.member(name, epoch)
+                }
+            }
+            if isStopped { json.member("stopped", true) }
+            json.array("destinations") { json in destinations.forEach { json.element($0) } }
+            if let keyMark { json.member("key", keyMark) }
+        }
+        guard json.bytes.count > Register.bytesMax, !destinations.isEmpty else { return json.bytes }
+        // What others must know comes first.
+        var shorter = self
+        shorter.destinations = []
+        return shorter.bytes
+    }
+
+    /// nil: it is none of this version, or not written by a gateway.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Register.bytesMax,
+            let json = try? JSONValue(parsing: bytes, depthMax: 4),
+            let node = json["node"]?.text, let life = json["life"]?.text,
+            case .object(let shards)? = json["shards"]
+        else { return nil }
+        self.init(node: node, life: life)
+        home = json["home"]?.text
+        for shard in shards {
+            guard let epoch = shard.value.wholeNumber else { return nil }
+            self.shards[shard.name] = epoch
+        }
+        isStopped = json["stopped"] == .bool(true)
+        destinations = (json["destinations"]?.elements ?? []).compactMap(\.text)
+        keyMark = json["key"]?.text
+    }
+}
+
+extension NodeRegister {
+    /// Why the gateways cannot be of one cluster; nil: they may be.
+    func foreignness(to other: NodeRegister) -> String? {
+        if let keyMark, let theirs = other.keyMark, keyMark != theirs {
+            return "it has another credentials.encryption_key"
+        }
+        guard !destinations.isEmpty, !other.destinations.isEmpty,
+            Set(destinations).isDisjoint(with: other.destinations)
+        else { return nil }
+        return "it has none of this gateway's destinations"
+    }
+}

@@ -1,0 +1,140 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import Synchronization
+import System
+
+/// Why a shard cannot be opened, or the cluster not be joined.
+package struct ShardProblem: Error, CustomStringConvertible {
+    package enum Kind: Sendable {
+        /// There is no such shard any more.
+        case gone
+        /// Another gateway has it.
+        case taken
+        /// It may pass by itself.
+        case passing
+        /// An operator has to do something.
+        case lasting
+    }
+
+    package let kind: Kind
+    package let description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    init(_ error: CommitLogError) {
+        let kind: Kind =
+            switch error.kind {
+            case .missing: .gone
+            case .fenced: .taken
+            case .unreachable, .noRoom: .passing
+            case .refused, .damaged, .newer: .lasting
+            }
+        self.init(kind, error.description)
+    }
+
+    init(_ error: QueueError) {
+        let kind: Kind =
+            switch error.kind {
+            case .fenced: .taken
+            case .unreachable, .diskFull: .passing
+            default: .lasting
+            }
+        self.init(kind, error.description)
+    }
+}
+
+/// Opens the queues of shards. Reading a log takes a while, and ends early when the gateway stops.
+final class ShardOpener: Sendable {
+    let settings: FleetSettings
+    let cluster: any ShardCluster
+    private let journal: Journal
+    private let lastNumber = Atomic<Int>(0)
+    private let isEnding = Atomic<Bool>(false)
+    private let ending: WakeUp
+
+    init(
+        _ settings: FleetSettings,
+        _ cluster: any ShardCluster,
+        _ journal: Journal
+    ) throws(SystemError) {
+        ending = try WakeUp()
+        self.settings = settings
+        self.cluster = cluster
+        self.journal = journal
+    }
+
+    /// Ends what takes long, and lets nothing of the kind begin.
+    func end() {
+        isEnding.store(true, ordering: .releasing)
+        ending.signal()
+    }
+
+    var hasEnded: Bool { isEnding.load(ordering: .acquiring) }
+
+    /// Waits so long, or until the end. For one thread.
+    func pause(_ time: Duration) {
+        if !hasEnded { ending.wait(timeout: time) }
+    }
+
+    /// A number that no shard of this process had.
+    func newShard() -> Shard {
+        Shard(number: lastNumber.add(1, ordering: .relaxed).newValue)
+    }
+
+    /// Takes the shard: a gateway that had it has it no more. `whenLost` is called when that happens to this one.
+    func open(
+        _ name: String,
+        as shard: Shard,
+        makes: Bool,
+        whenLost: @escaping @Sendable () -> Void
+    ) throws(ShardProblem) -> DurableQueue {
+        let log = cluster.log(of: name)
+        do throws(CommitLogError) {
+            try log.open(makes: makes)
+        } catch {
+            throw ShardProblem(error)
+        }
+        var configuration = settings.queue
+        configuration.directory = settings.directory(of: name)
+        configuration.shard = shard
+        configuration.commitLog = EndingLog(log: log, opener: self)
+        configuration.commitLogBytesMax = log.bytesMax
+        configuration.whenLost = whenLost
+        do throws(QueueError) {
+            return try DurableQueue(configuration, journal: journal)
+        } catch {
+            throw ShardProblem(error)
+        }
+    }
+}
+
+/// A log that cannot be read any more once the gateway stops.
+private struct EndingLog: CommitLog {
+    let log: any CommitLogEngine
+    let opener: ShardOpener
+
+    var name: String { log.name }
+
+    func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer {
+        log.append(parts, after: last, id: id, until: deadline)
+    }
+
+    func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
+        // Single entries settle what became of an append.
+        guard bytes <= 1 || !opener.hasEnded else {
+            throw CommitLogError(.unreachable, "the gateway stops")
+        }
+        return try log.read(from: number, atMost: bytes)
+    }
+
+    func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
+}

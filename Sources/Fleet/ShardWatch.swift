@@ -1,0 +1,125 @@
+import CommitLog
+import System
+
+/// Finds out which shards have no owner any more. Pure: it sees what a gateway reads now and then, and believes only its own
+/// clock.
+///
+/// A shard is an orphan when for a time no gateway that lives claims it, and its log does not grow. A mistake costs its
+/// owner the shard and no log: whoever takes it has to pass the fence.
+struct ShardWatch {
+    private struct End {
+        var last: UInt64
+        /// Since when it has been so, and unclaimed.
+        var since: Moment
+    }
+
+    private struct Node {
+        var register: NodeRegister
+        var revision: UInt64
+        /// Since when it has been so.
+        var since: Moment
+        /// It was seen to change, so it is not what a dead gateway left.
+        var hasMoved: Bool
+    }
+
+    private let timing: FleetTiming
+    private var ends: [String: End] = [:]
+    /// By the names of their registers.
+    private var nodes: [String: Node] = [:]
+    private var lastLook: Moment?
+
+    init(_ timing: FleetTiming) {
+        self.timing = timing
+    }
+
+    /// Takes what was read at this moment, without this gateway's own register.
+    mutating func look(
+        at shards: [ShardEnd],
+        _ registers: [String: Register],
+        _ now: Moment
+    ) {
+        // Others may not have been able to do anything either, or this process stood still.
+        let isGap = lastLook.map { now - $0 > timing.gap } ?? true
+        lastLook = now
+        var nodes: [String: Node] = [:]
+        for (name, found) in registers where name.hasPrefix(NodeRegister.prefix) {
+            guard let register = NodeRegister(found.value), register.name == name else { continue }
+            let known = self.nodes[name]
+            let isSame = known?.revision == found.revision
+            nodes[name] = Node(
+                register: register,
+                revision: found.revision,
+                since: isSame && !isGap ? known?.since ?? now : now,
+                hasMoved: known.map { $0.hasMoved || !isSame } ?? false
+            )
+        }
+        self.nodes = nodes
+        let claimed = Set(living(now).flatMap(\.shards.keys))
+        var ends: [String: End] = [:]
+        for shard in shards where ShardName.node(of: shard.name) != nil {
+            let known = self.ends[shard.name]
+            let isSame = known?.last == shard.last && !claimed.contains(shard.name) && !isGap
+            ends[shard.name] = End(last: shard.last, since: isSame ? known?.since ?? now : now)
+        }
+        self.ends = ends
+    }
+
+    /// The gateways that live, without those that said that they stop.
+    func living(_ now: Moment) -> [NodeRegister] {
+        nodes.values.filter { !$0.register.isStopped && now - $0.since < timing.deadAfter }
+            .map(\.register)
+    }
+
+    /// The names of the gateways that certainly live.
+    func names(_ now: Moment) -> Set<String> {
+        let seen = nodes.values.filter { node in
+            node.hasMoved && !node.register.isStopped && now - node.since < timing.deadAfter
+        }
+        return Set(seen.map(\.register.node))
+    }
+
+    /// A gateway that lives and claims the shard.
+    func claimant(of shard: String, _ now: Moment) -> NodeRegister? {
+        living(now).first { $0.shards[shard] != nil }
+    }
+
+    func has(_ shard: String) -> Bool { ends[shard] != nil }
+
+    /// Shards without an owner, those that wait longest first.
+    func orphans(_ now: Moment) -> [String] {
+        let claimed = Set(living(now).flatMap(\.shards.keys))
+        return ends.filter { name, end in
+            !claimed.contains(name) && now - end.since >= patience(with: name)
+        }
+        .sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map(\.key)
+    }
+
+    /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had adopted is free at once.
+    private func patience(with shard: String) -> Duration {
+        let stopped = nodes.values.map(\.register).first {
+            $0.isStopped && $0.shards[shard] != nil
+        }
+        guard let stopped else { return timing.deadAfter }
+        return stopped.home == shard ? timing.returnTime : .zero
+    }
+
+    /// The last gateway that claimed the shard, dead or not; nil: none is known.
+    func lastOwner(of shard: String) -> NodeRegister? {
+        nodes.values.filter { $0.register.shards[shard] != nil }
+            .max { $0.register.shards[shard, default: 0] < $1.register.shards[shard, default: 0] }?
+            .register
+    }
+
+    /// A gateway that claims the shard in a later epoch than `epoch`; nil: none does.
+    func successor(of epoch: Int, in shard: String) -> NodeRegister? {
+        nodes.values.first { $0.register.shards[shard].map { $0 > epoch } ?? false }?.register
+    }
+
+    /// Registers of gateways that are gone, and that name no shard that is there.
+    func leftovers(_ now: Moment) -> [String] {
+        nodes.filter { _, node in
+            now - node.since > timing.forgetAfter
+                && node.register.shards.keys.allSatisfy { ends[$0] == nil }
+        }.map(\.key)
+    }
+}

@@ -1,0 +1,49 @@
+/// The shards of a gateway that takes part in a cluster, and what it knows of others.
+package struct FleetStatus: Sendable, Equatable {
+    package enum Role: String, Sendable {
+        /// It takes the logs of this gateway's devices.
+        case home
+        /// It was another gateway's, and is emptied.
+        case adopted
+    }
+
+    package struct Shard: Sendable, Equatable {
+        package let name: String
+        package let role: Role
+        package let queued: Int
+        package let bytes: Int
+        package let log: CommitLogStatus
+        /// nil: it works.
+        package let problem: QueueError?
+
+        package init(_ name: String, _ role: Role, _ status: QueueStatus) {
+            self.name = name
+            self.role = role
+            queued = Int(status.ledger.queued)
+            bytes = status.bytes
+            log = status.commitLog ?? CommitLogStatus()
+            problem = status.problem
+        }
+    }
+
+    package var node = ""
+    package var shards: [Shard] = []
+    /// Other gateways that live.
+    package var others: [String] = []
+    /// Shards that have no owner at this moment.
+    package var orphans: [String] = []
+    /// The shard that is being read to adopt it.
+    package var adopting: String?
+    /// Why an orphan is not adopted, by its name.
+    package var refusedOrphans: [String: String] = [:]
+
+    // Since the start.
+    package var adoptions = 0
+    package var absorptions = 0
+    /// Shards that another gateway took.
+    package var losses = 0
+    /// Packets that were delivered when another gateway had their shard already, which delivers them again.
+    package var lateAcknowledgements = 0
+
+    package init() {}
+}

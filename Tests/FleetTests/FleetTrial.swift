@@ -1,0 +1,230 @@
+import CommitLog
+import Logs
+import Queue
+import SQLiteQueue
+import System
+import TestCommitLog
+import TestSupport
+import Testing
+
+@testable import Fleet
+
+/// Gateways of one cluster in memory, with a directory and a connection each. Their clocks run a hundred times faster.
+final class FleetTrial {
+    let cluster = MemoryCluster()
+    let recorder = JournalRecorder()
+
+    /// One gateway, which may have several lives.
+    final class Machine {
+        let node: String
+        let view: MemoryCluster
+        let directory = TemporaryDirectory()
+        var destinations = ["app"]
+        var keyMark: String?
+
+        init(_ node: String, _ cluster: MemoryCluster) {
+            self.node = node
+            view = cluster.view()
+        }
+
+        func settings() -> FleetSettings {
+            var queue = QueueConfiguration(
+                directory: directory.path,
+                freeBytesMin: 0,
+                destinations: Dictionary(
+                    uniqueKeysWithValues: destinations.map { ($0, DestinationRules()) }
+                )
+            )
+            queue.tuning.linger = .zero
+            queue.tuning.spareBytes = 0
+            queue.tuning.housekeeping = .milliseconds(20)
+            queue.tuning.retryMin = .milliseconds(5)
+            queue.tuning.retryMax = .milliseconds(20)
+            queue.commitRetries.timeout = .milliseconds(100)
+            queue.commitRetries.pauseMin = .milliseconds(1)
+            var settings = FleetSettings(node: node, directory: directory.path, queue: queue)
+            settings.keyMark = keyMark
+            settings.timing.touch = .milliseconds(30)
+            settings.timing.deadAfter = .milliseconds(240)
+            settings.timing.trustedFor = .milliseconds(180)
+            settings.timing.gap = .milliseconds(160)
+            settings.timing.returnTime = .milliseconds(500)
+            settings.timing.rivalWait = .milliseconds(20)
+            settings.timing.retry = .milliseconds(100)
+            return settings
+        }
+    }
+
+    func machine(_ node: String) -> Machine { Machine(node, cluster) }
+
+    /// Starts a gateway, whose log may be busy with its last life.
+    func start(_ machine: Machine) throws -> ShardFleet {
+        var started: Result<ShardFleet, ShardProblem>?
+        let opening = try FleetOpening(machine.settings(), machine.view, recorder.journal)
+        _ = eventually {
+            started = Result { () throws(ShardProblem) in try opening.open() }
+            if case .failure(let problem) = started { return problem.kind != .passing }
+            return true
+        }
+        return try #require(started).get()
+    }
+
+    /// All that gateways have counted, and what lies in shards without one.
+    var shards: [String] {
+        get throws {
+            let view = cluster.view()
+            try view.open()
+            return try view.shards().map(\.name).sorted()
+        }
+    }
+}
+
+func logs(_ numbers: some Sequence<Int>) -> EncodedLogs {
+    var logs = EncodedLogs()
+    let time = LogTime(seconds: UInt32(WallTime.now.seconds))
+    for number in numbers { logs.append(time: time, fields: [("number", "\(number)")]) }
+    return logs
+}
+
+func numbers(_ blocks: [StoredBlock]) throws -> [Int] {
+    try blocks.flatMap { block in
+        let raw = try LZ4.decompress(block.compressed, rawBytes: block.rawBytes)
+        return try raw.withUnsafeBytes { bytes in
+            var entries = LogEntries(bytes)
+            var found: [Int] = []
+            while let entry = try entries.next() {
+                let log = try LogEntry(UnsafeRawBufferPointer(rebasing: bytes[entry]))
+                found.append(try #require(Int(log.fields[0].value)))
+            }
+            return found
+        }
+    }
+}
+
+extension StreamKey {
+    static func named(_ logstore: String, destination: String = "app") -> StreamKey {
+        StreamKey(
+            destination: destination,
+            logstore: logstore,
+            trailer: GroupTrailer(topic: "", source: "", tags: [])
+        )
+    }
+}
+
+extension ShardFleet {
+    /// Appends logs with these numbers, and waits for the answer.
+    func store(
+        _ numbers: some Sequence<Int>,
+        _ logstore: String = "log",
+        destination: String = "app"
+    ) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        let stream = StreamKey.named(logstore, destination: destination)
+        append([Batch(stream: stream, logs: logs(numbers))]) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+
+    /// Stores a log that is dead on arrival.
+    func storeDead(_ number: Int) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        let reason = DeathReason(code: "Wrong", message: "it is wrong")
+        let dead = Batch.Dead(logs: logs([number]), reason: reason)
+        append([Batch(stream: .named("log"), logs: EncodedLogs(), dead: [dead])]) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+
+    func storeUntilTaken(_ numbers: some Sequence<Int>) -> Bool {
+        eventually { store(numbers) == .stored }
+    }
+
+    func wait(until isSo: (QueueStatus) -> Bool) -> Bool { eventually { isSo(status) } }
+}
+
+/// Takes packets as delivery does, and remembers the numbers of all logs that it was given.
+final class Sink: Sendable {
+    private struct State {
+        var numbers: [Int] = []
+        var unrequested = 0
+        var announced: [Outlet] = []
+        var retired: [Outlet] = []
+        var packetIDs: [String] = []
+        var withdrawn = 0
+        var late = 0
+    }
+
+    private let state = SharedValue(State())
+    private let fleet: ShardFleet
+    private let mailbox: Mailbox<SealedPacket>
+    private let wake: WakeUp
+    private let isOver = SharedValue(false)
+    private let worker = Locked<Worker?>(nil)
+
+    init(_ fleet: ShardFleet, destinations: Set<String> = ["app"]) throws {
+        self.fleet = fleet
+        let wake = try WakeUp()
+        self.wake = wake
+        let mailbox = Mailbox<SealedPacket> { wake.signal() }
+        self.mailbox = mailbox
+        let state = state
+        fleet.recallPackets { _ in }
+        fleet.retireOutlets { outlets in state.change { $0.retired += outlets } }
+        fleet.deliver { packets in for packet in packets { mailbox.post(packet) } }
+        let own = Worker.self
+        let started = try own.init("sink") { [self] in
+            while !isOver.now {
+                for packet in mailbox.takeAll() { take(packet, destinations) }
+                wake.wait(timeout: .milliseconds(100))
+            }
+        }
+        worker.withLock { $0 = started }
+        fleet.announceOutlets { [weak fleet] outlets in
+            state.change { $0.announced += outlets }
+            for outlet in outlets where destinations.contains(outlet.destination) {
+                fleet?.request(4, for: outlet)
+            }
+        }
+    }
+
+    private func take(_ packet: SealedPacket, _ destinations: Set<String>) {
+        guard destinations.contains(packet.stream.destination) else {
+            state.change { $0.unrequested += packet.isUnrequested ? 1 : 0 }
+            return fleet.giveBack(packet)
+        }
+        do {
+            let found = try numbers(fleet.blocks(of: packet))
+            fleet.acknowledge(packet)
+            state.change { state in
+                state.numbers += found
+                state.packetIDs.append(packet.packID)
+                state.unrequested += packet.isUnrequested ? 1 : 0
+            }
+            if !packet.isUnrequested { fleet.request(1, for: packet.stream.outlet) }
+        } catch let error as QueueError where error.kind == .withdrawn {
+            state.change { $0.withdrawn += 1 }
+        } catch {
+            state.change { $0.late += 1 }
+            mailbox.post(packet)
+        }
+    }
+
+    /// In the order of their arrival.
+    var numbers: [Int] { state.now.numbers }
+    var unrequested: Int { state.now.unrequested }
+    var announced: [Outlet] { state.now.announced }
+    var retired: [Outlet] { state.now.retired }
+    var withdrawn: Int { state.now.withdrawn }
+    var late: Int { state.now.late }
+
+    func waitFor(_ expected: some Sequence<Int>) -> Bool {
+        let all = Set(expected)
+        return state.wait { all.isSubset(of: $0.numbers) }
+    }
+
+    private func numbers(_ blocks: [StoredBlock]) throws -> [Int] { try FleetTests.numbers(blocks) }
+
+    func stop() {
+        isOver.change { $0 = true }
+        wake.signal()
+        worker.withLock { $0.take() }?.join()
+    }
+}

@@ -1,0 +1,264 @@
+import CommitLog
+import Queue
+import System
+import TestCommitLog
+import TestSupport
+import Testing
+
+@testable import Fleet
+
+/// Whole gateways without listeners: what becomes of logs when one of them is gone.
+@Suite(.timeLimit(.minutes(2))) final class ShardFleetTests {
+    private let trial = FleetTrial()
+
+    @Test("Another gateway delivers what a dead one has left, and nothing of it stays behind")
+    func adoption() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let dead = try trial.start(a)
+        #expect(dead.store(1...50) == .stored && dead.storeDead(51) == .stored)
+        #expect(dead.store(52...60, "other") == .stored)
+        a.view.isReachable = false
+        let heir = try trial.start(b)
+        let sink = try Sink(heir)
+        #expect(heir.store(100...110) == .stored)
+        #expect(sink.waitFor([Array(1...50), Array(52...60), Array(100...110)].joined()))
+        #expect(heir.wait { $0.fleet?.absorptions == 1 })
+        #expect(sink.numbers.count == 70, "each log once")
+        #expect(try trial.shards.count == 1)
+        let ledger = heir.status.ledger
+        #expect(ledger.accepted == 71 && ledger.delivered == 70 && ledger.dead == 1)
+        #expect(ledger.isClosed && heir.status.fleet?.orphans == [])
+        let letters = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters
+        #expect(letters.count == 1 && heir.status.fleet?.lateAcknowledgements == 0)
+        // Delivery need not keep what only the other shard had.
+        #expect(sink.retired.contains(Outlet(destination: "app", logstore: "other")))
+        sink.stop()
+        heir.close()
+        dead.close()
+    }
+
+    @Test(
+        "A gateway that was cut off for long gets another home shard, and its packets are delivered once"
+    )
+    func cutOff() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let old = try trial.start(a)
+        let first = try #require(old.status.fleet?.shards.first?.name)
+        #expect(old.store(1...50) == .stored)
+        let heir = try trial.start(b)
+        let sink = try Sink(heir)
+        a.view.isReachable = false
+        #expect(sink.waitFor(1...50))
+        // What it would do now is another gateway's.
+        let late = try Sink(old)
+        #expect(old.store(51...60) == .refused(.failing))
+        #expect(heir.wait { $0.fleet?.absorptions == 1 })
+        a.view.isReachable = true
+        #expect(old.storeUntilTaken(61...70))
+        let second = try #require(old.status.fleet?.shards.first?.name)
+        #expect(first != second && old.status.fleet?.losses == 1)
+        #expect(late.waitFor(61...70))
+        #expect(late.numbers.sorted() == Array(61...70))
+        #expect(sink.numbers.sorted() == Array(1...50))
+        late.stop()
+        sink.stop()
+        heir.close()
+        old.close()
+    }
+
+    @Test("A gateway that cannot reach the cluster begins nothing once others may take its shards")
+    func trust() throws {
+        let a = trial.machine("a")
+        let gateway = try trial.start(a)
+        #expect(gateway.store(1...5) == .stored)
+        let packets = Awaited<SealedPacket>()
+        gateway.deliver { for packet in $0 { packets.put(packet) } }
+        gateway.announceOutlets { [weak gateway] in
+            for outlet in $0 { gateway?.request(1, for: outlet) }
+        }
+        let packet = packets.take(1)[0]
+        #expect(try gateway.blocks(of: packet).count == 1)
+        a.view.isReachable = false
+        #expect(eventually { (try? gateway.blocks(of: packet)) == nil })
+        #expect { try gateway.blocks(of: packet) } throws: {
+            ($0 as? QueueError)?.kind == .unreachable
+        }
+        a.view.isReachable = true
+        #expect(eventually { (try? gateway.blocks(of: packet)) != nil })
+        gateway.close()
+    }
+
+    @Test("A gateway that stops and comes back has its shard again, with all that was in it")
+    func comeback() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let other = try trial.start(b)
+        var names: Set<String> = []
+        for life in 0..<5 {
+            let gateway = try trial.start(a)
+            names.formUnion(gateway.status.fleet?.shards.map(\.name) ?? [])
+            #expect(gateway.status.ledger.queued == life * 10)
+            #expect(gateway.store(life * 10..<life * 10 + 10) == .stored)
+            gateway.close()
+        }
+        #expect(names.count == 1)
+        // This time it stays away.
+        let sink = try Sink(other)
+        #expect(sink.waitFor(0..<50))
+        #expect(other.wait { $0.fleet?.absorptions == 1 })
+        #expect(try trial.shards.count == 1)
+        sink.stop()
+        other.close()
+        // What it has of the absorbed shard is no reason to worry.
+        let again = try trial.start(a)
+        #expect(again.status.ledger.accepted == 0)
+        again.close()
+    }
+
+    @Test("Of many gateways one adopts a shard, and all logs arrive once")
+    func rivals() throws {
+        let machines = (0..<4).map { trial.machine("gw-\($0)") }
+        let fleets = try machines.map { try trial.start($0) }
+        for (index, fleet) in fleets.enumerated() {
+            #expect(fleet.store(index * 100..<index * 100 + 100) == .stored)
+        }
+        machines[0].view.isReachable = false
+        machines[1].view.isReachable = false
+        let sinks = try fleets[2...].map { try Sink($0) }
+        #expect(eventually { sinks.reduce(0) { $0 + $1.numbers.count } >= 400 })
+        #expect(eventually { (try? trial.shards.count) == 2 })
+        #expect(sinks.flatMap(\.numbers).sorted() == Array(0..<400))
+        let ledgers = fleets[2...].map(\.status.ledger)
+        let sum = ledgers.reduce(Ledger()) { $0 + $1 }
+        #expect(sum.accepted == 400 && sum.delivered == 400 && sum.isClosed)
+        for sink in sinks { sink.stop() }
+        for fleet in fleets { fleet.close() }
+    }
+
+    @Test("Two gateways of one name have a home shard each, and say that they are two")
+    func twins() throws {
+        let (one, two) = (trial.machine("a"), trial.machine("a"))
+        let older = try trial.start(one)
+        #expect(older.store(1...5) == .stored)
+        let newer = try trial.start(two)
+        #expect(newer.status.ledger.accepted == 5)
+        #expect(older.storeUntilTaken(6...10) && newer.store(11...15) == .stored)
+        #expect(older.status.fleet?.shards.first?.name != newer.status.fleet?.shards.first?.name)
+        #expect(eventually { trial.recorder.text.contains("two gateways have one name") })
+        newer.close()
+        older.close()
+    }
+
+    @Test("A gateway does not adopt the shards of another cluster with the same name")
+    func otherCluster() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        (a.keyMark, b.keyMark) = ("1", "2")
+        let dead = try trial.start(a)
+        #expect(dead.store(1...5) == .stored)
+        let other = try trial.start(b)
+        #expect(other.wait { $0.fleet?.others == ["a"] })
+        a.view.isReachable = false
+        #expect(other.wait { $0.fleet?.refusedOrphans.count == 1 })
+        #expect(trial.recorder.text.contains("shard cannot be adopted"))
+        #expect(other.status.fleet?.shards.count == 1 && other.status.fleet?.adoptions == 0)
+        other.close()
+        dead.close()
+    }
+
+    @Test("Logs of destinations that the heir does not have wait for it to get them")
+    func strangers() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        a.destinations = ["app", "extra"]
+        let dead = try trial.start(a)
+        #expect(dead.store(1...5) == .stored)
+        #expect(dead.store(6...9, destination: "extra") == .stored)
+        let heir = try trial.start(b)
+        let sink = try Sink(heir, destinations: ["app", "extra"])
+        a.view.isReachable = false
+        #expect(sink.waitFor(1...5))
+        #expect(heir.status.ledger.queued == 4 && sink.unrequested == 1)
+        heir.apply(["app": DestinationRules(), "extra": DestinationRules()])
+        #expect(sink.waitFor(6...9))
+        #expect(heir.wait { $0.fleet?.absorptions == 1 })
+        sink.stop()
+        heir.close()
+        dead.close()
+    }
+
+    @Test("What operators decided goes along to another home shard")
+    func decisions() throws {
+        let (one, two) = (trial.machine("a"), trial.machine("a"))
+        let older = try trial.start(one)
+        let entry = AuditEntry(actor: "admin", address: "", action: "pause", subject: "app")
+        let answer = Awaited<DecisionRefusal?>()
+        older.decide(Decision(["paused/app": [1]], entry)) { answer.put($0) }
+        #expect(answer.take(1) == [nil])
+        let newer = try trial.start(two)
+        #expect(older.storeUntilTaken(1...5))
+        let recalled = Awaited<[String: [UInt8]]>()
+        older.recall { recalled.put((try? $0.get()) ?? [:]) }
+        #expect(recalled.take(1)[0] == ["paused/app": [1]])
+        newer.close()
+        older.close()
+    }
+
+    @Test("A log that vanished with undelivered logs keeps its gateway from a start")
+    func vanished() throws {
+        let a = trial.machine("a")
+        let gateway = try trial.start(a)
+        #expect(gateway.store(1...5) == .stored)
+        gateway.close()
+        let shard = try #require(try trial.shards.first)
+        let view = trial.cluster.view()
+        try view.open()
+        try view.remove(shard)
+        #expect { try trial.start(a) } throws: { error in
+            (error as? ShardProblem)?.description.contains("5 undelivered logs") ?? false
+        }
+        // That is what an absorption leaves.
+        try view.set("gone.\(shard)", to: [])
+        let again = try trial.start(a)
+        #expect(again.status.ledger.accepted == 0)
+        again.close()
+    }
+
+    @Test("A second gateway does not get the directory of a running one")
+    func directory() throws {
+        let a = trial.machine("a")
+        let gateway = try trial.start(a)
+        #expect(throws: ShardProblem.self) { try trial.start(a) }
+        gateway.close()
+    }
+
+    @Test("Letters of all shards are listed, found and changed by their ids")
+    func letters() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        a.destinations = ["app", "extra"]
+        let dead = try trial.start(a)
+        // Keeps the shard from being absorbed.
+        #expect(dead.store([9], destination: "extra") == .stored)
+        for number in 1...3 { #expect(dead.storeDead(number) == .stored) }
+        let heir = try trial.start(b)
+        for number in 4...6 { #expect(heir.storeDead(number) == .stored) }
+        a.view.isReachable = false
+        #expect(heir.wait { $0.fleet?.shards.count == 2 })
+        var ids: [Int64] = []
+        var next: Int64? = 0
+        while let position = next {
+            let page = try heir.deadLetters(matching: .init(), after: position, limit: 2)
+            ids += page.letters.map(\.id)
+            next = page.next
+        }
+        #expect(ids.count == 6 && Set(ids).count == 6 && ids == ids.sorted())
+        #expect(heir.deadLetterSums.map(\.letters) == [6])
+        #expect(try ids.allSatisfy { try heir.deadLetter($0)?.id == $0 })
+        let changes = Awaited<DeadLetterChange>()
+        heir.purge(.ids([ids[0], ids[5]])) { changes.put($0) }
+        #expect(changes.take(1)[0].changed == 2)
+        heir.purge(.matching(DeadLetterFilter(code: "Wrong"))) { changes.put($0) }
+        let change = changes.take(1)[0]
+        #expect(change.changed == 4 && change.effects["app"]?.discarded == 4)
+        #expect(heir.status.ledger.discarded == 6 && heir.status.ledger.isClosed)
+        heir.close()
+        dead.close()
+    }
+}

@@ -1,0 +1,162 @@
+import CommitLog
+import System
+import Testing
+
+@testable import Fleet
+
+/// Times are in seconds since the first look.
+@Suite struct ShardWatchTests {
+    private static let shard = "a~00000001"
+    private var watch = ShardWatch(FleetTiming())
+    private var revision: UInt64 = 0
+
+    private func moment(_ seconds: Int) -> Moment {
+        Moment(nanoseconds: Int64(seconds) * 1_000_000_000)
+    }
+
+    private func register(_ node: String, owns shards: [String], epoch: Int = 1) -> NodeRegister {
+        var register = NodeRegister(node: node, life: "00000000")
+        register.shards = Dictionary(uniqueKeysWithValues: shards.map { ($0, epoch) })
+        register.home = shards.first
+        return register
+    }
+
+    /// Looks each second. `last` is the end of the log; a nil of `owner` is no register, one with `moves` is touched.
+    private mutating func look(
+        _ seconds: ClosedRange<Int>,
+        last: (Int) -> UInt64 = { _ in 7 },
+        owner: NodeRegister? = nil,
+        moves: Bool = true
+    ) {
+        for second in seconds {
+            var registers: [String: Register] = [:]
+            if moves { revision += 1 }
+            if let owner {
+                registers[owner.name] = Register(value: owner.bytes, revision: revision)
+            }
+            watch.look(
+                at: [ShardEnd(name: Self.shard, last: last(second))],
+                registers,
+                moment(second)
+            )
+        }
+    }
+
+    private func orphans(_ second: Int) -> [String] { watch.orphans(moment(second)) }
+
+    @Test("A shard that nobody claims and that does not grow is an orphan after 12 s")
+    mutating func orphan() {
+        look(0...11)
+        #expect(orphans(11).isEmpty)
+        look(12...12)
+        #expect(orphans(12) == [Self.shard])
+    }
+
+    @Test("A shard that grows has an owner, even if it does not tell it")
+    mutating func growing() {
+        look(0...60, last: { UInt64($0 / 10) })
+        #expect(orphans(60).isEmpty)
+        look(61...72, last: { _ in 6 })
+        #expect(orphans(72) == [Self.shard])
+    }
+
+    @Test(
+        "An owner that tells that it lives keeps an idle shard, and one that falls silent loses it"
+    )
+    mutating func silent() {
+        let owner = register("a", owns: [Self.shard])
+        look(0...60, owner: owner)
+        #expect(orphans(60).isEmpty && watch.names(moment(60)) == ["a"])
+        look(61...71, owner: owner, moves: false)
+        #expect(orphans(71).isEmpty)
+        look(72...84, owner: owner, moves: false)
+        #expect(watch.names(moment(84)).isEmpty)
+        #expect(orphans(84) == [Self.shard])
+    }
+
+    @Test("What a gateway sees after a time in which it saw nothing says nothing about others")
+    mutating func gap() {
+        let owner = register("a", owns: [Self.shard])
+        look(0...3, owner: owner)
+        look(60...60, owner: owner, moves: false)
+        #expect(orphans(60).isEmpty && watch.living(moment(60)).count == 1)
+        look(61...71, owner: owner)
+        #expect(orphans(71).isEmpty)
+    }
+
+    @Test(
+        "The home shard of a gateway that has stopped waits for it, and what it had adopted does not"
+    )
+    mutating func stopped() {
+        let adopted = "b~00000002"
+        var owner = register("a", owns: [Self.shard, adopted])
+        owner.isStopped = true
+        func look(_ second: Int) {
+            watch.look(
+                at: [Self.shard, adopted].map { ShardEnd(name: $0, last: 3) },
+                [owner.name: Register(value: owner.bytes, revision: 1)],
+                moment(second)
+            )
+        }
+        look(0)
+        #expect(orphans(0) == [adopted])
+        for second in 1...14 { look(second) }
+        #expect(orphans(14) == [adopted])
+        look(15)
+        #expect(Set(orphans(15)) == [Self.shard, adopted])
+    }
+
+    @Test("A later epoch tells that another gateway has the shard")
+    mutating func successor() {
+        look(0...1, owner: register("b", owns: [Self.shard], epoch: 5))
+        #expect(watch.successor(of: 4, in: Self.shard)?.node == "b")
+        #expect(watch.successor(of: 5, in: Self.shard) == nil)
+        #expect(watch.lastOwner(of: Self.shard)?.node == "b")
+    }
+
+    @Test("What is no register of a gateway counts for nothing")
+    mutating func strange() {
+        let owner = register("a", owns: [Self.shard])
+        var other = owner
+        other.node = "b"
+        for second in 0...13 {
+            watch.look(
+                at: [ShardEnd(name: Self.shard, last: 1), ShardEnd(name: "CTL", last: 1)],
+                [
+                    owner.name: Register(value: [1, 2], revision: UInt64(second)),
+                    // Under the name of another one.
+                    "node.c~00000000": Register(value: other.bytes, revision: UInt64(second)),
+                    "gone.x": Register(value: owner.bytes, revision: UInt64(second)),
+                ],
+                moment(second)
+            )
+        }
+        #expect(orphans(13) == [Self.shard])
+    }
+
+    @Test("A register reads as it was written, and a too large one leaves its destinations out")
+    func registers() throws {
+        var register = register("gw-1", owns: ["gw-1~00000001", "gw-2~00000002"], epoch: 12)
+        register.destinations = ["app", "web"]
+        register.keyMark = "0011"
+        register.isStopped = true
+        #expect(NodeRegister(register.bytes) == register)
+        register.destinations = (0..<10_000).map { "destination-\($0)" }
+        #expect(register.bytes.count <= Register.bytesMax)
+        #expect(NodeRegister(register.bytes)?.shards == register.shards)
+    }
+
+    @Test("Gateways with other keys, or no destination in common, are of other clusters")
+    func foreign() {
+        var one = register("a", owns: [])
+        var two = register("b", owns: [])
+        #expect(one.foreignness(to: two) == nil)
+        (one.destinations, two.destinations) = (["app", "web"], ["web"])
+        #expect(one.foreignness(to: two) == nil)
+        two.destinations = ["staging"]
+        #expect(one.foreignness(to: two) != nil)
+        two.destinations = ["web"]
+        (one.keyMark, two.keyMark) = ("1", "2")
+        #expect(one.foreignness(to: two) != nil)
+    }
+}
