@@ -35,7 +35,7 @@ struct Absorption {
 
     func run() -> AbsorptionEnd {
         let into = target.queue
-        if !(into.absorptions[name] ?? false) {
+        if into.absorptions[name] != .done {
             guard ask({ into.intend(toAbsorb: name, whenDurable: $0) }) ?? false else {
                 return .notBegun
             }

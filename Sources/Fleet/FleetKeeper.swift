@@ -136,25 +136,21 @@ final class FleetKeeper: Sendable {
         besides lost: Set<String>,
         _ own: NodeRegister
     ) throws(ShardProblem) -> ShardFleet.Home {
-        let choice: (name: String, isNew: Bool)
+        let shards: [ShardEnd]
+        let registers: [String: Register]
         do throws(CommitLogError) {
-            choice = HomeChoice.choose(
-                for: own.node,
-                among: try opener.cluster.shards(),
-                try opener.cluster.registers(),
-                besides: lost.union(fleet.adopted.map(\.name))
-            )
+            (shards, registers) = (try opener.cluster.shards(), try opener.cluster.registers())
         } catch {
             throw ShardProblem(error)
         }
-        let shard = opener.newShard()
-        let queue = try opener.open(
-            choice.name,
-            as: shard,
-            makes: choice.isNew,
-            whenLost: whenLost(shard, choice.name)
+        return try opener.openHome(
+            of: own.node,
+            as: opener.newShard(),
+            among: shards,
+            registers,
+            besides: lost.union(fleet.adopted.map(\.name)),
+            whenLost: whenLost
         )
-        return ShardFleet.Home(name: choice.name, shard: shard, queue: queue)
     }
 
     /// What operators decided lies in the home shard.

@@ -194,10 +194,10 @@ final class FleetLoop {
                 ShardFleet.Home(name: shard.name, shard: shard.shard, queue: shard.queue)
             }
         for target in known {
-            for (name, isDone) in target.queue.absorptions where holdOffs[name] == nil {
-                if isDone { return absorb(name, nil, into: target) }
+            for (name, progress) in target.queue.absorptions where holdOffs[name] == nil {
+                if progress == .done { return absorb(name, nil, into: target) }
                 // Another gateway had adopted it, and absorbed it elsewhere.
-                if own.shards[name] == nil, !watch.has(name) {
+                if progress == .intended, own.shards[name] == nil, !watch.has(name) {
                     target.queue.forget(absorbed: name) { _ in }
                 }
             }
@@ -250,7 +250,6 @@ final class FleetLoop {
         case .homeReplaced(let old):
             isHomeLost = false
             lostHomes.insert(old)
-            journal.info("another home shard is open", ["shard": fleet.home.name])
             nextTouch = .now
         case .stop: isStopping = true
         }

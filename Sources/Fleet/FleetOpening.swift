@@ -34,13 +34,12 @@ package final class FleetOpening: Sendable {
     /// May be tried again after a `passing` problem.
     package func open() throws(ShardProblem) -> ShardFleet {
         let began = Moment.now
-        let choice: (name: String, isNew: Bool)
+        let (shards, registers): ([ShardEnd], [String: Register])
         let cluster = opener.cluster
         do throws(CommitLogError) {
             try cluster.open()
-            let (shards, registers) = (try cluster.shards(), try cluster.registers())
+            (shards, registers) = (try cluster.shards(), try cluster.registers())
             try clean(shards, registers)
-            choice = HomeChoice.choose(for: settings.node, among: shards, registers)
             // Earlier lives of this gateway. One that lives after all tells it again.
             for (name, register) in registers
             where NodeRegister(register.value)?.node == settings.node {
@@ -51,8 +50,12 @@ package final class FleetOpening: Sendable {
         }
         // Its end must reach the keeper, which is made with the queue.
         let losses = Losses()
-        let queue = try opener.open(choice.name, as: .home, makes: choice.isNew) { losses.note() }
-        let home = ShardFleet.Home(name: choice.name, shard: .home, queue: queue)
+        let home = try opener.openHome(
+            of: settings.node,
+            as: .home,
+            among: shards,
+            registers
+        ) { _, _ in { losses.note() } }
         let fleet = ShardFleet(
             home,
             rules: settings.queue.destinations,
@@ -63,15 +66,11 @@ package final class FleetOpening: Sendable {
         do throws(SystemError) {
             let keeper = try FleetKeeper(opener, fleet, own, lock, journal)
             fleet.keep(by: keeper)
-            losses.tell(keeper.whenLost(.home, choice.name))
+            losses.tell(keeper.whenLost(.home, home.name))
         } catch {
-            queue.close()
+            home.queue.close()
             throw ShardProblem(.lasting, error.description)
         }
-        journal.info(
-            choice.isNew ? "home shard made" : "home shard open",
-            ["node": settings.node, "shard": choice.name]
-        )
         return fleet
     }
 

@@ -110,6 +110,37 @@ final class ShardOpener: Sendable {
             throw ShardProblem(error)
         }
     }
+
+    /// Opens the shard that becomes a node's home.
+    func openHome(
+        of node: String,
+        as shard: Shard,
+        among shards: [ShardEnd],
+        _ registers: [String: Register],
+        besides others: Set<String> = [],
+        whenLost: (Shard, String) -> @Sendable () -> Void
+    ) throws(ShardProblem) -> ShardFleet.Home {
+        var others = others
+        while true {
+            let (name, isNew) = HomeChoice.choose(
+                for: node,
+                among: shards,
+                registers,
+                besides: others
+            )
+            let queue = try open(name, as: shard, makes: isNew, whenLost: whenLost(shard, name))
+            guard queue.cededTo != nil else {
+                journal.info(
+                    isNew ? "home shard made" : "home shard open",
+                    ["node": node, "shard": name]
+                )
+                return ShardFleet.Home(name: name, shard: shard, queue: queue)
+            }
+            // While this gateway was away another one emptied it, and has not removed it yet.
+            queue.close()
+            others.insert(name)
+        }
+    }
 }
 
 /// A log that cannot be read any more once the gateway stops.

@@ -6,8 +6,8 @@ extension DurableQueue {
     /// The shard that absorbs this one; nil: none does.
     package var cededTo: String? { door.place.withLock { $0.cededTo } }
 
-    /// The shards that this one has begun to absorb, and whether all of each is taken over.
-    package var absorptions: [String: Bool] { door.place.withLock { $0.absorptions } }
+    /// The shards that this one absorbs, and how far that is.
+    package var absorptions: [String: AbsorptionProgress] { door.place.withLock { $0.absorptions } }
 
     /// The present epoch of the commit log; 0: there is no log.
     package var epoch: Int { door.status.withLock { $0.commitLog?.epoch ?? 0 } }
@@ -37,14 +37,32 @@ extension DurableQueue {
     }
 }
 
+package enum AbsorptionProgress: Equatable, Sendable {
+    /// Nothing is taken over yet. The other shard may not even be ceded.
+    case intended
+    case begun
+    /// All is taken over, and the other shard's log can be removed.
+    case done
+}
+
 /// What a shard knows of others, at its last commit.
 struct ShardPlace: Equatable {
     var cededTo: String?
-    var absorptions: [String: Bool] = [:]
+    var absorptions: [String: AbsorptionProgress] = [:]
 }
 
 extension Absorptions {
     var place: ShardPlace {
-        ShardPlace(cededTo: cededTo, absorptions: stages.mapValues { $0 == .done })
+        ShardPlace(cededTo: cededTo, absorptions: stages.mapValues(AbsorptionProgress.init))
+    }
+}
+
+extension AbsorptionProgress {
+    fileprivate init(_ stage: Absorptions.Stage) {
+        switch stage {
+        case .letters(after: 0): self = .intended
+        case .letters, .requests: self = .begun
+        case .done: self = .done
+        }
     }
 }

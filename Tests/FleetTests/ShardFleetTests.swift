@@ -229,6 +229,76 @@ import Testing
         gateway.close()
     }
 
+    @Test("An absorption that is cut off is gone on with by the next owner of both shards")
+    func cutOffAbsorption() throws {
+        let (a, b, c) = (trial.machine("a"), trial.machine("b"), trial.machine("c"))
+        let dead = try trial.start(a)
+        #expect(dead.store(1...5) == .stored && dead.storeDead(6) == .stored)
+        let left = try #require(dead.status.fleet?.shards.first?.name)
+        a.view.isReachable = false
+        // It can do all but remove the log of the shard that it has absorbed.
+        b.view.refusesRemovals = true
+        let first = try trial.start(b)
+        let sink = try Sink(first)
+        #expect(sink.waitFor(1...5))
+        #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
+        b.view.isReachable = false
+        // The second heir has both now: what was absorbed, and the log that is still there.
+        let second = try trial.start(c)
+        #expect(second.wait { $0.fleet?.absorptions == 2 })
+        #expect(try trial.shards.count == 1 && !trial.shards.contains(left))
+        let ledger = second.status.ledger
+        #expect(ledger.accepted == 6 && ledger.delivered == 5 && ledger.dead == 1)
+        sink.stop()
+        for fleet in [second, first, dead] { fleet.close() }
+    }
+
+    @Test("A gateway that was killed between two steps of an absorption goes on with it")
+    func killedAbsorption() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let dead = try trial.start(a)
+        #expect(dead.store(1...5) == .stored && dead.storeDead(6) == .stored)
+        a.view.isReachable = false
+        b.view.refusesRemovals = true
+        let first = try trial.start(b)
+        let sink = try Sink(first)
+        #expect(sink.waitFor(1...5))
+        #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
+        sink.stop()
+        first.close()
+        b.view.refusesRemovals = false
+        let again = try trial.start(b)
+        #expect(again.wait { $0.fleet?.absorptions == 1 })
+        #expect(try trial.shards.count == 1)
+        let ledger = again.status.ledger
+        #expect(ledger.accepted == 6 && ledger.delivered == 5 && ledger.dead == 1)
+        again.close()
+        dead.close()
+    }
+
+    @Test("A gateway that comes back while its shard is absorbed gets another one")
+    func absorbedMeanwhile() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let first = try trial.start(a)
+        #expect(first.store(1...5) == .stored)
+        let left = first.status.fleet?.shards.first?.name
+        first.close()
+        b.view.refusesRemovals = true
+        let heir = try trial.start(b)
+        let sink = try Sink(heir)
+        #expect(sink.waitFor(1...5))
+        #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
+        let again = try trial.start(a)
+        #expect(again.store(6...9) == .stored && again.status.ledger.accepted == 4)
+        #expect(again.status.fleet?.shards.first?.name != left)
+        b.view.refusesRemovals = false
+        #expect(eventually { (try? trial.shards.count) == 2 })
+        #expect(again.store(10...11) == .stored && again.status.ledger.accepted == 6)
+        sink.stop()
+        heir.close()
+        again.close()
+    }
+
     @Test("Letters of all shards are listed, found and changed by their ids")
     func letters() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))

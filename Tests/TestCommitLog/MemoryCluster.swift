@@ -14,6 +14,7 @@ package final class MemoryCluster: ShardCluster {
     fileprivate struct State {
         var isOpen = false
         var isReachable = true
+        var refusesRemovals = false
         /// What the next calls throw.
         var failures: [CommitLogError] = []
     }
@@ -38,6 +39,12 @@ package final class MemoryCluster: ShardCluster {
     package var isReachable: Bool {
         get { state.withLock(\.isReachable) }
         set { state.withLock { $0.isReachable = newValue } }
+    }
+
+    /// True: this gateway cannot remove logs.
+    package var refusesRemovals: Bool {
+        get { state.withLock(\.refusesRemovals) }
+        set { state.withLock { $0.refusesRemovals = newValue } }
     }
 
     /// So many of this gateway's next calls fail; an append of a log is no such call.
@@ -94,6 +101,7 @@ package final class MemoryCluster: ShardCluster {
 
     package func remove(_ shard: String) throws(CommitLogError) {
         try reachOpened()
+        guard !refusesRemovals else { throw CommitLogError(.unreachable, "no answer came") }
         shared.withLock { shared in
             guard shared.logs.removeValue(forKey: shard) != nil else { return }
             shared.removed.insert(shard)
