@@ -113,7 +113,7 @@ let package = Package(
             "SQLiteQueue",
             uses: ["System", "Logs", "SQLite", "CSQLite", "Queue", "CommitLog"]
         ),
-        room("Fleet", uses: ["System", "JSON", "Queue", "CommitLog", "SQLiteQueue"]),
+        room("Fleet", uses: ["System", "JSON", "Crypto", "Queue", "CommitLog", "SQLiteQueue"]),
         room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
         room(
             "Delivery",

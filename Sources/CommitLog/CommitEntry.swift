@@ -15,6 +15,8 @@ package struct CommitEntry: Equatable, Sendable {
         case baseBegins = 3
         case baseChunk = 4
         case baseEnds = 5
+        /// A decision of an operator, in a log of its own that all gateways of a cluster write.
+        case decision = 6
     }
 
     package var kind: Kind

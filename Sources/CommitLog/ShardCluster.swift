@@ -12,6 +12,9 @@ package protocol ShardCluster: Sendable {
     /// The log of a shard. Its `open` makes it.
     func log(of shard: String) -> any CommitLogEngine
 
+    /// The log of operators' decisions. Its `open` makes it.
+    var control: any CommitLogEngine { get }
+
     /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must never
     /// be used again.
     func remove(_ shard: String) throws(CommitLogError)

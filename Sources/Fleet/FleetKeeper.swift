@@ -62,6 +62,7 @@ final class FleetKeeper: Sendable {
         adoptions.stop()
         homes.stop()
         for (_, queue) in fleet.queues.reversed() { queue.close() }
+        fleet.control.stop()
         mailbox.post(.stop)
         worker.withLock { $0.take() }?.join()
         mailbox.close()
@@ -120,7 +121,6 @@ final class FleetKeeper: Sendable {
                 do throws(ShardProblem) {
                     let home = try openHome(besides: lost, own)
                     let old = fleet.replaceHome(with: home)
-                    storeDecisions(in: home, after: old.name)
                     post(.homeReplaced(old.name))
                     return old.queue.close()
                 } catch {
@@ -151,24 +151,5 @@ final class FleetKeeper: Sendable {
             besides: lost.union(fleet.adopted.map(\.name)),
             whenLost: whenLost
         )
-    }
-
-    /// What operators decided lies in the home shard.
-    private func storeDecisions(in home: ShardFleet.Home, after old: String) {
-        let decided = fleet.decided
-        guard !decided.isEmpty else { return }
-        let entry = AuditEntry(
-            actor: "sluice",
-            address: "",
-            action: "take over",
-            subject: "decisions of the shard \(old)"
-        )
-        home.queue.decide(Decision(decided, entry)) { [journal] refusal in
-            guard let refusal else { return }
-            journal.error(
-                "decisions of operators are not stored, and a restart forgets them",
-                ["reason": "\(refusal)"]
-            )
-        }
     }
 }

@@ -7,6 +7,7 @@ package import System
 package final class FleetOpening: Sendable {
     private let settings: FleetSettings
     private let opener: ShardOpener
+    private let control: ControlLog
     private let lock: DirectoryLock
     private let journal: Journal
     /// Tells this life of the gateway from others.
@@ -26,6 +27,12 @@ package final class FleetOpening: Sendable {
         }
         do throws(SystemError) {
             opener = try ShardOpener(settings, cluster, journal)
+            control = try ControlLog(
+                cluster.control,
+                node: settings.node,
+                patience: settings.queue.commitRetries.timeout,
+                journal
+            )
         } catch {
             throw ShardProblem(.lasting, error.description)
         }
@@ -48,6 +55,7 @@ package final class FleetOpening: Sendable {
         } catch {
             throw ShardProblem(error)
         }
+        try control.open()
         // Its end must reach the keeper, which is made with the queue.
         let losses = Losses()
         let home = try opener.openHome(
@@ -58,6 +66,7 @@ package final class FleetOpening: Sendable {
         ) { _, _ in { losses.note() } }
         let fleet = ShardFleet(
             home,
+            control,
             rules: settings.queue.destinations,
             trustedUntil: began + settings.timing.trustedFor
         )

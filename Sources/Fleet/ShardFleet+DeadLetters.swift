@@ -122,27 +122,27 @@ extension ShardFleet: Decisions {
         _ decision: Decision,
         whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
     ) {
-        homeQueue.decide(decision) { [self] refusal in
-            if refusal == nil { noteDecided(decision.settings, resets: decision.resets) }
-            whenDurable(refusal)
-        }
+        control.decide(decision, whenDurable)
     }
 
     package func recall(
         _ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void
     ) {
-        homeQueue.recall { [self] result in
-            if case .success(let settings) = result { noteDecided(settings) }
-            answer(result)
-        }
+        answer(.success(control.settings))
     }
+
+    package func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
+        control.follow(receiver)
+    }
+
+    package var areDecisionsShared: Bool { true }
 
     package func audit(
         before id: Int64?,
         limit: Int,
         _ answer: @escaping @Sendable (Result<[AuditRecord], QueueError>) -> Void
     ) {
-        homeQueue.audit(before: id, limit: limit, answer)
+        answer(.success(control.entries(before: id, limit: limit)))
     }
 }
 

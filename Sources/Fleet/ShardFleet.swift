@@ -32,8 +32,6 @@ package final class ShardFleet: Sendable {
         var rules: [String: DestinationRules]
         var bounds: QueueBounds?
         var watcher: (any QueueWatcher)?
-        /// What operators have decided, for a new home shard.
-        var decided: [String: [UInt8]] = [:]
         /// Another gateway has the home shard, and no other one is open yet.
         var isHomeLost = false
         /// No request may begin after this moment: another gateway may be about to take the shards.
@@ -42,9 +40,16 @@ package final class ShardFleet: Sendable {
     }
 
     private let state: Locked<State>
+    let control: ControlLog
     private let keeper = Locked<FleetKeeper?>(nil)
 
-    init(_ home: Home, rules: [String: DestinationRules], trustedUntil: Moment) {
+    init(
+        _ home: Home,
+        _ control: ControlLog,
+        rules: [String: DestinationRules],
+        trustedUntil: Moment
+    ) {
+        self.control = control
         state = Locked(State(home: home, rules: rules, trustedUntil: trustedUntil))
     }
 
@@ -179,14 +184,6 @@ package final class ShardFleet: Sendable {
 
     var destinations: Set<String> { state.withLock { Set($0.rules.keys) } }
     var rules: [String: DestinationRules] { state.withLock(\.rules) }
-    var decided: [String: [UInt8]] { state.withLock(\.decided) }
-
-    func noteDecided(_ settings: [String: [UInt8]], resets: Set<String> = []) {
-        state.withLock { state in
-            state.decided.merge(settings) { $1 }
-            for name in resets { state.decided[name] = nil }
-        }
-    }
 }
 
 // MARK: - As a whole

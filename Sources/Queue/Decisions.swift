@@ -9,6 +9,12 @@ package protocol Decisions: Sendable {
     /// Answers with all decided settings, or with the error that prevents reading them.
     func recall(_ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
 
+    /// Tells of decisions of other gateways of a cluster: all settings as they are then. The receiver must be quick.
+    func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void)
+
+    /// True if other gateways see the decisions, and other servers have them.
+    var areDecisionsShared: Bool { get }
+
     /// Answers with the newest entries of the audit log, newest first. With an `id`, only entries before it.
     func audit(
         before id: Int64?,

@@ -90,6 +90,10 @@ extension DurableQueue: Decisions {
         door.post(.decision(.recall(answer)))
     }
 
+    package func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {}
+
+    package var areDecisionsShared: Bool { false }
+
     package func audit(
         before id: Int64?,
         limit: Int,

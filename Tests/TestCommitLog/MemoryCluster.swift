@@ -97,6 +97,8 @@ package final class MemoryCluster: ShardCluster {
         }
     }
 
+    package var control: any CommitLogEngine { log(of: "control") }
+
     package func log(of shard: String) -> any CommitLogEngine { MemoryShardLog(shard, of: self) }
 
     package func remove(_ shard: String) throws(CommitLogError) {

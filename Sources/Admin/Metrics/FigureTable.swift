@@ -4,6 +4,7 @@ import Operations
 package enum FigureTable {
     static let parts: [any FigurePart] =
         [GatewayFigures.build] + HTTPFigures.parts + IngestFigures.parts + QueueFigures.parts
+        + FleetFigures.parts
         + DeliveryFigures.parts + NameFigures.parts + GatewayFigures.parts
 
     /// What describes the figures of a section, in their order.

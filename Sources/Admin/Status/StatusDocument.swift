@@ -133,6 +133,32 @@ extension JSONWriter {
         if let log = queue.commitLog {
             object("commit_log") { $0.figures(QueueFigures.commitLog, of: log, now: now) }
         }
+        if let fleet = queue.fleet { object("fleet") { $0.fleet(fleet, now: now) } }
+    }
+
+    private mutating func fleet(_ fleet: FleetStatus, now: WallTime) {
+        member("node", fleet.node)
+        array("shards") { json in
+            for shard in fleet.shards {
+                json.object { json in
+                    json.member("name", shard.name)
+                    json.member("role", shard.role.rawValue)
+                    json.member("problem", shard.problem?.description)
+                    json.figures(FleetFigures.shards, of: shard, now: now)
+                }
+            }
+        }
+        array("other_gateways") { json in fleet.others.forEach { json.element($0) } }
+        member("adopting", fleet.adopting)
+        array("orphans") { json in
+            for orphan in fleet.orphans {
+                json.object { json in
+                    json.member("shard", orphan)
+                    json.member("refused_because", fleet.refusedOrphans[orphan])
+                }
+            }
+        }
+        figures(FleetFigures.fleet, of: fleet, now: now)
     }
 
     /// Writes null if there is no time.

@@ -22,6 +22,8 @@ struct BaseDraft: ~Copyable {
     mutating func take(_ commit: Commit) throws(SQLiteError) -> Commit? {
         switch commit.kind {
         case .epoch: return nil
+        case .decision:
+            throw SQLiteError(CommitLogError(.damaged, "a decision lies in the log of a shard"))
         case .changes:
             isInterrupted = true
             return nil
