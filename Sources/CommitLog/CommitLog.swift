@@ -40,9 +40,6 @@ package protocol CommitLogEngine: CommitLog {
 
     /// What the log may hold; nil: it has no bound.
     var bytesMax: Int? { get }
-
-    /// Finds out what `open` would do, without doing it. Returns what was found, for the operator.
-    func check() throws(CommitLogError) -> String
 }
 
 /// Makes each append different from all others: two writers may choose the same epoch, and one must not take the other's

@@ -55,4 +55,27 @@ package struct Register: Equatable, Sendable {
         self.value = value
         self.revision = revision
     }
+    /// Checks what is to be set. A name has words of letters, digits, `-`, `_` and `~`, joined by dots.
+    package static func check(_ name: String, _ value: [UInt8]?) throws(CommitLogError) {
+        let words = name.split(separator: ".", omittingEmptySubsequences: false)
+        precondition(
+            name.utf8.count <= nameBytesMax && words.allSatisfy(isWord),
+            "\(name) is no name of a register"
+        )
+        guard let value, value.count > bytesMax else { return }
+        throw CommitLogError(
+            .refused,
+            "the register \(name) would have \(value.count) bytes, more than \(bytesMax)"
+        )
+    }
+
+    private static let nameBytesMax = 200
+
+    private static func isWord(_ text: Substring) -> Bool {
+        !text.isEmpty
+            && text.allSatisfy { character in
+                character.isASCII
+                    && (character.isLetter || character.isNumber || "-_~".contains(character))
+            }
+    }
 }

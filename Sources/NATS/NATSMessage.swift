@@ -31,6 +31,16 @@ package struct NATSMessage: Equatable, Sendable {
         statusLine.dropFirst().joined(separator: " ")
     }
 
+    /// The value of a header field; nil: there is none.
+    package func header(_ name: String) -> String? {
+        guard !head.isEmpty else { return nil }
+        let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n").dropFirst()
+        for line in lines where line.hasPrefix("\(name):") {
+            return String(line.dropFirst(name.count + 1).drop { $0 == " " })
+        }
+        return nil
+    }
+
     private var statusLine: [Substring] {
         let line = head.prefix { $0 != UInt8(ascii: "\r") }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")

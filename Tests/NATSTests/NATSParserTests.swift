@@ -212,4 +212,17 @@ import Testing
         #expect(message("NATS/1.0\r\na: 1\r\n\r\n").status == nil)
         #expect(message("").status == nil)
     }
+
+    @Test("A header field is found by its name")
+    func headers() {
+        func value(_ head: String) -> String? {
+            NATSMessage(subject: "a", head: Array(head.utf8), body: []).header("Nats-Sequence")
+        }
+        #expect(value("NATS/1.0\r\nNats-Sequence: 7\r\n\r\n") == "7")
+        #expect(value("NATS/1.0\r\na: 1\r\nNats-Sequence:8\r\nb: 2\r\n\r\n") == "8")
+        #expect(value("NATS/1.0\r\nNats-Sequence:\r\n\r\n") == "")
+        #expect(value("NATS/1.0\r\nNats-Sequences: 7\r\n\r\n") == nil)
+        #expect(value("NATS/1.0 404 Nats-Sequence: 7\r\n\r\n") == nil)
+        #expect(value("") == nil)
+    }
 }

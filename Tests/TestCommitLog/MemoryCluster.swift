@@ -116,6 +116,7 @@ package final class MemoryCluster: ShardCluster {
     }
 
     package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
+        try Register.check(register, value)
         try reachOpened()
         shared.withLock { shared in
             shared.revision += 1
@@ -138,7 +139,6 @@ private final class MemoryShardLog: CommitLogEngine {
 
     var name: String { "memory \(shard)" }
     var bytesMax: Int? { nil }
-    func check() throws(CommitLogError) -> String { "memory" }
 
     func open(makes: Bool) throws(CommitLogError) {
         try cluster.reachOpened()

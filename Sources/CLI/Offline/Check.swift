@@ -25,13 +25,13 @@ package struct Check: Sendable {
         return isOffline ? ExitCode.fine : look(configuration.queue)
     }
 
-    /// Asks the servers of the engine if the queue's commit log is there, or could be made.
+    /// Asks the servers of the engine if the queue's commit logs are there, or could be made.
     private func look(_ queue: QueueSettings) -> CInt {
         do {
-            guard let log = try queue.commitLog(.silent, patience: .seconds(5)) else {
+            guard let cluster = try queue.cluster(.silent, patience: .seconds(5)) else {
                 return ExitCode.fine
             }
-            Terminal.say("  commit log   \(try log.check())")
+            Terminal.say("  commit log   \(try cluster.check())")
             return ExitCode.fine
         } catch {
             Terminal.complain("sluice check: queue.\(queue.engine.rawValue): \(error)")

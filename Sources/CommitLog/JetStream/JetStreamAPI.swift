@@ -2,10 +2,12 @@ import JSON
 import NATS
 import System
 
-/// The requests of JetStream's API that a commit log needs.
+/// The requests of JetStream's API that a cluster needs.
 struct JetStreamAPI: Sendable {
     /// How long one answer may take. Callers ask again, so it is shorter than `commit_wait`.
     static let timeout = Duration.seconds(2)
+    /// The same for what all servers of a cluster work at. A list waits four seconds for those that do not answer.
+    static let longTimeout = Duration.seconds(5)
 
     let client: NATSClient
 
@@ -40,6 +42,7 @@ struct JetStreamAPI: Sendable {
     /// The result of a request, or JetStream's error.
     func ask(
         _ subject: String,
+        timeout: Duration = timeout,
         _ parameters: (inout JSONWriter) -> Void = { _ in }
     ) throws(CommitLogError) -> Result<JSONValue, Refusal> {
         var json = JSONWriter()
@@ -49,7 +52,7 @@ struct JetStreamAPI: Sendable {
             let message = try client.request(
                 "$JS.API.\(subject)",
                 json.bytes,
-                timeout: Self.timeout
+                timeout: timeout
             )
             answer = try Self.document(message)
         } catch {

@@ -17,31 +17,18 @@ package final class JetStreamLog: CommitLogEngine {
         var consumer: StreamConsumer?
     }
 
-    /// `queueBytes` is what the queue keeps at most; `isSynced` demands servers that sync before they confirm.
-    package convenience init(
-        _ client: NATSClient,
-        _ settings: JetStreamSettings,
-        queueBytes: Int,
-        isSynced: Bool
-    ) {
-        let bytesMax = ShardStream.bytesMax(forQueueOf: queueBytes)
-        self.init(client, ShardStream(settings, bytesMax: bytesMax, isSynced: isSynced))
-    }
-
-    init(_ client: NATSClient, _ stream: ShardStream) {
+    init(_ client: NATSClient, _ stream: ClusterStream) {
         setup = StreamSetup(api: JetStreamAPI(client: client), stream: stream)
     }
 
     private var api: JetStreamAPI { setup.api }
-    private var stream: ShardStream { setup.stream }
+    private var stream: ClusterStream { setup.stream }
 
     package var bytesMax: Int? { stream.bytesMax }
 
     // MARK: - The stream
 
     package func open(makes: Bool) throws(CommitLogError) { try setup.open(makes: makes) }
-
-    package func check() throws(CommitLogError) -> String { try setup.check() }
 
     /// The number of the last entry, as the stream's leader knows it.
     private func lastEntry() throws(CommitLogError) -> UInt64 {

@@ -9,12 +9,12 @@ struct StreamConsumer: Sendable {
     static let bytesLeast = 2 << 20
     private static let batch = 1024
 
-    private let stream: ShardStream
+    private let stream: ClusterStream
     private let name: String
     /// The number from which it delivers.
     private(set) var next: UInt64
 
-    init(_ api: JetStreamAPI, _ stream: ShardStream, from number: UInt64) throws(CommitLogError) {
+    init(_ api: JetStreamAPI, _ stream: ClusterStream, from number: UInt64) throws(CommitLogError) {
         self.stream = stream
         name = "reader-\(hex(randomBytes(8)))"
         next = number

@@ -2,13 +2,13 @@ import JSON
 import NATS
 import System
 
-/// How the stream of a shard is made, checked and kept as it must be.
+/// How a stream is made, checked and kept as it must be.
 struct StreamSetup: Sendable {
     /// Parts have 900 KiB and their headers.
     private static let payloadLeast = 1 << 20
 
     let api: JetStreamAPI
-    let stream: ShardStream
+    let stream: ClusterStream
 
     /// Corrects the stream's configuration. Makes the stream, or throws `missing`, if it is not there.
     func open(makes: Bool) throws(CommitLogError) {
@@ -64,44 +64,10 @@ struct StreamSetup: Sendable {
         }
     }
 
-    /// Finds out what `open` would do.
-    func check() throws(CommitLogError) -> String {
-        try checkServer()
-        guard case .connected(let address, let server) = api.client.state else {
-            throw CommitLogError(.unreachable, "the connection was lost")
-        }
-        let text = "\(address) has version \(server.version)"
-        guard let found = try info() else {
-            let isClustered = try tryOut(stream.trial)
-            return "\(text); the stream \(stream.name) is made at the first start"
-                + unchecked(isClustered)
-        }
-        if let problem = stream.problem(of: found.config) {
-            throw CommitLogError(.refused, problem)
-        }
-        var result = "\(text); the stream \(stream.name) has \(found.messages) entries"
-        if stream.isOutdated(found.config, bytes: found.bytes) {
-            result += ", and other settings, which the next start changes"
-        }
-        // A gateway that has logs commits at least once a second.
-        if let wake = try? WakeUp() { wake.wait(timeout: .seconds(2)) }
-        if let again = try info(), again.last > found.last {
-            result += "; a gateway of this name is running"
-        }
-        return result + unchecked(found.isClustered)
-    }
-
-    /// A server that is in no cluster places a stream on itself, whatever its tags are.
-    private func unchecked(_ isClustered: Bool) -> String {
-        guard stream.isSynced, !isClustered else { return "" }
-        return
-            "; the server is in no cluster, where the tag \(ShardStream.syncTag) is not checked: see to "
-            + "sync_interval: always"
-    }
-
-    /// Only the servers know if they could have such a stream, and if this user may write to it.
-    /// Returns true if they are a cluster.
-    private func tryOut(_ trial: ShardStream) throws(CommitLogError) -> Bool {
+    /// Finds out if a stream that is not there could be made. Only the servers know if they could have such a stream, and
+    /// if this user may use it. Returns true if they are a cluster.
+    func tryOut(in cluster: String) throws(CommitLogError) -> Bool {
+        let trial = stream.trial(in: cluster)
         let made = try api.ask("STREAM.CREATE.\(trial.name)", trial.write)
         var problem: CommitLogError?
         var isClustered = false
@@ -109,10 +75,10 @@ struct StreamSetup: Sendable {
         case .failure(let refusal): problem = stream.error(for: refusal)
         case .success(let answer):
             isClustered = answer["cluster"] != nil
-            do throws(NATSError) {
-                _ = try api.client.request(trial.subject, timeout: JetStreamAPI.timeout)
+            do throws(CommitLogError) {
+                try use(trial)
             } catch {
-                problem = CommitLogError(error, trial.subject)
+                problem = error
             }
         }
         // Also after a failure: what was refused in one answer may be there all the same.
@@ -129,7 +95,21 @@ struct StreamSetup: Sendable {
         return isClustered
     }
 
-    private func checkServer() throws(CommitLogError) {
+    /// Writes to a stream that was made for it, and reads it as it is read later.
+    private func use(_ trial: ClusterStream) throws(CommitLogError) {
+        let subject = trial.content == .log ? trial.subject : trial.subject(ofRegister: "a")
+        do throws(NATSError) {
+            _ = try api.client.request(subject, timeout: JetStreamAPI.timeout)
+        } catch {
+            throw CommitLogError(error, subject)
+        }
+        guard trial.content == .registers else { return }
+        _ = try RegisterStream(api, trial).read()
+    }
+
+    /// Checks the server that this client is connected to, and returns its address and version.
+    @discardableResult
+    func checkServer() throws(CommitLogError) -> (address: NATSServerAddress, version: String) {
         switch api.client.state {
         case .disconnected(_, let error):
             let text = error?.description ?? "there is no connection to a server yet"
@@ -147,10 +127,11 @@ struct StreamSetup: Sendable {
                     "\(address) takes messages of \(info.payloadMax) bytes; set max_payload to 1MB or more"
                 )
             }
+            return (address, info.version)
         }
     }
 
-    private func configure(_ verb: String, _ stream: ShardStream) throws(CommitLogError) {
+    private func configure(_ verb: String, _ stream: ClusterStream) throws(CommitLogError) {
         let answer = try api.ask("STREAM.\(verb).\(stream.name)") { stream.write(&$0) }
         if case .failure(let refusal) = answer { throw stream.error(for: refusal) }
     }

@@ -53,7 +53,7 @@ struct PostgreSQLLink: ~Copyable {
 
     /// Commits once more. Once that is confirmed, all that was committed before is.
     mutating func confirm(until deadline: Moment) throws(CommitLogError) {
-        _ = try run(ShardTable.barrier(isSynced: isSynced), [], until: deadline)
+        _ = try run(LogTable.barrier(isSynced: isSynced), [], until: deadline)
         guard try isConfirmed(until: deadline) else {
             throw CommitLogError(.unreachable, Self.unconfirmed)
         }

@@ -9,14 +9,16 @@ package final class PostgreSQLLog: CommitLogEngine {
     /// Rows that one statement returns at most.
     private static let rowsMax: Int64 = 1024
 
-    private let shard: ShardTable
+    private let logs: LogTable
+    private let shard: String
     private let isSynced: Bool
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
 
     /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
-    package init(_ settings: PostgreSQLSettings, isSynced: Bool, journal: Journal) {
-        shard = ShardTable(settings)
+    init(_ settings: PostgreSQLSettings, of shard: String, isSynced: Bool, journal: Journal) {
+        logs = LogTable(of: settings.cluster)
+        self.shard = shard
         self.isSynced = isSynced
         writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
         reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
@@ -27,46 +29,24 @@ package final class PostgreSQLLog: CommitLogEngine {
     package func open(makes: Bool) throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
-            if try !shard.isThere(&link, deadline) {
-                do throws(CommitLogError) {
-                    _ = try link.run(shard.creation, [], until: deadline)
-                } catch {
-                    // Another gateway may have made it at the same moment.
-                    guard try shard.isThere(&link, deadline) else { throw error }
-                }
-            }
-            if makes { _ = try link.run(shard.beginning, [.text(shard.name)], until: deadline) }
-            guard try link.run(shard.head, [.text(shard.name)], until: deadline).rowCount > 0 else {
-                throw CommitLogError(
-                    .missing,
-                    "the table \(shard.table) has no log of the shard \(shard.name)"
-                )
-            }
+            if makes { _ = try link.run(logs.beginning, [.text(shard)], until: deadline) }
+            guard try last(&link, deadline) == nil else { return }
+            throw CommitLogError(
+                makes ? .refused : .missing,
+                "the table \(logs.table.name) has no log of the shard \(shard)"
+                    + (makes ? ", which is being removed; its name cannot be used again" : "")
+            )
         }
     }
 
-    package func check() throws(CommitLogError) -> String {
-        try reader.withLock { link throws(CommitLogError) in
-            let deadline = Moment.now + Self.timeout * 2
-            let isThere = try shard.isThere(&link, deadline)
-            let server = try link.description(until: deadline)
-            let right = isThere ? shard.tableRight : ShardTable.schemaRight
-            guard try link.run(right, [], until: deadline).text(0, 0) == "true" else {
-                throw CommitLogError(
-                    .refused,
-                    isThere
-                        ? "the user may not change the table \(shard.table); grant all on it"
-                        : "the user may not make the table \(shard.table); grant CREATE on the schema"
-                )
-            }
-            try link.confirm(until: deadline)
-            guard isThere else {
-                return "\(server); the table \(shard.table) is made at the first start"
-            }
-            let entries = try link.run(shard.count, [.text(shard.name)], until: deadline)
-            return
-                "\(server); the table \(shard.table) has \(entries.number(0, 0) ?? 0) entries of this node"
-        }
+    /// The last number; nil: there is no such log.
+    private func last(
+        _ link: inout PostgreSQLLink,
+        _ deadline: Moment
+    ) throws(CommitLogError) -> UInt64? {
+        let found = try link.run(logs.head, [.text(shard)], until: deadline)
+        guard found.rowCount > 0, let last = found.number(0, 0) else { return nil }
+        return UInt64(clamping: last)
     }
 
     // MARK: - Appending
@@ -84,7 +64,7 @@ package final class PostgreSQLLog: CommitLogEngine {
                     try link.begin(
                         append,
                         deadline,
-                        { shard.insertion(parts, after: last, isSynced: isSynced) }
+                        { logs.insertion(parts, of: shard, after: last, isSynced: isSynced) }
                     )
                 else {
                     return .unreachable("an earlier append has no answer yet")
@@ -131,17 +111,17 @@ package final class PostgreSQLLog: CommitLogEngine {
     ) throws(CommitLogError) -> [NumberedEntry] {
         try reader.withLock { link throws(CommitLogError) in
             let values: [PostgreSQLSession.Value] = [
-                .text(shard.name), .number(Int64(clamping: number)), .number(Int64(bytes)),
+                .text(shard), .number(Int64(clamping: number)), .number(Int64(bytes)),
                 .number(Self.rowsMax),
             ]
             let deadline = Moment.now + Self.timeout * 4
-            let rows = try link.run(shard.selection, values, until: deadline)
+            let rows = try link.run(logs.selection, values, until: deadline)
             var entries: [NumberedEntry] = []
             entries.reserveCapacity(rows.rowCount)
             for row in 0..<rows.rowCount {
                 guard let number = rows.number(row, 0), number > 0, let body = rows.bytes(row, 1)
                 else {
-                    throw CommitLogError(.damaged, "the table \(shard.table) has another form")
+                    throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
                 }
                 entries.append(NumberedEntry(number: UInt64(number), bytes: body))
             }
@@ -158,12 +138,16 @@ package final class PostgreSQLLog: CommitLogEngine {
         before number: UInt64,
         _ deadline: Moment
     ) throws(CommitLogError) {
-        let found = try link.run(shard.head, [.text(shard.name)], until: deadline).number(0, 0)
-        let last = UInt64(clamping: found ?? 0)
+        guard let last = try last(&link, deadline) else {
+            throw CommitLogError(
+                .damaged,
+                "the log of the shard \(shard) in the table \(logs.table.name) is gone"
+            )
+        }
         guard number <= last + 1 else {
             throw CommitLogError(
                 .damaged,
-                "the table \(shard.table) ends with entry \(last) of node \(shard.name), but there was an "
+                "the table \(logs.table.name) ends with entry \(last) of the shard \(shard), but there was an "
                     + "entry \(number - 1)"
             )
         }
@@ -175,15 +159,12 @@ package final class PostgreSQLLog: CommitLogEngine {
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
         try reader.withLock { link throws(CommitLogError) in
             let values: [PostgreSQLSession.Value] = [
-                .text(shard.name), .number(Int64(clamping: number)), .number(Self.trimmedMax),
+                .text(shard), .number(Int64(clamping: number)), .number(LogTable.rowsDeleted),
             ]
-            let deleted = try link.run(shard.deletion, values, until: .now + Self.timeout)
-            return deleted.changedCount < Int(Self.trimmedMax)
+            let deleted = try link.run(logs.trimming, values, until: .now + Self.timeout)
+            return deleted.changedCount < Int(LogTable.rowsDeleted)
         }
     }
 
-    /// Rows that one statement deletes: as many as a server deletes in a moment.
-    private static let trimmedMax: Int64 = 128
-
-    package var name: String { "postgresql \(shard.table) \(shard.name)" }
+    package var name: String { "postgresql \(logs.table.name) \(shard)" }
 }

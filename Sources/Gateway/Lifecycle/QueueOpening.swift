@@ -23,14 +23,15 @@ package struct QueueOpening {
     package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
         var described = configuration.queueConfiguration
         try checkOtherQueue()
-        let log = try Gateway.start { () throws(SystemError) in
-            try configuration.queue.commitLog(journal, patience: Self.connectTime)
+        let cluster = try Gateway.start { () throws(SystemError) in
+            try configuration.queue.cluster(journal, patience: Self.connectTime)
         }
-        guard let log else {
+        guard let cluster, let node = configuration.queue.node else {
             return try Gateway.start { () throws(QueueError) in
                 try DurableQueue(described, journal: journal)
             }
         }
+        let log = cluster.log(of: node)
         described.commitLog = log
         described.commitLogBytesMax = log.bytesMax
         described.commitRetries.timeout = configuration.queue.commitWait
@@ -41,11 +42,12 @@ package struct QueueOpening {
             journal
         )
         defer { servers.stop() }
-        return try open(described, log, servers, pause)
+        return try open(described, cluster, log, servers, pause)
     }
 
     private func open(
         _ described: QueueConfiguration,
+        _ cluster: any ShardCluster,
         _ log: any CommitLogEngine,
         _ servers: WaitingServers,
         _ pause: (Duration) -> Bool
@@ -53,7 +55,7 @@ package struct QueueOpening {
         var isReported = false
         var next = Self.pauseMin
         while true {
-            switch try attempt(described, log) {
+            switch try attempt(described, cluster, log) {
             case .opened(let queue):
                 if isReported { journal.info("the queue is open") }
                 return queue
@@ -83,9 +85,11 @@ package struct QueueOpening {
 
     private func attempt(
         _ described: QueueConfiguration,
+        _ cluster: any ShardCluster,
         _ log: any CommitLogEngine
     ) throws(StartProblem) -> Attempt {
         do throws(CommitLogError) {
+            try cluster.open()
             try log.open(makes: true)
         } catch {
             guard error.kind == .unreachable else {

@@ -102,11 +102,9 @@ import Testing
     @Test("A log without room says so, and takes appends again after a trim")
     func room() throws {
         let opened = try trial.log()
-        let stream = ShardStream(trial.settings, bytesMax: 4 << 20, isSynced: true)
-        let log = JetStreamLog(try trial.client(), stream)
+        let log = try trial.log(bytesMax: 4 << 20)
         withExtendedLifetime(opened) {}
         let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax)
-        try trial.untilReached { () throws(CommitLogError) in try log.open(makes: true) }
         #expect(log.append([part, part, part, part], after: 0, id: id(1)) == .appended(4))
         guard case .noRoom(let text) = log.append([part], after: 4, id: id(2)) else {
             Issue.record("a full stream took an append")
@@ -146,7 +144,7 @@ import Testing
             "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a",
             timeout: .seconds(5)
         )
-        let bytes = ShardStream.bytesMax(forQueueOf: 128 << 20)
+        let bytes = ClusterStream.bytesMax(forQueueOf: 128 << 20)
         #expect(String(decoding: info.body, as: UTF8.self).contains("\"max_bytes\":\(bytes)"))
     }
 

@@ -34,13 +34,28 @@ final class JetStreamTrial {
         return client
     }
 
+    /// As another gateway sees the cluster.
+    func cluster() throws -> JetStreamCluster {
+        let bytesMax = 64 << 20
+        let client = try client()
+        let cluster = JetStreamCluster(client, settings, logBytesMax: bytesMax, isSynced: true)
+        try untilReached { () throws(CommitLogError) in try cluster.open() }
+        return cluster
+    }
+
     func log(isSynced: Bool = true, queueBytes: Int = 64 << 20) throws -> JetStreamLog {
-        let log = JetStreamLog(
-            try client(),
+        let bytesMax = ClusterStream.bytesMax(forQueueOf: queueBytes)
+        return try log(bytesMax: bytesMax, isSynced: isSynced)
+    }
+
+    func log(bytesMax: Int, isSynced: Bool = true) throws -> JetStreamLog {
+        let stream = ClusterStream.log(
+            of: settings.node,
             settings,
-            queueBytes: queueBytes,
+            bytesMax: bytesMax,
             isSynced: isSynced
         )
+        let log = JetStreamLog(try client(), stream)
         try untilReached { () throws(CommitLogError) in try log.open(makes: true) }
         return log
     }

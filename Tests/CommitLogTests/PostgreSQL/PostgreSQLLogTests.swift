@@ -7,33 +7,29 @@ import Testing
 
 @testable import CommitLog
 
-/// A real primary with a synchronous standby, for all tests that do not harm them.
-private let shared = Shared()
-
-private final class Shared: @unchecked Sendable {
-    /// Under the lock.
-    private var database: Database?
-    private let lock = Locked(())
-
-    func get() throws -> Database {
-        try lock.withLock { _ in
-            if let database { return database }
-            let started = try Database()
-            database = started
-            return started
-        }
-    }
-}
-
 @Suite(.timeLimit(.minutes(3)), .enabled(if: Database.isInstalled, "it is not installed"))
 final class PostgreSQLLogTests {
     let recorder = JournalRecorder()
     let cluster = "t\(UInt32.random(in: 1...UInt32.max))"
 
     func log(on database: Database? = nil, isSynced: Bool = true) throws -> PostgreSQLLog {
-        let url = try database?.url ?? shared.get().url
+        let url = try database?.url ?? sharedDatabase.get().url
         let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
-        let log = PostgreSQLLog(settings, isSynced: isSynced, journal: recorder.journal)
+        return try self.log(settings, isSynced: isSynced)
+    }
+
+    func log(
+        _ settings: PostgreSQLSettings,
+        isSynced: Bool = true
+    ) throws(CommitLogError) -> PostgreSQLLog {
+        let cluster = PostgreSQLCluster(settings, isSynced: isSynced, journal: recorder.journal)
+        try cluster.open()
+        let log = PostgreSQLLog(
+            settings,
+            of: settings.node,
+            isSynced: isSynced,
+            journal: recorder.journal
+        )
         try log.open(makes: true)
         return log
     }
@@ -182,8 +178,7 @@ final class PostgreSQLLogTests {
             cluster: cluster,
             node: "a"
         )
-        let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-        try log.open(makes: true)
+        let log = try log(settings)
         var last: UInt64 = 0
         func append() -> AppendAnswer { log.append([[UInt8(last)]], after: last, id: id(last + 1)) }
         func goOn(_ count: UInt64) {
@@ -212,7 +207,7 @@ final class PostgreSQLLogTests {
         try standby.query("SELECT pg_reload_conf()")
         var alone = settings
         alone.copies = .storage
-        let heir = PostgreSQLLog(alone, isSynced: true, journal: recorder.journal)
+        let heir = PostgreSQLLog(alone, of: "a", isSynced: true, journal: recorder.journal)
         #expect(eventually { (try? entries(of: heir).count) == 20 })
         #expect(heir.append([[20]], after: 20, id: id(21, writer: 2)) == .appended(21))
         #expect(recorder.count(of: "database lost") > 0)
@@ -242,7 +237,7 @@ final class PostgreSQLLogTests {
 
     @Test("A commit that fails after its statement was done is not taken for durable")
     func failedCommits() throws {
-        let database = try shared.get()
+        let database = try sharedDatabase.get()
         let log = try log()
         #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
         try database.primary.query(
@@ -317,16 +312,16 @@ final class PostgreSQLLogTests {
 
     @Test("A user who may only read is refused")
     func rights() throws {
-        let database = try shared.get()
+        let database = try sharedDatabase.get()
         _ = try log()
         let reader = "reader_\(cluster)"
         try database.primary.query("CREATE ROLE \(reader) LOGIN")
         try database.primary.query("GRANT SELECT ON \"sluice_\(cluster)_log\" TO \(reader)")
         let url = "postgresql://\(reader)@127.0.0.1:\(database.primary.port)/postgres"
         let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "b")
-        let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
+        let cluster = PostgreSQLCluster(settings, isSynced: true, journal: recorder.journal)
         for body in [
-            { () throws in try log.open(makes: true) }, { () throws in _ = try log.check() },
+            { () throws in _ = try self.log(settings) }, { () throws in _ = try cluster.check() },
         ] {
             #expect { try body() } throws: { error in
                 (error as? CommitLogError)?.kind == .refused && "\(error)".contains("grant")
@@ -348,7 +343,7 @@ final class PostgreSQLLogTests {
 
     @Test("A login that is refused, and a database that is not there, are told")
     func logins() throws {
-        let port = try shared.get().primary.port
+        let port = try sharedDatabase.get().primary.port
         for (url, text) in [
             (
                 "postgresql://stranger@127.0.0.1:\(port)/postgres",
@@ -357,8 +352,7 @@ final class PostgreSQLLogTests {
             ("postgresql://sluice@127.0.0.1:\(port)/other", "database \"other\" does not exist"),
         ] {
             let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "a")
-            let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-            #expect { try log.open(makes: true) } throws: { error in
+            #expect { try self.log(settings) } throws: { error in
                 (error as? CommitLogError)?.kind == .refused && "\(error)".contains(text)
             }
         }
@@ -367,8 +361,7 @@ final class PostgreSQLLogTests {
             cluster: cluster,
             node: "a"
         )
-        let log = PostgreSQLLog(settings, isSynced: true, journal: recorder.journal)
-        #expect { try log.open(makes: true) } throws: {
+        #expect { try self.log(settings) } throws: {
             ($0 as? CommitLogError)?.kind == .unreachable
         }
     }

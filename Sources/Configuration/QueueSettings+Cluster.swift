@@ -4,21 +4,24 @@ import Queue
 package import System
 
 extension QueueSettings {
-    /// The commit log of the engine, which begins to connect; nil: the engine has none. Waits up to `patience` for a first
+    /// The cluster of the engine, which begins to connect; nil: the engine has none. Waits up to `patience` for a first
     /// connection, so that most callers need not begin with a refusal.
-    package func commitLog(
+    package func cluster(
         _ journal: Journal,
         patience: Duration
-    ) throws(SystemError) -> (any CommitLogEngine)? {
+    ) throws(SystemError) -> (any ShardCluster)? {
         let isSynced = durability == .full
         if let settings = jetStream {
             let client = try NATSClient(settings.client, journal: journal)
             try? client.waitUntilConnected(atMost: patience)
-            return JetStreamLog(client, settings, queueBytes: bytesMax, isSynced: isSynced)
+            return JetStreamCluster(client, settings, queueBytes: bytesMax, isSynced: isSynced)
         }
         if let settings = postgreSQL {
-            return PostgreSQLLog(settings, isSynced: isSynced, journal: journal)
+            return PostgreSQLCluster(settings, isSynced: isSynced, journal: journal)
         }
         return nil
     }
+
+    /// The name of this gateway in its cluster; nil: the engine has none.
+    package var node: String? { jetStream?.node ?? postgreSQL?.node }
 }

@@ -1,33 +1,95 @@
 import JSON
 import System
 
-/// The stream that has the log of a shard: its names, and how it must be configured.
-struct ShardStream: Sendable {
+/// A stream of a cluster: its names, and how it must be configured.
+struct ClusterStream: Sendable {
+    enum Content {
+        /// The log of a shard.
+        case log
+        case registers
+    }
+
     static let syncTag = "sync:always"
 
+    let content: Content
     private(set) var name: String
     private(set) var subject: String
     let replicas: Int
-    /// A wall behind the queue's own bound. Servers older than our least version drop messages if it is lowered.
+    /// For a log it is a wall behind the queue's own bound. Servers older than our least version drop messages if it is
+    /// lowered.
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
     let isSynced: Bool
     private var foundPlacement: JSONValue?
 
-    init(_ settings: JetStreamSettings, bytesMax: Int, isSynced: Bool) {
-        name = "SLUICE_\(settings.cluster)_Q_\(settings.node)"
-        subject = "sluice.\(settings.cluster).q.\(settings.node)"
+    private init(
+        _ content: Content,
+        _ names: (name: String, subject: String),
+        _ settings: JetStreamSettings,
+        bytesMax: Int,
+        isSynced: Bool
+    ) {
+        self.content = content
+        (name, subject) = names
         replicas = settings.replicas
         self.bytesMax = bytesMax
         self.isSynced = isSynced
     }
 
-    /// One like it that has another name, to find out if servers could have it.
-    var trial: ShardStream {
+    /// The stream that has the log of a shard.
+    static func log(
+        of shard: String,
+        _ settings: JetStreamSettings,
+        bytesMax: Int,
+        isSynced: Bool
+    ) -> ClusterStream {
+        ClusterStream(
+            .log,
+            (
+                logPrefix(of: settings.cluster) + shard,
+                subjectOfLog(of: shard, in: settings.cluster)
+            ),
+            settings,
+            bytesMax: bytesMax,
+            isSynced: isSynced
+        )
+    }
+
+    static func logPrefix(of cluster: String) -> String { "SLUICE_\(cluster)_Q_" }
+
+    /// `*` has the subjects of all shards.
+    static func subjectOfLog(of shard: String, in cluster: String) -> String {
+        "sluice.\(cluster).q.\(shard)"
+    }
+
+    /// The stream that has the last value of each register.
+    static func registers(_ settings: JetStreamSettings, isSynced: Bool) -> ClusterStream {
+        ClusterStream(
+            .registers,
+            ("SLUICE_\(settings.cluster)_REG", "sluice.\(settings.cluster).reg.>"),
+            settings,
+            bytesMax: registerBytesMax,
+            isSynced: isSynced
+        )
+    }
+
+    /// All registers fit into one answer, so that a reader sees them at one moment.
+    private static let registerBytesMax = 16 << 20
+    static let registersMax = 10_000
+
+    func subject(ofRegister register: String) -> String { subject.dropLast() + register }
+
+    func register(of subject: String) -> String? {
+        let prefix = self.subject.dropLast()
+        return subject.hasPrefix(prefix) ? String(subject.dropFirst(prefix.count)) : nil
+    }
+
+    /// One like it that has another name, to find out if servers could have it. It must not look like a shard's.
+    func trial(in cluster: String) -> ClusterStream {
         var trial = self
         let suffix = hex(randomBytes(4))
-        trial.name += "_CHECK_\(suffix)"
-        trial.subject += "_check_\(suffix)"
+        trial.name = "SLUICE_\(cluster)_CHECK_\(suffix)"
+        trial.subject = "sluice.\(cluster).check.\(suffix)" + (content == .log ? "" : ".>")
         return trial
     }
 
@@ -38,7 +100,7 @@ struct ShardStream: Sendable {
     }
 
     /// The same without what an existing stream must keep: its place, and room for what it has.
-    func keeping(_ found: JSONValue, bytes: Int) -> ShardStream {
+    func keeping(_ found: JSONValue, bytes: Int) -> ClusterStream {
         var kept = self
         kept.foundPlacement = found["placement"]
         if bytes > bytesMax / 2 {
@@ -52,10 +114,11 @@ struct ShardStream: Sendable {
         json.array("subjects") { $0.element(subject) }
         json.member("retention", "limits")
         json.member("storage", "file")
-        json.member("discard", "new")
+        // Registers are hints: the newest ones count.
+        json.member("discard", content == .log ? "new" : "old")
         json.member("max_consumers", -1)
-        json.member("max_msgs", -1)
-        json.member("max_msgs_per_subject", -1)
+        json.member("max_msgs", messagesMax)
+        json.member("max_msgs_per_subject", content == .log ? -1 : 1)
         json.member("max_msg_size", -1)
         json.member("max_bytes", bytesMax)
         json.member("max_age", 0)
@@ -64,7 +127,9 @@ struct ShardStream: Sendable {
         json.member("duplicate_window", 120_000_000_000)
         json.member("deny_delete", true)
         json.member("deny_purge", false)
-        json.member("allow_direct", false)
+        // Any replica may answer a reader of registers. A log has the leader's word.
+        json.member("allow_direct", content == .registers)
+        json.member("allow_msg_ttl", content == .registers)
         json.member("compression", "none")
         let cluster = foundPlacement?["cluster"]?.text
         var tags = (foundPlacement?["tags"]?.elements ?? []).compactMap(\.text)
@@ -77,21 +142,32 @@ struct ShardStream: Sendable {
         }
     }
 
-    /// Finds the setting of an existing stream that would break the log; nil: there is none.
+    private var messagesMax: Int { content == .log ? -1 : Self.registersMax }
+
+    /// Finds the setting of an existing stream that would break it; nil: there is none.
     func problem(of found: JSONValue) -> String? {
-        let wanted: [(String, JSONValue)] = [
+        var wanted: [(String, JSONValue)] = [
             ("subjects", .array([.string(subject)])), ("retention", .string("limits")),
-            ("discard", .string("new")), ("storage", .string("file")), ("max_age", .number(0)),
-            ("max_msgs", .number(-1)), ("max_msgs_per_subject", .number(-1)),
-            ("deny_purge", .bool(false)),
+            ("storage", .string("file")), ("max_age", .number(0)),
         ]
+        switch content {
+        case .log:
+            wanted += [
+                ("discard", .string("new")), ("max_msgs", .number(-1)),
+                ("max_msgs_per_subject", .number(-1)), ("deny_purge", .bool(false)),
+            ]
+        case .registers:
+            wanted += [("discard", .string("old")), ("max_msgs_per_subject", .number(1))]
+        }
         var wrong = wanted.first { key, value in found[key] != value }?.0
         for key in ["mirror", "sources", "subject_transform"] where found[key] != nil {
             wrong = key
         }
         return wrong.map { key in
-            "the setting \(key) of the stream \(name) is not the one that Sluice gave it, and logs could be "
-                + "lost by it; set it right with: nats stream edit \(name)"
+            "the setting \(key) of the stream \(name) is not the one that Sluice gave it, and "
+                + (content == .log
+                    ? "logs could be lost by it" : "gateways might not see each other")
+                + "; set it right with: nats stream edit \(name)"
         }
     }
 
@@ -100,6 +176,9 @@ struct ShardStream: Sendable {
         let tags = found["placement"]?["tags"]?.elements ?? []
         return found["max_bytes"]?.wholeNumber != keeping(found, bytes: bytes).bytesMax
             || found["num_replicas"]?.wholeNumber != replicas
+            || found["max_msgs"]?.wholeNumber != messagesMax
+            || (found["allow_direct"] == .bool(true)) != (content == .registers)
+            || content == .registers && found["allow_msg_ttl"] != .bool(true)
             || tags.contains(.string(Self.syncTag)) != isSynced
     }
 
@@ -107,8 +186,9 @@ struct ShardStream: Sendable {
     func error(for refusal: JetStreamAPI.Refusal) -> CommitLogError {
         let lacksSpace =
             "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
-            + "raise max_file_store of the servers, or lower queue.max_bytes "
-            + "(the stream takes five times as much and 1 GiB)"
+            + "raise max_file_store of the servers"
+            + (content == .log
+                ? ", or lower queue.max_bytes (the stream takes five times as much and 1 GiB)" : "")
         let text =
             switch refusal.code {
             case 10005 where refusal.text.contains("insufficient storage"): lacksSpace

@@ -1,0 +1,128 @@
+import JSON
+package import NATS
+import System
+
+/// The logs and registers of a cluster in NATS JetStream, over one connection.
+package final class JetStreamCluster: ShardCluster {
+    private let api: JetStreamAPI
+    private let settings: JetStreamSettings
+    private let logBytesMax: Int
+    private let isSynced: Bool
+    private let registerStream: RegisterStream
+
+    /// `queueBytes` is what a queue keeps at most; `isSynced` demands servers that sync before they confirm.
+    package convenience init(
+        _ client: NATSClient,
+        _ settings: JetStreamSettings,
+        queueBytes: Int,
+        isSynced: Bool
+    ) {
+        self.init(
+            client,
+            settings,
+            logBytesMax: ClusterStream.bytesMax(forQueueOf: queueBytes),
+            isSynced: isSynced
+        )
+    }
+
+    init(
+        _ client: NATSClient,
+        _ settings: JetStreamSettings,
+        logBytesMax: Int,
+        isSynced: Bool
+    ) {
+        api = JetStreamAPI(client: client)
+        self.settings = settings
+        self.logBytesMax = logBytesMax
+        self.isSynced = isSynced
+        registerStream = RegisterStream(api, .registers(settings, isSynced: isSynced))
+    }
+
+    private var registerSetup: StreamSetup { StreamSetup(api: api, stream: registerStream.stream) }
+
+    private func stream(of shard: String) -> ClusterStream {
+        .log(of: shard, settings, bytesMax: logBytesMax, isSynced: isSynced)
+    }
+
+    package func open() throws(CommitLogError) { try registerSetup.open(makes: true) }
+
+    // MARK: - Shards
+
+    package func shards() throws(CommitLogError) -> [ShardEnd] {
+        var shards: [String: ShardEnd] = [:]
+        var next: Int? = 0
+        while let offset = next {
+            let answer = try api.ask("STREAM.LIST", timeout: JetStreamAPI.longTimeout) { json in
+                json.member(
+                    "subject",
+                    ClusterStream.subjectOfLog(of: "*", in: settings.cluster)
+                )
+                json.member("offset", offset)
+            }
+            switch answer {
+            case .failure(let refusal): throw CommitLogError(refusal.kind, refusal.text)
+            case .success(let answer):
+                let page = try StreamList(answer, of: settings.cluster)
+                // A stream that is made meanwhile moves others to the next page.
+                for shard in page.shards { shards[shard.name] = shard }
+                next = page.next
+            }
+        }
+        return Array(shards.values)
+    }
+
+    package func log(of shard: String) -> any CommitLogEngine {
+        JetStreamLog(api.client, stream(of: shard))
+    }
+
+    package func remove(_ shard: String) throws(CommitLogError) {
+        let name = stream(of: shard).name
+        let answer = try api.ask("STREAM.DELETE.\(name)", timeout: JetStreamAPI.longTimeout)
+        if case .failure(let refusal) = answer,
+            refusal.code != JetStreamAPI.Refusal.streamNotFound
+        {
+            throw CommitLogError(refusal.kind, "the stream \(name): \(refusal.text)")
+        }
+    }
+
+    // MARK: - Registers
+
+    package func registers() throws(CommitLogError) -> [String: Register] {
+        try registerStream.read()
+    }
+
+    package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
+        try Register.check(register, value)
+        try registerStream.set(register, to: value)
+    }
+
+    // MARK: - For the operator
+
+    package func check() throws(CommitLogError) -> String {
+        let (address, version) = try registerSetup.checkServer()
+        var text =
+            "\(address) has version \(version); the cluster \(settings.cluster) has "
+            + counted(try shards().count, "shard")
+        let stream = registerStream.stream
+        if let found = try registerSetup.info() {
+            if let problem = stream.problem(of: found.config) {
+                throw CommitLogError(.refused, problem)
+            }
+            _ = try registers()
+            if stream.isOutdated(found.config, bytes: found.bytes) {
+                text +=
+                    "; the stream \(stream.name) has other settings, which the next start changes"
+            }
+        } else {
+            _ = try registerSetup.tryOut(in: settings.cluster)
+            text += "; the stream \(stream.name) is made at the first start"
+        }
+        let log = StreamSetup(api: api, stream: self.stream(of: settings.node))
+        let isClustered = try log.tryOut(in: settings.cluster)
+        // A server that is in no cluster places a stream on itself, whatever its tags are.
+        guard isSynced, !isClustered else { return text }
+        return text
+            + "; the server is in no cluster, where the tag \(ClusterStream.syncTag) is not checked: "
+            + "see to sync_interval: always"
+    }
+}

@@ -1,0 +1,167 @@
+import System
+
+/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the last number in its body,
+/// or nothing if the shard is removed and its other rows are not all deleted yet.
+struct LogTable: Sendable {
+    let table: PostgreSQLTable
+
+    /// Rows that one statement deletes: as many as a server deletes in a moment.
+    static let rowsDeleted: Int64 = 128
+    /// Shards that a gateway takes note of.
+    private static let shardsMax = 10_000
+
+    /// Entries are compressed already, and each is written and deleted once.
+    init(of cluster: String) {
+        let name = "sluice_\(cluster)_log"
+        table = PostgreSQLTable(
+            name: name,
+            definition: """
+                (
+                    shard text NOT NULL, number bigint NOT NULL, body bytea NOT NULL,
+                    PRIMARY KEY (shard, number)
+                ) WITH (
+                    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+                    toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 200000
+                )
+                """,
+            addition: "ALTER TABLE \"\(name)\" ALTER COLUMN body SET STORAGE EXTERNAL;"
+        )
+    }
+
+    private var quoted: String { table.quoted }
+
+    // MARK: - Durability
+
+    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give each transaction another
+    /// one.
+    private static func synced(_ isSynced: Bool) -> String {
+        guard isSynced else { return "SELECT 1" }
+        return """
+            SELECT set_config('client_min_messages', 'warning', true),
+                set_config('synchronous_commit',
+                    CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply'
+                        ELSE 'on' END, true)
+            """
+    }
+
+    /// A transaction of its own that changes nothing: once it is confirmed, all before it is.
+    static func barrier(isSynced: Bool) -> String {
+        """
+        WITH synced AS MATERIALIZED (\(synced(isSynced)))
+        SELECT pg_logical_emit_message(true, 'sluice', '')::text FROM synced
+        """
+    }
+
+    // MARK: - Shards
+
+    /// The shard's row 0.
+    var beginning: String {
+        "INSERT INTO \(quoted) VALUES ($1, 0, int8send(0)) ON CONFLICT DO NOTHING"
+    }
+
+    /// The last number; NULL: the shard is removed. No row: there is no such shard.
+    var head: String {
+        "SELECT \(Self.last) FROM \(quoted) AS head WHERE shard = $1 AND number = 0"
+    }
+
+    private static let last =
+        "CASE WHEN octet_length(head.body) = 8 THEN ('x' || encode(head.body, 'hex'))::bit(64)::bigint END"
+
+    /// Each shard and its last number.
+    var ends: String {
+        "\(heads(", \(Self.last)")) WHERE octet_length(head.body) = 8 LIMIT \(Self.shardsMax)"
+    }
+
+    /// Shards that are removed, but not all of their rows.
+    var marked: String {
+        "\(heads()) WHERE octet_length(head.body) = 0 LIMIT \(Self.shardsMax)"
+    }
+
+    /// Goes from one shard to the next in the key, and so reads no entries.
+    private func heads(_ columns: String = "") -> String {
+        """
+        WITH RECURSIVE found (shard) AS (
+            (SELECT shard FROM \(quoted) ORDER BY shard LIMIT 1)
+            UNION ALL
+            SELECT (
+                SELECT next.shard FROM \(quoted) AS next WHERE next.shard > found.shard
+                ORDER BY next.shard LIMIT 1
+            ) FROM found WHERE found.shard IS NOT NULL
+        )
+        SELECT head.shard\(columns)
+        FROM found JOIN \(quoted) AS head ON head.shard = found.shard AND head.number = 0
+        """
+    }
+
+    /// Makes the shard one that is removed.
+    var mark: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
+
+    /// Deletes `$2` rows of a removed shard at most. The server has the mark and these in order, so they wait for nothing.
+    var removal: String {
+        """
+        WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
+        \(deletion("AND EXISTS (SELECT FROM unsynced)", limit: "$2"))
+        """
+    }
+
+    /// Ends the removal, after the other rows.
+    var unmark: String {
+        """
+        WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
+        DELETE FROM \(quoted) WHERE shard = $1 AND number = 0 AND octet_length(body) = 0
+            AND EXISTS (SELECT FROM unsynced)
+        """
+    }
+
+    // MARK: - Entries
+
+    /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it again then.
+    func insertion(
+        _ parts: [[UInt8]],
+        of shard: String,
+        after last: UInt64,
+        isSynced: Bool
+    ) -> (String, [PostgreSQLSession.Value]) {
+        let rows = parts.indices.map { "($2::bigint + \($0 + 1), $\($0 + 3)::bytea)" }
+        let sql = """
+            WITH synced AS MATERIALIZED (\(Self.synced(isSynced))),
+            head AS (
+                UPDATE \(quoted) SET body = int8send($2::bigint + \(parts.count))
+                WHERE shard = $1 AND number = 0 AND body = int8send($2::bigint)
+                    AND EXISTS (SELECT FROM synced)
+                RETURNING 1
+            )
+            INSERT INTO \(quoted) (shard, number, body)
+            SELECT $1, part.number, part.body
+            FROM head, (VALUES \(rows.joined(separator: ", "))) AS part (number, body)
+            """
+        let values: [PostgreSQLSession.Value] = [.text(shard), .number(Int64(clamping: last))]
+        return (sql, values + parts.map { .bytes($0) })
+    }
+
+    /// Rows in order, until those before have the bytes.
+    var selection: String {
+        """
+        SELECT number, body FROM (
+            SELECT number, body, octet_length(body) AS size,
+                sum(octet_length(body)) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS total
+            FROM (
+                SELECT number, body FROM \(quoted) WHERE shard = $1 AND number >= greatest($2::bigint, 1)
+                ORDER BY number LIMIT $4::bigint
+            ) AS next
+        ) AS summed WHERE total - size < $3::bigint ORDER BY number
+        """
+    }
+
+    /// Deletes `$3` entries before the number `$2` at most.
+    var trimming: String { deletion("AND number < $2::bigint", limit: "$3") }
+
+    private func deletion(_ condition: String, limit: String) -> String {
+        """
+        DELETE FROM \(quoted) WHERE shard = $1 AND number IN (
+            SELECT number FROM \(quoted) WHERE shard = $1 AND number > 0 \(condition)
+            ORDER BY number LIMIT \(limit)::bigint
+        )
+        """
+    }
+}

@@ -1,0 +1,147 @@
+package import System
+
+/// The logs and registers of a cluster in tables of PostgreSQL.
+///
+/// Two connections beside those of the logs: what waits for a standby must not hold up the registers.
+package final class PostgreSQLCluster: ShardCluster {
+    private static let timeout = Duration.seconds(2)
+    /// How long a removal goes on to delete rows.
+    private static let removalTime = Duration.seconds(6)
+
+    private let settings: PostgreSQLSettings
+    private let isSynced: Bool
+    private let journal: Journal
+    private let logs: LogTable
+    private let registerTable: RegisterTable
+    private let link: Locked<PostgreSQLLink>
+    private let registerLink: Locked<PostgreSQLLink>
+
+    /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
+    package init(_ settings: PostgreSQLSettings, isSynced: Bool, journal: Journal) {
+        self.settings = settings
+        self.isSynced = isSynced
+        self.journal = journal
+        logs = LogTable(of: settings.cluster)
+        registerTable = RegisterTable(of: settings.cluster)
+        link = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
+        registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
+    }
+
+    package func open() throws(CommitLogError) {
+        try link.withLock { link throws(CommitLogError) in
+            let deadline = Moment.now + Self.timeout * 2
+            try logs.table.make(&link, deadline)
+            try registerTable.table.make(&link, deadline)
+            // A gateway may have died while it removed a shard. What is left of that takes room, and does no other harm.
+            try? deleteRemoved(&link, until: .now + Self.timeout)
+        }
+    }
+
+    // MARK: - Shards
+
+    package func shards() throws(CommitLogError) -> [ShardEnd] {
+        try link.withLock { link throws(CommitLogError) in
+            let rows = try link.run(logs.ends, [], until: .now + Self.timeout * 2)
+            var shards: [ShardEnd] = []
+            for row in 0..<rows.rowCount {
+                guard let name = rows.text(row, 0), let last = rows.number(row, 1), last >= 0
+                else {
+                    throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
+                }
+                shards.append(ShardEnd(name: name, last: UInt64(last)))
+            }
+            return shards
+        }
+    }
+
+    package func log(of shard: String) -> any CommitLogEngine {
+        PostgreSQLLog(settings, of: shard, isSynced: isSynced, journal: journal)
+    }
+
+    /// First marks the shard as removed, and waits for the standby. From then on it is no shard, even after a failover:
+    /// appends are fenced, and it is not listed. Its rows go afterwards, and its mark last, in steps that any later removal
+    /// or start takes up. Rows without a mark are never deleted, so a damaged log stays as it is.
+    package func remove(_ shard: String) throws(CommitLogError) {
+        try link.withLock { link throws(CommitLogError) in
+            let deadline = Moment.now + Self.timeout * 2
+            _ = try link.run(logs.mark, [.text(shard)], until: deadline)
+            try link.confirm(until: deadline)
+            try deleteRemoved(&link, until: .now + Self.removalTime)
+        }
+    }
+
+    /// Deletes rows of shards that are marked as removed until there are none or the time is over.
+    private func deleteRemoved(
+        _ link: inout PostgreSQLLink,
+        until end: Moment
+    ) throws(CommitLogError) {
+        let marked = try link.run(logs.marked, [], until: end)
+        for shard in (0..<marked.rowCount).compactMap({ marked.text($0, 0) }) {
+            var isEmpty = false
+            while !isEmpty {
+                guard Moment.now < end else { return }
+                let values: [PostgreSQLSession.Value] = [
+                    .text(shard), .number(LogTable.rowsDeleted),
+                ]
+                let deleted = try link.run(logs.removal, values, until: .now + Self.timeout)
+                isEmpty = deleted.changedCount < Int(LogTable.rowsDeleted)
+            }
+            _ = try link.run(logs.unmark, [.text(shard)], until: .now + Self.timeout)
+        }
+    }
+
+    // MARK: - Registers
+
+    package func registers() throws(CommitLogError) -> [String: Register] {
+        try registerLink.withLock { link throws(CommitLogError) in
+            let rows = try link.run(registerTable.selection, [], until: .now + Self.timeout)
+            var registers: [String: Register] = [:]
+            for row in 0..<rows.rowCount {
+                guard let name = rows.text(row, 0), let value = rows.bytes(row, 1),
+                    let revision = rows.number(row, 2), revision >= 0
+                else {
+                    throw CommitLogError(
+                        .damaged,
+                        "the table \(registerTable.table.name) has another form"
+                    )
+                }
+                registers[name] = Register(value: value, revision: UInt64(revision))
+            }
+            return registers
+        }
+    }
+
+    package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
+        try Register.check(register, value)
+        try registerLink.withLock { link throws(CommitLogError) in
+            let deadline = Moment.now + Self.timeout
+            if let value {
+                let values: [PostgreSQLSession.Value] = [.text(register), .bytes(value)]
+                _ = try link.run(registerTable.setting, values, until: deadline)
+            } else {
+                _ = try link.run(registerTable.removal, [.text(register)], until: deadline)
+            }
+        }
+    }
+
+    // MARK: - For the operator
+
+    package func check() throws(CommitLogError) -> String {
+        try link.withLock { link throws(CommitLogError) in
+            let deadline = Moment.now + Self.timeout * 2
+            let server = try link.description(until: deadline)
+            var missing: [String] = []
+            for table in [logs.table, registerTable.table] {
+                if try !table.check(&link, deadline) { missing.append(table.name) }
+            }
+            try link.confirm(until: deadline)
+            var text = server
+            if !missing.contains(logs.table.name) {
+                let shards = try link.run(logs.ends, [], until: deadline).rowCount
+                text += "; the cluster \(settings.cluster) has \(counted(shards, "shard"))"
+            }
+            for name in missing { text += "; the table \(name) is made at the first start" }
+            return text
+        }
+    }
+}

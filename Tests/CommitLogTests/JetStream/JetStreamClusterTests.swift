@@ -1,0 +1,119 @@
+import JSON
+import NATS
+import TestNATS
+import TestSupport
+import Testing
+
+@testable import CommitLog
+
+/// What of a cluster only JetStream has; ClusterContractTests has the rest.
+@Suite(.timeLimit(.minutes(3))) final class JetStreamClusterTests {
+    let trial: JetStreamTrial
+
+    init() throws {
+        trial = JetStreamTrial(try sharedBrokers.get())
+    }
+
+    /// A page of a list, as a server writes it.
+    func page(_ streams: [String], offset: Int, total: Int) throws -> StreamList {
+        let text = """
+            {"type":"io.nats.jetstream.api.v1.stream_list_response","total":\(total),"offset":\(offset),
+            "limit":256,"streams":[\(streams.joined(separator: ","))],"missing":["SLUICE_main_Q_lost"]}
+            """
+        let answer = try JSONValue(parsing: Array(text.utf8), depthMax: 16)
+        return try StreamList(answer, of: "main")
+    }
+
+    func stream(_ name: String, _ subject: String, state: String = #"{"last_seq":7}"#) -> String {
+        #"{"config":{"name":"\#(name)","subjects":["\#(subject)"]},"state":\#(state)}"#
+    }
+
+    @Test("Pages of the list of streams follow each other to its end")
+    func paging() throws {
+        let own = stream("SLUICE_main_Q_a~1", "sluice.main.q.a~1")
+        let first = try page([own], offset: 0, total: 513)
+        #expect(first.shards == [ShardEnd(name: "a~1", last: 7)])
+        #expect(first.next == 256)
+        #expect(try page([own], offset: 256, total: 513).next == 512)
+        #expect(try page([own], offset: 512, total: 513).next == nil)
+        #expect(try page([], offset: 0, total: 0).next == nil)
+        #expect(try page([own], offset: 9984, total: 90_000).next == nil)
+    }
+
+    @Test("Streams of others, and those without a state, are no shards")
+    func strangers() throws {
+        let others = [
+            stream("OTHER", "sluice.main.q.a"),
+            stream("SLUICE_main_Q_b_Q_c", "sluice.main_Q_b.q.c"),
+            stream("SLUICE_main_Q_d", "sluice.main.q.d", state: "null"),
+            stream("SLUICE_main_Q_e", "sluice.main.q.e", state: #"{"last_seq":-1}"#),
+        ]
+        #expect(try page(others, offset: 0, total: 4).shards == [])
+    }
+
+    @Test("A cluster is checked before its first start and after it")
+    func check() throws {
+        let cluster = JetStreamCluster(
+            try trial.client(),
+            trial.settings,
+            logBytesMax: 64 << 20,
+            isSynced: true
+        )
+        let name = trial.settings.cluster
+        let before = try trial.untilReached { () throws(CommitLogError) in try cluster.check() }
+        #expect(before.contains("the cluster \(name) has 0 shards"), "\(before)")
+        #expect(before.hasSuffix("the stream SLUICE_\(name)_REG is made at the first start"))
+        try trial.untilReached { () throws(CommitLogError) in try cluster.open() }
+        let after = try cluster.check()
+        #expect(after.hasSuffix("the cluster \(name) has 0 shards"), "\(after)")
+        // The streams of the trial are gone.
+        let names = try trial.client().request(
+            "$JS.API.STREAM.NAMES",
+            Array(#"{"subject":"sluice.\#(name).>"}"#.utf8),
+            timeout: .seconds(5)
+        )
+        #expect(
+            try JSONValue(parsing: names.body)["streams"]
+                == .array([.string("SLUICE_\(name)_REG")])
+        )
+    }
+
+    @Test("What a gateway has set it reads at once, whichever replica answers")
+    func freshness() throws {
+        let cluster = try trial.cluster()
+        for number in 0..<300 {
+            let value = [UInt8(number % 256)]
+            try cluster.set("a", to: value)
+            #expect(try cluster.registers().mapValues(\.value) == ["a": value])
+            if number % 3 == 0 {
+                try cluster.set("a", to: nil)
+                #expect(try cluster.registers() == [:])
+            }
+        }
+    }
+
+    @Test("A stream of registers with other settings is corrected, or refused")
+    func registerStream() throws {
+        let client = try trial.client()
+        let name = "SLUICE_\(trial.settings.cluster)_REG"
+        func make(_ settings: String) throws {
+            _ = try client.request("$JS.API.STREAM.DELETE.\(name)", timeout: .seconds(5))
+            let body = #"{"name":"\#(name)","num_replicas":3,\#(settings)}"#
+            _ = try client.request(
+                "$JS.API.STREAM.CREATE.\(name)",
+                Array(body.utf8),
+                timeout: .seconds(5)
+            )
+        }
+        let subjects = #""subjects":["sluice.\#(trial.settings.cluster).reg.>"]"#
+        try make(#"\#(subjects),"discard":"old","max_msgs_per_subject":1"#)
+        let cluster = try trial.cluster()
+        try trial.untilReached { () throws(CommitLogError) in try cluster.set("a", to: nil) }
+        #expect(try cluster.registers() == [:])
+        try make(#"\#(subjects),"discard":"old","max_msgs_per_subject":2"#)
+        #expect { try trial.cluster() } throws: { error in
+            (error as? CommitLogError)?.kind == .refused
+                && "\(error)".contains("the setting max_msgs_per_subject of the stream \(name)")
+        }
+    }
+}
