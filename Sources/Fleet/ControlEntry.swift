@@ -21,7 +21,8 @@ struct ControlEntry: Equatable {
         settings = decision.settings
         resets = decision.resets
         audit = decision.entry
-        self.time = time
+        // As exact as it is written.
+        self.time = WallTime(nanoseconds: time.milliseconds * 1_000_000)
         self.node = node
     }
 

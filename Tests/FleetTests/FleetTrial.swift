@@ -74,7 +74,7 @@ final class FleetTrial {
         get throws {
             let view = cluster.view()
             try view.open()
-            return try view.shards().map(\.name).filter { $0 != "control" }.sorted()
+            return try view.shards().map(\.name).sorted()
         }
     }
 }

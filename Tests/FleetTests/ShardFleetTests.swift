@@ -177,7 +177,7 @@ import Testing
         let sink = try Sink(heir, destinations: ["app", "extra"])
         a.view.isReachable = false
         #expect(sink.waitFor(1...5))
-        #expect(heir.status.ledger.queued == 4 && sink.unrequested == 1)
+        #expect(heir.wait { $0.ledger.queued == 4 } && sink.unrequested == 1)
         heir.apply(["app": DestinationRules(), "extra": DestinationRules()])
         #expect(sink.waitFor(6...9))
         #expect(heir.wait { $0.fleet?.absorptions == 1 })

@@ -93,11 +93,14 @@ package final class MemoryCluster: ShardCluster {
     package func shards() throws(CommitLogError) -> [ShardEnd] {
         try reachOpened()
         return shared.withLock { shared in
-            shared.logs.map { name, log in ShardEnd(name: name, last: log.last) }
+            shared.logs.filter { $0.key != Self.controlName }
+                .map { name, log in ShardEnd(name: name, last: log.last) }
         }
     }
 
-    package var control: any CommitLogEngine { log(of: "control") }
+    private static let controlName = "control"
+
+    package var control: any CommitLogEngine { log(of: Self.controlName) }
 
     package func log(of shard: String) -> any CommitLogEngine { MemoryShardLog(shard, of: self) }
 

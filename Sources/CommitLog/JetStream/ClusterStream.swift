@@ -55,6 +55,19 @@ struct ClusterStream: Sendable {
         )
     }
 
+    /// The stream that has the decisions of operators.
+    static func control(_ settings: JetStreamSettings, isSynced: Bool) -> ClusterStream {
+        ClusterStream(
+            .log,
+            ("SLUICE_\(settings.cluster)_CTL", "sluice.\(settings.cluster).ctl"),
+            settings,
+            bytesMax: controlBytesMax,
+            isSynced: isSynced
+        )
+    }
+
+    private static let controlBytesMax = 256 << 20
+
     static func logPrefix(of cluster: String) -> String { "SLUICE_\(cluster)_Q_" }
 
     /// `*` has the subjects of all shards.

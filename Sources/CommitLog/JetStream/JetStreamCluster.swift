@@ -75,6 +75,10 @@ package final class JetStreamCluster: ShardCluster {
         JetStreamLog(api.client, stream(of: shard))
     }
 
+    package var control: any CommitLogEngine {
+        JetStreamLog(api.client, .control(settings, isSynced: isSynced))
+    }
+
     package func remove(_ shard: String) throws(CommitLogError) {
         let name = stream(of: shard).name
         let answer = try api.ask("STREAM.DELETE.\(name)", timeout: JetStreamAPI.longTimeout)

@@ -48,11 +48,17 @@ package final class PostgreSQLCluster: ShardCluster {
                 else {
                     throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
                 }
+                guard name != Self.controlName else { continue }
                 shards.append(ShardEnd(name: name, last: UInt64(last)))
             }
             return shards
         }
     }
+
+    /// No shard has this name.
+    private static let controlName = "control"
+
+    package var control: any CommitLogEngine { log(of: Self.controlName) }
 
     package func log(of shard: String) -> any CommitLogEngine {
         PostgreSQLLog(settings, of: shard, isSynced: isSynced, journal: journal)
@@ -137,7 +143,8 @@ package final class PostgreSQLCluster: ShardCluster {
             try link.confirm(until: deadline)
             var text = server
             if !missing.contains(logs.table.name) {
-                let shards = try link.run(logs.ends, [], until: deadline).rowCount
+                let rows = try link.run(logs.ends, [], until: deadline)
+                let shards = (0..<rows.rowCount).count { rows.text($0, 0) != Self.controlName }
                 text += "; the cluster \(settings.cluster) has \(counted(shards, "shard"))"
             }
             for name in missing { text += "; the table \(name) is made at the first start" }

@@ -1,11 +1,13 @@
 import CommitLog
 package import Configuration
+import Crypto
+import Fleet
 package import Queue
 import SQLiteQueue
 package import System
 
-/// Opens the queue. If its commit log lies elsewhere, that may have to wait: the gateway lives meanwhile, refuses logs, and
-/// says why.
+/// Opens the queue. If it lies on other servers, that may have to wait: the gateway lives meanwhile, refuses logs, and says
+/// why.
 package struct QueueOpening {
     private static let pauseMin = Duration.milliseconds(250)
     private static let pauseMax = Duration.seconds(5)
@@ -21,51 +23,72 @@ package struct QueueOpening {
 
     /// `pause` waits so long and returns false if the operator stops the gateway. The result is then nil.
     package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
-        var described = configuration.queueConfiguration
         try checkOtherQueue()
         let cluster = try Gateway.start { () throws(SystemError) in
             try configuration.queue.cluster(journal, patience: Self.connectTime)
         }
         guard let cluster, let node = configuration.queue.node else {
             return try Gateway.start { () throws(QueueError) in
-                try DurableQueue(described, journal: journal)
+                try DurableQueue(configuration.queueConfiguration, journal: journal)
             }
         }
-        let log = cluster.log(of: node)
-        described.commitLog = log
-        described.commitLogBytesMax = log.bytesMax
-        described.commitRetries.timeout = configuration.queue.commitWait
-        // To read the log takes time too.
+        let settings = try settings(node)
+        let opening: FleetOpening
+        do throws(ShardProblem) {
+            opening = try FleetOpening(settings, cluster, journal)
+        } catch {
+            throw StartProblem(error.description)
+        }
+        // To read a log takes time too.
         let servers = try WaitingServers(
             configuration,
             "the queue is read from its commit log",
             journal
         )
         defer { servers.stop() }
-        return try open(described, cluster, log, servers, pause)
+        return try open(opening, servers, pause)
+    }
+
+    private func settings(_ node: String) throws(StartProblem) -> FleetSettings {
+        var queue = configuration.queueConfiguration
+        queue.commitRetries.timeout = configuration.queue.commitWait
+        var settings = FleetSettings(
+            node: node,
+            directory: configuration.dataDirectory,
+            queue: queue
+        )
+        let key = try Gateway.start { () throws(SecretBoxProblem) in
+            try configuration.encryptionKey.map { key throws(SecretBoxProblem) in
+                try SealingKey(key)
+            }
+        }
+        settings.keyMark = key?.mark
+        return settings
     }
 
     private func open(
-        _ described: QueueConfiguration,
-        _ cluster: any ShardCluster,
-        _ log: any CommitLogEngine,
+        _ opening: FleetOpening,
         _ servers: WaitingServers,
         _ pause: (Duration) -> Bool
     ) throws(StartProblem) -> (any GatewayQueue)? {
         var isReported = false
         var next = Self.pauseMin
         while true {
-            switch try attempt(described, cluster, log) {
-            case .opened(let queue):
+            do throws(ShardProblem) {
+                let fleet = try opening.open()
                 if isReported { journal.info("the queue is open") }
-                return queue
-            case .later(let reason):
-                servers.tell("the queue waits for its commit log: \(reason)")
+                return fleet
+            } catch {
+                // What takes a shard away during a start is mostly an append of an earlier life that came late.
+                guard [.passing, .taken].contains(error.kind) else {
+                    throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
+                }
+                servers.tell("the queue waits for its commit log: \(error)")
                 if !isReported {
                     journal.warning(
                         "the queue waits for its commit log; devices are refused meanwhile",
                         [
-                            "reason": reason, "devices": servers.addresses.devices,
+                            "reason": error, "devices": servers.addresses.devices,
                             "admin": servers.addresses.admin,
                         ]
                     )
@@ -77,43 +100,14 @@ package struct QueueOpening {
         }
     }
 
-    private enum Attempt {
-        case opened(any GatewayQueue)
-        /// Not at this moment.
-        case later(String)
-    }
-
-    private func attempt(
-        _ described: QueueConfiguration,
-        _ cluster: any ShardCluster,
-        _ log: any CommitLogEngine
-    ) throws(StartProblem) -> Attempt {
-        do throws(CommitLogError) {
-            try cluster.open()
-            try log.open(makes: true)
-        } catch {
-            guard error.kind == .unreachable else {
-                throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
-            }
-            return .later(error.description)
-        }
-        do throws(QueueError) {
-            return .opened(try DurableQueue(described, journal: journal))
-        } catch {
-            // A log without room may get some. What fences a start is mostly an append of an earlier life, or of an
-            // earlier attempt, that came late.
-            guard [.unreachable, .diskFull, .fenced].contains(error.kind) else {
-                throw StartProblem(error.description)
-            }
-            return .later(error.description)
-        }
-    }
-
     /// The logs of a queue of another engine would wait unseen.
     private func checkOtherQueue() throws(StartProblem) {
+        let directory = configuration.dataDirectory
         let isLocal = configuration.queue.engine == .sqlite
         let logs = try Gateway.start { () throws(QueueError) in
-            try StoredLogs.ofQueue(in: configuration.dataDirectory, isScratch: isLocal)
+            isLocal
+                ? try StoredLogs.ofShards(in: directory)
+                : try StoredLogs.ofQueue(in: directory, isScratch: false)
         }
         guard let logs else { return }
         guard logs.queued == 0 else {
@@ -128,5 +122,15 @@ package struct QueueOpening {
                 ["file": logs.path, "dead": logs.dead]
             )
         }
+    }
+}
+
+extension SealingKey {
+    /// By which gateways of a cluster see that they have the same key. Other servers see it, so a passphrase, which can be
+    /// guessed, has none.
+    fileprivate var mark: String? {
+        guard !isPassphrase else { return nil }
+        let bytes = plainBytes.withBytes { Array($0) } + Array("sluice cluster".utf8)
+        return hex(Digest.sha256(bytes).prefix(8))
     }
 }
