@@ -9,7 +9,7 @@ import System
 struct ShardWatch {
     private struct End {
         var last: UInt64
-        /// Since when it has been so, and unclaimed.
+        /// Since when it has been so.
         var since: Moment
     }
 
@@ -54,11 +54,10 @@ struct ShardWatch {
             )
         }
         self.nodes = nodes
-        let claimed = Set(living(now).flatMap(\.shards.keys))
         var ends: [String: End] = [:]
         for shard in shards where ShardName.node(of: shard.name) != nil {
             let known = self.ends[shard.name]
-            let isSame = known?.last == shard.last && !claimed.contains(shard.name) && !isGap
+            let isSame = known?.last == shard.last && !isGap
             ends[shard.name] = End(last: shard.last, since: isSame ? known?.since ?? now : now)
         }
         self.ends = ends
@@ -89,26 +88,26 @@ struct ShardWatch {
     func orphans(_ now: Moment) -> [String] {
         let claimed = Set(living(now).flatMap(\.shards.keys))
         return ends.filter { name, end in
-            !claimed.contains(name) && now - end.since >= patience(with: name)
+            !claimed.contains(name) && isFree(name, since: end.since, now)
         }
         .sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map(\.key)
     }
 
     /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had adopted is free at once.
-    private func patience(with shard: String) -> Duration {
-        let stopped = nodes.values.map(\.register).first {
-            $0.isStopped && $0.shards[shard] != nil
+    private func isFree(_ shard: String, since end: Moment, _ now: Moment) -> Bool {
+        guard let last = lastClaim(to: shard), last.register.isStopped else {
+            return now - end >= timing.deadAfter
         }
-        guard let stopped else { return timing.deadAfter }
-        return stopped.home == shard ? timing.returnTime : .zero
+        return last.register.home != shard || now - last.since >= timing.returnTime
+    }
+
+    private func lastClaim(to shard: String) -> Node? {
+        nodes.values.filter { $0.register.shards[shard] != nil }
+            .max { $0.register.shards[shard, default: 0] < $1.register.shards[shard, default: 0] }
     }
 
     /// The last gateway that claimed the shard, dead or not; nil: none is known.
-    func lastOwner(of shard: String) -> NodeRegister? {
-        nodes.values.filter { $0.register.shards[shard] != nil }
-            .max { $0.register.shards[shard, default: 0] < $1.register.shards[shard, default: 0] }?
-            .register
-    }
+    func lastOwner(of shard: String) -> NodeRegister? { lastClaim(to: shard)?.register }
 
     /// A gateway that claims the shard in a later epoch than `epoch`; nil: none does.
     func successor(of epoch: Int, in shard: String) -> NodeRegister? {

@@ -1,0 +1,285 @@
+"""Gateways of one cluster lose their machines, hang and stop, brokers die, and no answered log is lost: the others deliver
+what a dead gateway had."""
+
+import json
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from random import Random
+
+from harness.brokers import Brokers
+from harness.gateway import Gateway
+from proof.clients.device import ConnectionLost, Device
+from proof.clients.promised_logs import PromisedLogs, request
+from proof.trial import Trial
+
+GATEWAYS = 3
+SENDERS = 4
+ROUNDS = {False: 1, True: 12}
+# A gateway is taken for dead after 12 s, and one that stopped after 15; the rest is for the heir, on a crowded machine.
+ADOPTED_WITHIN = 40
+GOES_ON_WITHIN = 30
+GOES_ON = 20
+
+
+class Member:
+    """A place of the cluster: a node with a directory and one gateway after the other."""
+
+    def __init__(self, session: "Session", number: int) -> None:
+        self.session, self.node = session, f"gw-{number}"
+        self.data = session.trial.work / self.node
+        self.gateway: Gateway | None = None
+
+    def start(self) -> None:
+        session = self.session
+        settings = session.brokers.settings(self.node, "cluster", more=", max_bytes: 256MiB")
+        self.gateway = session.trial.gateway(
+            session.sandbox, settings, session.destination, data=self.data, seconds=60
+        )
+
+    def kill(self, loses_disk: bool) -> None:
+        if self.gateway is not None:
+            self.gateway.kill()
+            self.gateway = None
+        if loses_disk:
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def stop(self) -> None:
+        """As an upgrade does. What is left goes to the others if it does not come back."""
+        if self.gateway is not None:
+            self.gateway.stop()
+            self.gateway = None
+
+
+class Sender(threading.Thread):
+    """Posts logs to any gateway until it is stopped, and again what was refused or not answered, as devices do."""
+
+    def __init__(self, session: "Session", seed: int) -> None:
+        super().__init__(daemon=True)
+        self.session, self.random = session, Random(seed)
+        self.answered = self.refused = 0
+        self.is_over = False
+
+    def run(self) -> None:
+        promises, lock = self.session.promises, self.session.lock
+        device: Device | None = None
+        while not self.is_over:
+            with lock:
+                logs = promises.logs(10)
+                names = {log["name"] for log in logs}
+                promises.unanswered |= names
+            status = None
+            while status != 200 and not self.is_over:
+                try:
+                    device = device or self.connect()
+                    status, _ = device.post(*request(logs))
+                except (ConnectionLost, OSError):
+                    pass
+                if status != 200:
+                    # A balancer would send it elsewhere.
+                    device = None
+                    self.refused += 1
+                    time.sleep(0.1)
+            if status == 200:
+                with lock:
+                    promises.unanswered -= names
+                    promises.answered |= names
+                self.answered += 1
+
+    def connect(self) -> Device:
+        living = [gateway for member in self.session.members if (gateway := member.gateway) is not None]
+        if not living:
+            raise ConnectionLost("no gateway is there")
+        return Device(self.random.choice(living).devices, 10)
+
+
+class Session:
+    """A cluster under load while its parts are broken, and the verdict about its logs."""
+
+    def __init__(self, trial: Trial, destination: str) -> None:
+        self.trial, self.destination = trial, destination
+        self.sandbox, self.brokers = trial.sandbox(), Brokers(trial.work, trial.programs)
+        self.promises, self.lock = PromisedLogs(Random(trial.random.getrandbits(64))), threading.Lock()
+        self.members = [Member(self, number) for number in range(1, GATEWAYS + 1)]
+        self.longest = 0.0
+        self.counts: Counter[str] = Counter()
+        for member in self.members:
+            member.start()
+        self.senders = [Sender(self, trial.random.getrandbits(32)) for _ in range(SENDERS)]
+        for sender in self.senders:
+            sender.start()
+
+    @property
+    def answered(self) -> int:
+        return sum(sender.answered for sender in self.senders)
+
+    def goes_on(self, what: str) -> None:
+        began, goal = time.monotonic(), self.answered + GOES_ON
+        while self.answered < goal and time.monotonic() < began + GOES_ON_WITHIN:
+            time.sleep(0.02)
+        self.longest = max(self.longest, time.monotonic() - began)
+        self.trial.expect(self.answered >= goal, f"no answers within {GOES_ON_WITHIN} s: {what}")
+
+    def status(self, member: Member) -> dict[str, object]:
+        assert member.gateway is not None
+        queue = json.loads(member.gateway.ask("/admin/status"))["queue"]
+        fleet: dict[str, object] = queue["fleet"]
+        return fleet
+
+    def absorptions(self) -> int:
+        living = [member for member in self.members if member.gateway is not None]
+        return sum(int(str(self.status(member)["absorptions"])) for member in living)
+
+    def others_empty(self, what: str) -> None:
+        """Waits until the others have delivered and absorbed a shard."""
+        began, before = time.monotonic(), self.absorptions()
+        while time.monotonic() < began + ADOPTED_WITHIN:
+            if self.absorptions() > before:
+                self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
+                return
+            time.sleep(0.2)
+        self.trial.wrong(f"{what}: after {ADOPTED_WITHIN} s its shard is not absorbed")
+
+    def shards_of(self, member: Member) -> set[str]:
+        return {shard["name"] for shard in self.status(member)["shards"]}  # type: ignore[attr-defined]
+
+    # What is done to it.
+
+    def lose_machine(self) -> None:
+        """A gateway dies for good. The others deliver what it had; later another one takes its place."""
+        member = self.trial.random.choice(self.members)
+        member.kill(loses_disk=True)
+        self.counts["machines lost"] += 1
+        self.goes_on("a gateway is lost")
+        self.others_empty("a gateway lost with its disk")
+        member.start()
+        self.goes_on("a new gateway has come")
+
+    def restart(self) -> None:
+        """A gateway is killed and comes back at once, as after a crash."""
+        member = self.trial.random.choice(self.members)
+        shards = self.shards_of(member)
+        member.kill(loses_disk=self.trial.random.random() < 0.5)
+        self.counts["crashes"] += 1
+        member.start()
+        self.goes_on("a gateway has come back")
+        home = {shard["name"] for shard in self.status(member)["shards"]}  # type: ignore[attr-defined]
+        self.trial.expect(home & shards, "a gateway that came back at once has another shard")
+
+    def upgrade(self) -> None:
+        """Each gateway is stopped and started, one after the other."""
+        for member in self.members:
+            member.stop()
+            self.counts["stops"] += 1
+            member.start()
+        self.goes_on("all gateways were stopped and started")
+
+    def hang(self) -> None:
+        """A gateway stands still for longer than the others wait, wakes, and finds its shards taken."""
+        member = self.trial.random.choice(self.members)
+        gateway, shards = member.gateway, self.shards_of(member)
+        assert gateway is not None
+        gateway.signal(signal.SIGSTOP)
+        member.gateway = None
+        self.counts["hangs"] += 1
+        self.others_empty("a gateway that hangs")
+        gateway.signal(signal.SIGCONT)
+        member.gateway = gateway
+        deadline = time.monotonic() + GOES_ON_WITHIN
+        while time.monotonic() < deadline and not self.shards_of(member) - shards:
+            time.sleep(0.1)
+        self.trial.expect(self.shards_of(member) - shards, "a gateway that hung has no new shard")
+        self.goes_on("a gateway that hung goes on")
+
+    def kill_broker(self, count: int) -> None:
+        chosen = self.trial.random.sample(self.brokers.all, count)
+        for broker in chosen:
+            broker.kill()
+        self.counts["brokers killed"] += count
+        if count == 1:
+            self.goes_on("a broker is dead")
+        else:
+            time.sleep(self.trial.random.uniform(0, 3))
+        for broker in chosen:
+            broker.start()
+        self.goes_on(f"{count} brokers were killed and are back")
+
+    def kill_both(self) -> None:
+        """A gateway and a broker die at the same moment."""
+        member, broker = self.trial.random.choice(self.members), self.trial.random.choice(self.brokers.all)
+        broker.kill()
+        member.kill(loses_disk=True)
+        self.counts["machines lost"] += 1
+        self.counts["brokers killed"] += 1
+        self.goes_on("a gateway and a broker are lost")
+        broker.start()
+        member.start()
+        self.goes_on("a gateway and a broker are back")
+
+    # The verdict.
+
+    def end(self, exactly_once: bool) -> None:
+        for sender in self.senders:
+            sender.is_over = True
+        for sender in self.senders:
+            sender.join(40)
+        sums: Counter[str] = Counter()
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            sums = Counter()
+            for member in self.members:
+                assert member.gateway is not None
+                whole = member.gateway.ledger()
+                self.trial.expect(whole["closed"], f"the ledger of {member.node} is open: {whole}")
+                sums.update(whole["ledger"])
+            if sums["queued"] == 0 and not any(self.status(member)["orphans"] for member in self.members):
+                break
+            time.sleep(0.2)
+        self.trial.expect(sums["queued"] == 0, f"after 90 s the cluster is not empty: {dict(sums)}")
+        arrived = self.promises.arrived(self.sandbox)
+        self.trial.expect(
+            not arrived.missing, f"{len(arrived.missing)} answered logs are lost: {sorted(arrived.missing)[:3]}"
+        )
+        self.trial.expect(not arrived.altered, f"{len(arrived.altered)} logs were altered: {arrived.altered[:2]}")
+        self.trial.expect(not arrived.strangers, f"{len(arrived.strangers)} logs arrived that no device sent")
+        # A log that was accepted although its device was told otherwise was sent twice by the device.
+        accepted, delivered = sums["accepted"], sums["delivered"]
+        self.trial.expect(
+            accepted == delivered + sums["expired"] + sums["discarded"] + sums["dead"]
+            and accepted >= len(self.promises.answered),
+            f"the cluster's ledger does not fit {len(self.promises.answered)} answered logs: {dict(sums)}",
+        )
+        twice = arrived.count - delivered
+        self.trial.expect(twice >= 0, f"{delivered} logs count as delivered, and {arrived.count} arrived")
+        if exactly_once:
+            self.trial.expect(twice == 0, f"{twice} logs were stored twice in spite of exactly_once")
+        late = sum(int(str(self.status(member)["late_acknowledgements"])) for member in self.members)
+        events = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
+        refused = sum(sender.refused for sender in self.senders)
+        self.trial.say(f"{events}; longest wait for answers {self.longest:.1f} s, {refused} requests refused")
+        self.trial.say(
+            f"{len(self.promises.answered)} logs answered, {accepted} accepted, {arrived.count} arrived, "
+            f"{twice} of them twice{' (exactly_once)' if exactly_once else ''}, {late} late acknowledgements"
+        )
+        for member in self.members:
+            member.kill(loses_disk=True)
+        self.brokers.kill()
+        self.sandbox.kill()
+
+
+def check(trial: Trial) -> None:
+    both = [True, False]
+    for exactly_once in both if trial.is_long else [trial.random.choice(both)]:
+        session = Session(trial, ", exactly_once: true" if exactly_once else "")
+        session.goes_on("nothing is broken yet")
+        for _ in range(ROUNDS[trial.is_long]):
+            session.lose_machine()
+            session.restart()
+            session.kill_broker(1)
+            session.hang()
+            session.kill_both()
+            session.upgrade()
+            session.kill_broker(2)
+        session.end(exactly_once)
