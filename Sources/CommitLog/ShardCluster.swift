@@ -15,18 +15,20 @@ package protocol ShardCluster: Sendable {
     /// The log of operators' decisions. Its `open` makes it.
     var control: any CommitLogEngine { get }
 
-    /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must never
-    /// be used again.
+    /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must
+    /// never be used again.
     func remove(_ shard: String) throws(CommitLogError)
 
-    /// All registers by name.
+    /// All registers by name. They may be behind those that others have set, but not behind those that this gateway
+    /// has.
     func registers() throws(CommitLogError) -> [String: Register]
 
-    /// Sets a register; nil removes it. The last one wins, so only hints may depend on it.
+    /// Sets a register; nil removes it. The last one wins, and a call that fails may count later, so only hints may
+    /// depend on it.
     func set(_ register: String, to value: [UInt8]?) throws(CommitLogError)
 
-    /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for the
-    /// operator.
+    /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for
+    /// the operator.
     func check() throws(CommitLogError) -> String
 }
 

@@ -53,11 +53,14 @@ final class FleetLoop {
         nextTouch = began + timing.touch
         do throws(CommitLogError) {
             try tell()
-            try look()
+            let registers = try look()
             fleet.trust(until: began + timing.trustedFor)
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
+            try lookAtShards(registers)
         } catch {
+            // While brokers elect, shards may not be listed although registers can be read.
+            guard fleet.trustedUntil < began + timing.trustedFor else { return }
             guard !isCutOff else { return }
             isCutOff = true
             journal.warning("cluster cannot be reached", ["reason": error.description])
@@ -76,19 +79,25 @@ final class FleetLoop {
         try cluster.set(own.name, to: own.bytes)
     }
 
-    private func look() throws(CommitLogError) {
-        let now = Moment.now
+    /// Finds out if another gateway has taken a shard. Returns the registers of the others.
+    private func look() throws(CommitLogError) -> [String: Register] {
         var registers = try cluster.registers()
         registers[own.name] = nil
-        watch.look(at: try cluster.shards(), registers, now)
+        watch.look(at: registers, .now)
         for (name, epoch) in own.shards where name != adopting {
             if let successor = watch.successor(of: epoch, in: name) {
                 lose(name, to: successor.node)
-            } else if registers[ShardDirectories.goneRegister(of: name)] != nil, !watch.has(name) {
+            } else if registers[ShardDirectories.goneRegister(of: name)] != nil {
                 // Another gateway has even delivered all of it.
                 lose(name, to: nil)
             }
         }
+        return registers
+    }
+
+    private func lookAtShards(_ registers: [String: Register]) throws(CommitLogError) {
+        let now = Moment.now
+        watch.look(at: try cluster.shards(), now)
         for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
         report(now)
     }
@@ -112,6 +121,7 @@ final class FleetLoop {
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
         fleet.change { figures in
             figures.others = living.sorted()
+            figures.shardsOfCluster = watch.shardCount
             figures.orphans = orphans
             figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }
         }
@@ -169,7 +179,7 @@ final class FleetLoop {
         adopting = name
         do throws(CommitLogError) {
             try tell()
-            try look()
+            _ = try look()
         } catch {
             adopting = nil
             return

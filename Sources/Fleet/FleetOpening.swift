@@ -10,6 +10,8 @@ package final class FleetOpening: Sendable {
     private let control: ControlLog
     private let lock: DirectoryLock
     private let journal: Journal
+    /// After this moment a shard that is not listed counts as lost.
+    private let patience = Moment.now + .seconds(10)
     /// Tells this life of the gateway from others.
     private let life = hex(randomBytes(4))
 
@@ -46,6 +48,13 @@ package final class FleetOpening: Sendable {
         do throws(CommitLogError) {
             try cluster.open()
             (shards, registers) = (try cluster.shards(), try cluster.registers())
+            let unlisted = HomeChoice.unlisted(of: settings.node, among: shards, registers)
+            if let unlisted, .now < patience {
+                throw CommitLogError(
+                    .unreachable,
+                    "the home shard \(unlisted) is not listed; do brokers elect?"
+                )
+            }
             try clean(shards, registers)
             // Earlier lives of this gateway. One that lives after all tells it again.
             for (name, register) in registers

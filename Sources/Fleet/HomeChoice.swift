@@ -3,6 +3,20 @@ import System
 
 /// Which shard becomes a gateway's home.
 enum HomeChoice {
+    /// The home of the node's last life, if it is not listed although nothing tells that it is gone.
+    static func unlisted(
+        of node: String,
+        among shards: [ShardEnd],
+        _ registers: [String: Register]
+    ) -> String? {
+        let homes = registers.values.compactMap { NodeRegister($0.value) }
+            .filter { $0.node == node }.compactMap(\.home)
+        return homes.first { home in
+            registers[ShardDirectories.goneRegister(of: home)] == nil
+                && !shards.contains { $0.name == home }
+        }
+    }
+
     /// One that began as this node's home and that no other gateway claims, else a new one.
     static func choose(
         for node: String,

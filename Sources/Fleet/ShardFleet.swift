@@ -170,6 +170,7 @@ package final class ShardFleet: Sendable {
     // MARK: - For the keeper
 
     func trust(until moment: Moment) { state.withLock { $0.trustedUntil = moment } }
+    var trustedUntil: Moment { state.withLock(\.trustedUntil) }
 
     var isTrusted: Bool { state.withLock { Moment.now < $0.trustedUntil } }
 

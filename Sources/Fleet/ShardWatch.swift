@@ -26,21 +26,22 @@ struct ShardWatch {
     private var ends: [String: End] = [:]
     /// By the names of their registers.
     private var nodes: [String: Node] = [:]
-    private var lastLook: Moment?
+    private var lastLookAtNodes: Moment?
+    private var lastLookAtShards: Moment?
 
     init(_ timing: FleetTiming) {
         self.timing = timing
     }
 
-    /// Takes what was read at this moment, without this gateway's own register.
-    mutating func look(
-        at shards: [ShardEnd],
-        _ registers: [String: Register],
-        _ now: Moment
-    ) {
-        // Others may not have been able to do anything either, or this process stood still.
-        let isGap = lastLook.map { now - $0 > timing.gap } ?? true
-        lastLook = now
+    /// True after a time without a look: others may not have been able to do anything either, or this process stood still.
+    private func isGap(since last: Moment?, _ now: Moment) -> Bool {
+        last.map { now - $0 > timing.gap } ?? true
+    }
+
+    /// Takes the registers as they were at this moment, without this gateway's own.
+    mutating func look(at registers: [String: Register], _ now: Moment) {
+        let isGap = isGap(since: lastLookAtNodes, now)
+        lastLookAtNodes = now
         var nodes: [String: Node] = [:]
         for (name, found) in registers where name.hasPrefix(NodeRegister.prefix) {
             guard let register = NodeRegister(found.value), register.name == name else { continue }
@@ -54,6 +55,12 @@ struct ShardWatch {
             )
         }
         self.nodes = nodes
+    }
+
+    /// Takes the shards as they were at this moment.
+    mutating func look(at shards: [ShardEnd], _ now: Moment) {
+        let isGap = isGap(since: lastLookAtShards, now)
+        lastLookAtShards = now
         var ends: [String: End] = [:]
         for shard in shards where ShardName.node(of: shard.name) != nil {
             let known = self.ends[shard.name]
@@ -83,6 +90,7 @@ struct ShardWatch {
     }
 
     func has(_ shard: String) -> Bool { ends[shard] != nil }
+    var shardCount: Int { ends.count }
 
     /// Shards without an owner, those that wait longest first.
     func orphans(_ now: Moment) -> [String] {

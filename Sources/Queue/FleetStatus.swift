@@ -30,6 +30,8 @@ package struct FleetStatus: Sendable, Equatable {
     package var shards: [Shard] = []
     /// Other gateways that live.
     package var others: [String] = []
+    /// Shards of the cluster, whoever has them.
+    package var shardsOfCluster = 0
     /// Shards that have no owner at this moment.
     package var orphans: [String] = []
     /// The shard that is being read to adopt it.

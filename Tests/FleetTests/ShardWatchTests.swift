@@ -34,11 +34,8 @@ import Testing
             if let owner {
                 registers[owner.name] = Register(value: owner.bytes, revision: revision)
             }
-            watch.look(
-                at: [ShardEnd(name: Self.shard, last: last(second))],
-                registers,
-                moment(second)
-            )
+            watch.look(at: registers, moment(second))
+            watch.look(at: [ShardEnd(name: Self.shard, last: last(second))], moment(second))
         }
     }
 
@@ -93,8 +90,11 @@ import Testing
         owner.isStopped = true
         func look(_ second: Int) {
             watch.look(
+                at: [owner.name: Register(value: owner.bytes, revision: 1)],
+                moment(second)
+            )
+            watch.look(
                 at: [Self.shard, adopted].map { ShardEnd(name: $0, last: 3) },
-                [owner.name: Register(value: owner.bytes, revision: 1)],
                 moment(second)
             )
         }
@@ -121,13 +121,16 @@ import Testing
         other.node = "b"
         for second in 0...13 {
             watch.look(
-                at: [ShardEnd(name: Self.shard, last: 1), ShardEnd(name: "CTL", last: 1)],
-                [
+                at: [
                     owner.name: Register(value: [1, 2], revision: UInt64(second)),
                     // Under the name of another one.
                     "node.c~00000000": Register(value: other.bytes, revision: UInt64(second)),
                     "gone.x": Register(value: owner.bytes, revision: UInt64(second)),
                 ],
+                moment(second)
+            )
+            watch.look(
+                at: [ShardEnd(name: Self.shard, last: 1), ShardEnd(name: "CTL", last: 1)],
                 moment(second)
             )
         }

@@ -35,9 +35,7 @@ class Member:
     def start(self) -> None:
         session = self.session
         settings = session.brokers.settings(self.node, "cluster", more=", max_bytes: 256MiB")
-        self.gateway = session.trial.gateway(
-            session.sandbox, settings, session.destination, data=self.data, seconds=60
-        )
+        self.gateway = session.trial.gateway(session.sandbox, settings, session.destination, data=self.data, seconds=60)
 
     def kill(self, loses_disk: bool) -> None:
         if self.gateway is not None:
@@ -234,7 +232,8 @@ class Session:
                 whole = member.gateway.ledger()
                 self.trial.expect(whole["closed"], f"the ledger of {member.node} is open: {whole}")
                 sums.update(whole["ledger"])
-            if sums["queued"] == 0 and not any(self.status(member)["orphans"] for member in self.members):
+            shards = [self.status(member)["cluster_shards"] for member in self.members]
+            if sums["queued"] == 0 and all(count == GATEWAYS for count in shards):
                 break
             time.sleep(0.2)
         self.trial.expect(sums["queued"] == 0, f"after 90 s the cluster is not empty: {dict(sums)}")

@@ -16,6 +16,12 @@ enum FleetFigures {
                 "Other gateways of the cluster that live."
             ),
             Figure(
+                "sluice_fleet_cluster_shards",
+                \.shardsOfCluster,
+                "Shards of the cluster, of whatever gateway.",
+                member: "cluster_shards"
+            ),
+            Figure(
                 "sluice_fleet_orphans",
                 \.orphans.count,
                 "Shards of the cluster without a gateway at this moment."

@@ -106,8 +106,8 @@ struct ClusterStream: Sendable {
         return trial
     }
 
-    /// The bound for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next base, and
-    /// as many bytes of commits beside that; the rest is for bases that were given up.
+    /// The bound for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next base,
+    /// and as many bytes of commits beside that; the rest is for bases that were given up.
     static func bytesMax(forQueueOf bytes: Int) -> Int {
         bytes * 5 + 1 << 30
     }

@@ -4,7 +4,7 @@ import System
 
 /// The logs and registers of a cluster in NATS JetStream, over one connection.
 package final class JetStreamCluster: ShardCluster {
-    private let api: JetStreamAPI
+    let api: JetStreamAPI
     private let settings: JetStreamSettings
     private let logBytesMax: Int
     private let isSynced: Bool

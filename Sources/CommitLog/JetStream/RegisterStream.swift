@@ -4,8 +4,8 @@ import System
 
 /// The registers of a cluster: a stream that has the last message of each subject.
 ///
-/// One request reads all of them, and any replica answers it: a consumer would need a vote of the brokers for each read.
-/// A replica may be behind. One that does not have what this gateway itself has set is not believed.
+/// One request reads all of them, and any replica answers it: a consumer would need a vote of the brokers for each
+/// read. A replica may be behind. One that does not have what this gateway itself has set is not believed.
 final class RegisterStream: Sendable {
     /// A removed register is a message that the servers forget by themselves. A purge would leave no trace by which a
     /// reader could tell a replica that is behind.
@@ -104,8 +104,11 @@ final class RegisterStream: Sendable {
             let message = number == 0 ? first : try inbox.next(until: deadline)
             switch message.status {
             case nil: break
-            // The end, or there are no registers.
-            case 204, 404: return (registers, last)
+            // There are no registers.
+            case 404: return (registers, last)
+            // The end of the answer, and of the stream unless that is larger than we make it.
+            case 204 where message.header("Nats-Num-Pending") == "0": return (registers, last)
+            case 204: throw NATSError(.malformed, "JetStream has more registers than fit")
             case 503: throw NATSError(.noResponders, message.statusText)
             default: throw NATSError(.malformed, message.statusText)
             }
@@ -121,11 +124,11 @@ final class RegisterStream: Sendable {
             }
             registers[name] = Register(value: message.body, revision: sequence)
         }
-        throw NATSError(.malformed, "JetStream has more registers than were asked for")
+        throw NATSError(.malformed, "JetStream has more registers than fit")
     }
 
-    /// The first message of an answer. A broker that hangs gets requests until others notice, and they choose the replica at
-    /// random, so it is better to ask again than to wait.
+    /// The first message of an answer. A broker that hangs gets requests until others notice, and they choose the
+    /// replica at random, so it is better to ask again than to wait.
     private func answer(
         to inbox: NATSInbox,
         until deadline: Moment

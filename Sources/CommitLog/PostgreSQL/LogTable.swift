@@ -1,7 +1,7 @@
 import System
 
-/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the last number in its body,
-/// or nothing if the shard is removed and its other rows are not all deleted yet.
+/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the last number in its
+/// body, or nothing if the shard is removed and its other rows are not all deleted yet.
 struct LogTable: Sendable {
     let table: PostgreSQLTable
 
@@ -32,8 +32,8 @@ struct LogTable: Sendable {
 
     // MARK: - Durability
 
-    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give each transaction another
-    /// one.
+    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give each transaction
+    /// another one.
     private static func synced(_ isSynced: Bool) -> String {
         guard isSynced else { return "SELECT 1" }
         return """
@@ -96,7 +96,7 @@ struct LogTable: Sendable {
     /// Makes the shard one that is removed.
     var mark: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
 
-    /// Deletes `$2` rows of a removed shard at most. The server has the mark and these in order, so they wait for nothing.
+    /// Deletes `$2` rows of a removed shard at most. They follow the mark in the WAL, so they wait for nothing.
     var removal: String {
         """
         WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))

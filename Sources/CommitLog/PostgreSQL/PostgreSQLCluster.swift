@@ -32,7 +32,7 @@ package final class PostgreSQLCluster: ShardCluster {
             let deadline = Moment.now + Self.timeout * 2
             try logs.table.make(&link, deadline)
             try registerTable.table.make(&link, deadline)
-            // A gateway may have died while it removed a shard. What is left of that takes room, and does no other harm.
+            // A gateway may have died while it removed a shard. What is left takes room, and does no other harm.
             try? deleteRemoved(&link, until: .now + Self.timeout)
         }
     }
@@ -65,8 +65,8 @@ package final class PostgreSQLCluster: ShardCluster {
     }
 
     /// First marks the shard as removed, and waits for the standby. From then on it is no shard, even after a failover:
-    /// appends are fenced, and it is not listed. Its rows go afterwards, and its mark last, in steps that any later removal
-    /// or start takes up. Rows without a mark are never deleted, so a damaged log stays as it is.
+    /// appends are fenced, and it is not listed. Its rows go afterwards, and its mark last, in steps that any later
+    /// removal or start takes up. Rows without a mark are never deleted, so a damaged log stays as it is.
     package func remove(_ shard: String) throws(CommitLogError) {
         try link.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2

@@ -1,5 +1,5 @@
-/// The table of a cluster's registers. They are hints, so their transactions wait for no disk and no standby: a gateway must
-/// be seen alive also while the standby is away.
+/// The table of a cluster's registers. They are hints, so their transactions wait for no disk and no standby: a gateway
+/// must be seen alive also while the standby is away.
 struct RegisterTable: Sendable {
     let table: PostgreSQLTable
 
