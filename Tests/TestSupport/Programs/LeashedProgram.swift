@@ -23,8 +23,23 @@ package final class LeashedProgram {
 
     deinit { kill() }
 
+    /// Waits until it stands still if that is what the signal does.
     package func signal(_ number: CInt) {
-        if id > 0 { Glibc.kill(id, number) }
+        guard id > 0 else { return }
+        Glibc.kill(id, number)
+        if number == SIGSTOP { _ = eventually { isStanding } }
+    }
+
+    private var isStanding: Bool {
+        let threads = "/proc/\(id)/task"
+        return fileNames(in: threads).allSatisfy { thread in
+            guard let stat = try? fileContent("\(threads)/\(thread)/stat", bytesMax: 4096) else {
+                return true
+            }
+            // "123 (name) T …"; the name may have spaces.
+            let end = stat.lastIndex(of: UInt8(ascii: ")")) ?? 0
+            return stat.dropFirst(end + 2).first == UInt8(ascii: "T")
+        }
     }
 
     /// As a power cut of its process would end it.
