@@ -2927,7 +2927,11 @@ enum EmbeddedFiles {
           "action": { "type": "string" },
           "subject": { "type": "string" },
           "before": { "type": "string" },
-          "after": { "type": "string" }
+          "after": { "type": "string" },
+          "node": {
+            "description": "The gateway that took the decision; only in a cluster.",
+            "type": "string"
+          }
         },
         "required": ["id", "time", "actor", "address", "action", "subject", "before", "after"],
         "additionalProperties": false
@@ -3053,12 +3057,75 @@ enum EmbeddedFiles {
             },
             "required": ["epoch", "entry", "bytes", "bytes_since_base", "retries"],
             "additionalProperties": false
-          }
+          },
+          "fleet": { "$ref": "#/components/schemas/Fleet" }
         },
         "required": [
           "admission", "problem", "bytes", "bytes_max", "rows", "streams", "packets",
           "oldest_seconds", "isolations", "isolations_waiting", "commits", "duplicates",
           "database_bytes", "log_bytes", "disk_free_bytes"
+        ],
+        "additionalProperties": false
+      },
+      "Fleet": {
+        "description": "The shards of a gateway in a cluster; absent with `queue.engine: sqlite`.",
+        "type": "object",
+        "properties": {
+          "node": { "type": "string" },
+          "problem": {
+            "description": "Why the cluster cannot be reached.",
+            "type": ["string", "null"]
+          },
+          "shards": {
+            "description": "The home shard first, then those that were adopted from other gateways.",
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": { "type": "string" },
+                "role": { "type": "string", "enum": ["home", "adopted"] },
+                "problem": { "type": ["string", "null"] },
+                "queued": { "type": "integer", "minimum": 0 },
+                "bytes": { "type": "integer", "minimum": 0 },
+                "epoch": { "type": "integer", "minimum": 0 },
+                "log_bytes": { "type": "integer", "minimum": 0 }
+              },
+              "required": ["name", "role", "problem", "queued", "bytes", "epoch", "log_bytes"],
+              "additionalProperties": false
+            }
+          },
+          "other_gateways": {
+            "description": "Names of the others that live.",
+            "type": "array",
+            "items": { "type": "string" }
+          },
+          "adopting": {
+            "description": "The shard that is being read to adopt it.",
+            "type": ["string", "null"]
+          },
+          "orphans": {
+            "description": "Shards without a gateway at this moment.",
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "shard": { "type": "string" },
+                "refused_because": { "type": ["string", "null"] }
+              },
+              "required": ["shard", "refused_because"],
+              "additionalProperties": false
+            }
+          },
+          "cluster_shards": { "type": "integer", "minimum": 0 },
+          "adoptions": { "type": "integer", "minimum": 0 },
+          "absorptions": { "type": "integer", "minimum": 0 },
+          "losses": { "type": "integer", "minimum": 0 },
+          "late_acknowledgements": { "type": "integer", "minimum": 0 }
+        },
+        "required": [
+          "node", "problem", "shards", "other_gateways", "adopting", "orphans", "cluster_shards", "adoptions",
+          "absorptions",
+          "losses", "late_acknowledgements"
         ],
         "additionalProperties": false
       },

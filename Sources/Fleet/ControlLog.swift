@@ -20,6 +20,8 @@ final class ControlLog: Sendable {
     private struct Shared {
         var state = ControlState()
         var receiver: @Sendable ([String: [UInt8]]) -> Void = { _ in }
+        /// The receiver is new, and may have missed something.
+        var mustTell = false
     }
 
     private let log: any CommitLogEngine
@@ -88,7 +90,11 @@ final class ControlLog: Sendable {
 
     /// The receiver is called on this log's thread.
     func follow(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
-        shared.withLock { $0.receiver = receiver }
+        shared.withLock { shared in
+            shared.receiver = receiver
+            shared.mustTell = true
+        }
+        wake.signal()
     }
 
     func decide(_ decision: Decision, _ answer: @escaping @Sendable (DecisionRefusal?) -> Void) {
@@ -122,7 +128,11 @@ final class ControlLog: Sendable {
 
     private func look() {
         do throws(CommitLogError) {
-            if try readNews().hasOthers { tell() }
+            let mustTell = shared.withLock { shared in
+                defer { shared.mustTell = false }
+                return shared.mustTell
+            }
+            if try readNews().hasOthers || mustTell { tell() }
             if isCutOff.exchange(false, ordering: .relaxed) {
                 journal.info("decisions of the cluster can be read again")
             }

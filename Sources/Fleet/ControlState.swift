@@ -24,7 +24,9 @@ struct ControlState {
         for name in entry.resets { values[name] = nil }
         for (name, value) in entry.settings { values[name] = (value, number) }
         guard let audited = entry.audit else { return missing }
-        audit.append(AuditRecord(id: Int64(number), time: entry.time, entry: audited))
+        audit.append(
+            AuditRecord(id: Int64(number), time: entry.time, entry: audited, node: entry.node)
+        )
         // Many at a time: each removal moves the rest.
         if audit.count >= Self.auditMax + 1000 { audit.removeFirst(audit.count - Self.auditMax) }
         return missing

@@ -57,12 +57,14 @@ final class FleetLoop {
             fleet.trust(until: began + timing.trustedFor)
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
+            fleet.change { $0.problem = nil }
             try lookAtShards(registers)
         } catch {
             // While brokers elect, shards may not be listed although registers can be read.
             guard fleet.trustedUntil < began + timing.trustedFor else { return }
             guard !isCutOff else { return }
             isCutOff = true
+            fleet.change { $0.problem = error.description }
             journal.warning("cluster cannot be reached", ["reason": error.description])
         }
     }

@@ -66,10 +66,13 @@ package struct AuditRecord: Sendable, Equatable {
     package let id: Int64
     package let time: WallTime
     package let entry: AuditEntry
+    /// The gateway of a cluster that took the decision; nil: this one.
+    package let node: String?
 
-    package init(id: Int64, time: WallTime, entry: AuditEntry) {
+    package init(id: Int64, time: WallTime, entry: AuditEntry, node: String? = nil) {
         self.id = id
         self.time = time
         self.entry = entry
+        self.node = node
     }
 }

@@ -27,6 +27,8 @@ package struct FleetStatus: Sendable, Equatable {
     }
 
     package var node = ""
+    /// Why the cluster cannot be reached; nil: it can.
+    package var problem: String?
     package var shards: [Shard] = []
     /// Other gateways that live.
     package var others: [String] = []

@@ -70,6 +70,7 @@ struct AuditDesk {
                         json.member("subject", record.entry.subject)
                         json.member("before", record.entry.before)
                         json.member("after", record.entry.after)
+                        if let node = record.node { json.member("node", node) }
                     }
                 }
             }
@@ -84,7 +85,9 @@ extension AuditRecord {
         let change =
             entry.before.isEmpty && entry.after.isEmpty
             ? "" : ": \(entry.before.isEmpty ? "-" : entry.before) -> \(entry.after)"
-        return "\(time.rfc3339)  \(entry.actor)@\(entry.address)  \(entry.action) \(entry.subject)"
+        let place = node.map { "  on \($0)" } ?? ""
+        return
+            "\(time.rfc3339)  \(entry.actor)@\(entry.address)\(place)  \(entry.action) \(entry.subject)"
             + "\(change)\n"
     }
 }

@@ -138,6 +138,7 @@ extension JSONWriter {
 
     private mutating func fleet(_ fleet: FleetStatus, now: WallTime) {
         member("node", fleet.node)
+        member("problem", fleet.problem)
         array("shards") { json in
             for shard in fleet.shards {
                 json.object { json in

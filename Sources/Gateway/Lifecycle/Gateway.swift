@@ -188,6 +188,20 @@ package final class Gateway: Sendable {
         }
         isRunning = true
         servers.add(to: reporter, watches)
+        let shared = SharedDecisions(
+            stored,
+            decided,
+            reading,
+            reload,
+            forwarder,
+            keeper,
+            box,
+            journal
+        )
+        store.followDecisions { [changes = workers.changes] settings in
+            // One that is not taken comes with the next one, or at the next start.
+            _ = changes.post { shared.apply(settings) }
+        }
         for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }

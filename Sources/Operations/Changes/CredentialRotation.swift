@@ -113,6 +113,7 @@ package struct CredentialRotation: Sendable {
             throw .changedMeanwhile
         }
         try refuseExpired(pushed)
+        guard box != nil || !store.areDecisionsShared else { throw .notShared }
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
         } catch {
@@ -202,6 +203,14 @@ extension HTTPProblem {
         409,
         "CredentialChanged",
         "another change replaced the credential during the proof and stays; read the credential and retry"
+    )
+
+    /// The other gateways would go on with the old one.
+    fileprivate static let notShared = HTTPProblem(
+        409,
+        "EncryptionKeyMissing",
+        "credentials.encryption_key is not set, so the credential cannot be given to the other gateways of the "
+            + "cluster; set the same key at all of them"
     )
 
     fileprivate static func noCredential(_ name: String, _ known: [String]) -> HTTPProblem {

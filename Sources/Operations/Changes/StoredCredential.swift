@@ -50,11 +50,31 @@ extension CredentialKeeper {
         return useless
     }
 
+    /// Uses the credentials that were pushed to another gateway.
+    func takeShared(_ stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
+        let ordered = stored.sorted { left, right in
+            !StoredCredential.isNext(left.key) && StoredCredential.isNext(right.key)
+        }
+        for (setting, sealed) in ordered {
+            guard let name = StoredCredential.name(ofSetting: setting) else { continue }
+            if let problem = take(sealed, name, box, isShared: true) {
+                journal.warning(
+                    "credential of another gateway ignored",
+                    ["credential": name, "reason": problem.reason]
+                )
+            } else {
+                noteKept(name, .onDisk)
+                journal.info("credential rotated at another gateway", ["credential": name])
+            }
+        }
+    }
+
     /// nil: the credential is in use.
     private func take(
         _ sealed: [UInt8],
         _ name: String,
-        _ box: SecretBox?
+        _ box: SecretBox?,
+        isShared: Bool = false
     ) -> (reason: String, isForGood: Bool)? {
         func closed(_ reason: String) -> (reason: String, isForGood: Bool) {
             noteKept(name, .closed(reason: reason))
@@ -68,7 +88,7 @@ extension CredentialKeeper {
             return closed(error.description)
         }
         do throws(PushRefusal) {
-            try restore(name, pushed)
+            if isShared { try push(name, pushed) } else { try restore(name, pushed) }
             return nil
         } catch {
             guard case .expired(let ago) = error else { return (error.description, false) }

@@ -12,6 +12,9 @@ extension GatewayReport {
         } else if let reason = queue.admission.reason {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
         }
+        if let problem = queue.fleet?.problem, reasons.isEmpty {
+            reasons.append("the cluster cannot be reached: \(problem)")
+        }
         let present = destinations.filter { !$0.isRemoved }
         let troubles = present.compactMap { destination in
             destination.trouble.map { "destination \(destination.name): \($0)" }

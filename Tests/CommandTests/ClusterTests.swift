@@ -1,0 +1,173 @@
+import Foundation
+import System
+import TestNATS
+import TestSupport
+import Testing
+
+/// Gateways of one cluster, each on a machine of its own. One broker has the only copy here; `Scripts/prove cluster` has
+/// three.
+@Suite(.timeLimit(.minutes(3))) final class ClusterTests {
+    private static let token = "0123456789abcdef0123456789abcdef"
+    private static let key = String(repeating: "0123456789abcdef", count: 4)
+
+    private let broker = Broker()
+    private let scratch = TemporaryDirectory()
+    private let sandbox: RunningSandbox
+
+    init() throws {
+        sandbox = try RunningSandbox()
+        try broker.start()
+    }
+
+    private struct Running {
+        let program: Program
+        let devices: TestConnection
+        let adminPort: UInt16
+
+        func admin(_ method: String, _ path: String, _ body: String = "") throws -> (
+            status: Int, text: String
+        ) {
+            let answer = try TestConnection(port: adminPort).request(
+                method,
+                path,
+                fields: [
+                    "Authorization: Bearer \(ClusterTests.token)", "Content-Type: application/json",
+                ],
+                body: body
+            )
+            return try #require(answer.map { ($0.status, $0.text) })
+        }
+
+        /// Waits until a page of the admin listener says so.
+        func eventually(_ path: String, _ isSo: (String) -> Bool) -> Bool {
+            TestSupport.eventually(within: .seconds(60)) {
+                ((try? admin("GET", path).text).map(isSo)) ?? false
+            }
+        }
+    }
+
+    private func start(_ node: String, key: String? = key) throws -> Running {
+        var text = sandbox.configuration(dataDirectory: "\(scratch.path)/\(node)")
+            .replacing(
+                #"admin: { listen: "127.0.0.1:0" }"#,
+                with: #"admin: { listen: "127.0.0.1:0", token: \#(Self.token) }"#
+            )
+        if let key { text += "\ncredentials: { encryption_key: \"\(key)\" }" }
+        text += """
+
+            queue:
+              engine: jetstream
+              max_bytes: 64MiB
+              commit_wait: 3s
+              jetstream: { servers: ["\(broker.address)"], node: \(node), replicas: 1 }
+            """
+        let file = scratch.file("\(node).yaml", text)
+        let program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+        let ports = try #require(program.listeners())
+        return Running(
+            program: program,
+            devices: try TestConnection(port: ports.devices),
+            adminPort: ports.admin
+        )
+    }
+
+    private func post(_ numbers: some Sequence<Int>, to gateway: Running) {
+        for number in numbers {
+            let body = #"{"a":"\#(number)"}"#
+            #expect(gateway.devices.request("POST", "/logs/lost", body: body)?.status == 200)
+        }
+    }
+
+    private func stop(_ gateways: Running...) {
+        for gateway in gateways {
+            gateway.program.signal(SIGTERM)
+            #expect(gateway.program.finished().exitCode == 0)
+        }
+    }
+
+    @Test("Another gateway delivers the logs of one that is lost with its disk")
+    func adoption() throws {
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+        let (lost, heir) = (try start("one"), try start("two"))
+        post(0..<20, to: lost)
+        lost.program.signal(SIGKILL)
+        _ = lost.program.finished()
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        post(20..<25, to: heir)
+        #expect(heir.program.errors.next(containing: ["shard adopted"]) != nil)
+        #expect(heir.program.errors.next(containing: ["emptied shard absorbed"]) != nil)
+        #expect(sandbox.received(field: "a").map { Int($0) ?? -1 }.sorted() == Array(0..<25))
+        #expect(
+            heir.eventually("/admin/status") { status in
+                status.contains(#""adoptions":1"#) && status.contains(#""cluster_shards":1"#)
+            }
+        )
+        let metrics = try heir.admin("GET", "/metrics").text
+        #expect(metrics.contains("sluice_fleet_absorptions_total 1"))
+        #expect(metrics.contains(#"role="home""#))
+        stop(heir)
+    }
+
+    @Test("What an operator decides at one gateway counts at the others, with one audit log")
+    func decisions() throws {
+        let (one, two) = (try start("one"), try start("two"))
+        #expect(try one.admin("POST", "/admin/destinations/app/pause").status == 200)
+        #expect(
+            two.eventually("/admin/destinations") {
+                $0.contains(#""paused":true"#) || $0.contains("paused")
+            }
+        )
+        post(0..<3, to: two)
+        let patch = try two.admin("PATCH", "/admin/destinations/app", #"{"packet":{"age":"70ms"}}"#)
+        #expect(patch.status == 200, "\(patch.text)")
+        #expect(one.eventually("/admin/destinations/app") { $0.contains("70ms") })
+        let pushed = try one.admin(
+            "PUT",
+            "/admin/credentials/default?force=true",
+            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
+        )
+        #expect(pushed.status == 200, "\(pushed.text)")
+        #expect(
+            two.program.errors.next(containing: ["credential rotated at another gateway"]) != nil
+        )
+        #expect(try two.admin("GET", "/admin/credentials").text.contains("pushed"))
+        #expect(!(try two.admin("GET", "/admin/audit").text.contains("test-secret")))
+        #expect(try one.admin("POST", "/admin/destinations/app/resume").status == 200)
+        #expect(eventually { sandbox.received(field: "a").count == 3 })
+        #expect(
+            two.eventually("/admin/audit") { audit in
+                audit.contains("pause") && audit.contains("resume")
+                    && audit.contains(#""node":"one""#)
+                    && audit.contains(#""node":"two""#)
+            }
+        )
+        // A gateway that comes later has all of it.
+        let three = try start("three")
+        #expect(try three.admin("GET", "/admin/destinations/app").text.contains("70ms"))
+        #expect(try three.admin("GET", "/admin/credentials").text.contains("pushed"))
+        stop(one, two, three)
+    }
+
+    @Test("Without a key that seals it, no credential goes to the other gateways")
+    func withoutKey() throws {
+        let one = try start("one", key: nil)
+        let pushed = try one.admin(
+            "PUT",
+            "/admin/credentials/default?force=true",
+            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
+        )
+        #expect(pushed.status == 409 && pushed.text.contains("encryption_key"), "\(pushed.text)")
+        stop(one)
+    }
+
+    @Test("A gateway without its brokers is not ready, and says why")
+    func readiness() throws {
+        let one = try start("one")
+        #expect(try one.admin("GET", "/readyz").status == 200)
+        broker.kill()
+        #expect(one.eventually("/readyz") { $0.contains("the cluster cannot be reached") })
+        try broker.start()
+        #expect(one.eventually("/readyz") { !$0.contains("cluster") })
+        stop(one)
+    }
+}
