@@ -27,6 +27,9 @@ package protocol ShardCluster: Sendable {
     /// depend on it.
     func set(_ register: String, to value: [UInt8]?) throws(CommitLogError)
 
+    /// Throws unless the engine could make a commit durable at this moment. An engine may take registers without that.
+    func confirm() throws(CommitLogError)
+
     /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for
     /// the operator.
     func check() throws(CommitLogError) -> String

@@ -19,14 +19,17 @@ struct Absorption {
     private let queue: DurableQueue?
     private let target: ShardFleet.Home
     private let opener: ShardOpener
+    private let whenCeded: () -> Void
 
     /// `queue` is nil if the shard was ceded before.
     init(
         _ name: String,
         _ queue: DurableQueue?,
         into target: ShardFleet.Home,
-        _ opener: ShardOpener
+        _ opener: ShardOpener,
+        whenCeded: @escaping () -> Void
     ) {
+        self.whenCeded = whenCeded
         self.name = name
         self.queue = queue
         self.target = target
@@ -43,6 +46,7 @@ struct Absorption {
                 guard ask({ queue.cede(to: target.name, whenDurable: $0) }) ?? false else {
                     return .notBegun
                 }
+                whenCeded()
                 queue.close()
             }
             let directory = opener.settings.directory(of: name)
@@ -65,7 +69,7 @@ struct Absorption {
         do throws(CommitLogError) {
             // Its node may come back with a copy, and must not take the log for lost.
             let gone = ShardDirectories.goneRegister(of: name)
-            try opener.cluster.set(gone, to: Array(target.name.utf8))
+            try opener.cluster.set(gone, to: ShardDirectories.goneValue)
             try opener.cluster.remove(name)
         } catch {
             return .cutOff(error.description)
@@ -78,12 +82,15 @@ struct Absorption {
         return .done
     }
 
-    /// The answer of a queue, which answers even when it is closed.
+    /// The answer of a queue, which answers even when it is closed; nil: the gateway stops, and the work goes on later.
     private func ask<Answer: Sendable>(
         _ body: (@escaping @Sendable (Answer) -> Void) -> Void
     ) -> Answer? {
         guard let answer = try? Promise<Answer>() else { return nil }
         body { answer.bring($0) }
-        return answer.wait()
+        while !opener.hasEnded {
+            if let brought = answer.wait(atMost: .milliseconds(200)) { return brought }
+        }
+        return answer.wait(atMost: .zero)
     }
 }

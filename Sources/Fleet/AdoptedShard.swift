@@ -30,7 +30,10 @@ final class AdoptedShard: Sendable {
     }
 
     /// Begins to hand packets over. Called once.
-    func deliver(to receivers: ShardFleet.Receivers) {
+    func deliver(
+        to receivers: ShardFleet.Receivers,
+        whenRetired: @escaping @Sendable ([Outlet]) -> Void
+    ) {
         queue.recallPackets(to: receivers.recalled)
         queue.deliver { [weak self] packets in
             self?.state.withLock { state in
@@ -40,6 +43,7 @@ final class AdoptedShard: Sendable {
         }
         queue.retireOutlets { [weak self] outlets in
             self?.state.withLock { $0.announced.subtract(outlets) }
+            whenRetired(outlets)
         }
         queue.announceOutlets { [weak self] outlets in self?.announced(outlets) }
     }

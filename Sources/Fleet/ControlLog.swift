@@ -20,8 +20,8 @@ final class ControlLog: Sendable {
     private struct Shared {
         var state = ControlState()
         var receiver: @Sendable ([String: [UInt8]]) -> Void = { _ in }
-        /// The receiver is new, and may have missed something.
-        var mustTell = false
+        /// The receiver does not know all of the state.
+        var isUntold = false
     }
 
     private let log: any CommitLogEngine
@@ -59,7 +59,7 @@ final class ControlLog: Sendable {
     func open() throws(ShardProblem) {
         do throws(CommitLogError) {
             try log.open(makes: true)
-            _ = try readNews()
+            try readNews()
         } catch {
             throw ShardProblem(error)
         }
@@ -73,11 +73,10 @@ final class ControlLog: Sendable {
     }
 
     func stop() {
-        isStopping.store(true, ordering: .releasing)
+        isStopping.store(true, ordering: .sequentiallyConsistent)
         wake.signal()
         worker.withLock { $0.take() }?.join()
-        for request in mailbox.takeAll() { request.answer(.queue(.stopping)) }
-        mailbox.close()
+        refuseRest()
     }
 
     // MARK: - For any thread
@@ -92,7 +91,7 @@ final class ControlLog: Sendable {
     func follow(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
         shared.withLock { shared in
             shared.receiver = receiver
-            shared.mustTell = true
+            shared.isUntold = true
         }
         wake.signal()
     }
@@ -105,6 +104,12 @@ final class ControlLog: Sendable {
             return answer(.busy)
         }
         mailbox.post(Request(decision: decision, answer: answer))
+        // The thread may have ended since the look.
+        if isStopping.load(ordering: .sequentiallyConsistent) { refuseRest() }
+    }
+
+    private func refuseRest() {
+        for request in mailbox.takeAll() { request.answer(.queue(.stopping)) }
     }
 
     // MARK: - The thread
@@ -128,11 +133,9 @@ final class ControlLog: Sendable {
 
     private func look() {
         do throws(CommitLogError) {
-            let mustTell = shared.withLock { shared in
-                defer { shared.mustTell = false }
-                return shared.mustTell
-            }
-            if try readNews().hasOthers || mustTell { tell() }
+            // What an earlier look had read before it failed is told, too.
+            defer { tell() }
+            _ = try readNews()
             if isCutOff.exchange(false, ordering: .relaxed) {
                 journal.info("decisions of the cluster can be read again")
             }
@@ -146,26 +149,28 @@ final class ControlLog: Sendable {
     }
 
     private func tell() {
-        let (receiver, settings) = shared.withLock { ($0.receiver, $0.state.settings) }
-        receiver(settings)
+        let news = shared.withLock { shared in
+            defer { shared.isUntold = false }
+            return shared.isUntold ? (shared.receiver, shared.state.settings) : nil
+        }
+        if let (receiver, settings) = news { receiver(settings) }
     }
 
-    private struct News {
-        /// The append in question is there.
+    /// Reads on. Returns true if the append `own` is there.
+    @discardableResult
+    private func readNews(besides own: AppendID? = nil) throws(CommitLogError) -> Bool {
         var hasOwn = false
-        var hasOthers = false
-    }
-
-    /// Reads on.
-    private func readNews(besides own: AppendID? = nil) throws(CommitLogError) -> News {
-        var news = News()
         while true {
             let from = shared.withLock { $0.state.end + 1 }
             let entries = try log.read(from: from, atMost: Self.readBytes)
-            guard !entries.isEmpty else { return news }
+            guard !entries.isEmpty else { return hasOwn }
             for stored in entries {
                 let id = try take(stored)
-                if own != nil, id == own { news.hasOwn = true } else { news.hasOthers = true }
+                if own != nil, id == own {
+                    hasOwn = true
+                } else {
+                    shared.withLock { $0.isUntold = true }
+                }
             }
         }
     }
@@ -230,9 +235,7 @@ final class ControlLog: Sendable {
             }
             // Another gateway was first, or this append has come through after all.
             do throws(CommitLogError) {
-                let news = try readNews(besides: id)
-                if news.hasOthers { tell() }
-                if news.hasOwn { return nil }
+                if try readNews(besides: id) { return nil }
             } catch {
                 guard error.kind == .unreachable else { return .queue(.failing) }
             }

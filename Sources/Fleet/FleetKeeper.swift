@@ -77,21 +77,26 @@ final class FleetKeeper: Sendable {
     /// Takes a shard over.
     func adopt(_ name: String) -> Bool {
         adoptions.post { [self] in
+            let shard = opener.newShard()
             do throws(ShardProblem) {
-                let shard = opener.newShard()
                 let queue = try opener.open(
                     name,
                     as: shard,
                     makes: false,
+                    leavesRoom: true,
                     whenLost: whenLost(shard, name)
                 )
                 if let target = queue.cededTo {
                     queue.close()
+                    opener.giveBack(shard)
                     post(.ceded(name, to: target))
                 } else {
                     post(.adopted(AdoptedShard(name, shard, queue)))
                 }
             } catch {
+                opener.giveBack(shard)
+                // It is incomplete.
+                if error.kind != .taken { ShardDirectories(opener.settings).remove(name) }
                 post(.notAdopted(name, error))
             }
         }
@@ -108,7 +113,9 @@ final class FleetKeeper: Sendable {
     /// Makes an emptied shard a part of another one, or goes on with that.
     func absorb(_ name: String, _ shard: AdoptedShard?, into target: ShardFleet.Home) -> Bool {
         adoptions.post { [self] in
-            let absorption = Absorption(name, shard?.queue, into: target, opener)
+            let absorption = Absorption(name, shard?.queue, into: target, opener) { [fleet] in
+                fleet.cede(name)
+            }
             post(.absorbed(name, absorption.run()))
         }
     }
@@ -122,7 +129,8 @@ final class FleetKeeper: Sendable {
                     let home = try openHome(besides: lost, own)
                     let old = fleet.replaceHome(with: home)
                     post(.homeReplaced(old.name))
-                    return old.queue.close()
+                    old.queue.close()
+                    return ShardDirectories(opener.settings).remove(old.name)
                 } catch {
                     journal.warning("no home shard yet", ["reason": error.description])
                 }

@@ -15,8 +15,12 @@ final class FleetLoop {
     private var plan: [String: Moment] = [:]
     /// Shards that are left alone until then.
     private var holdOffs: [String: Moment] = [:]
+    /// How often each shard could not be adopted, one time after the other.
+    private var failures: [String: Int] = [:]
     private var adopting: String?
     private var absorbing: String?
+    /// Shards that were absorbed, and when, as the registers tell.
+    private var gone: [String: WallTime] = [:]
     /// Home shards that were lost, while no other one is there.
     private var lostHomes: Set<String> = []
     private var isHomeLost = false
@@ -40,7 +44,8 @@ final class FleetLoop {
             if isStopping { break }
             if nextTouch <= .now { touch() }
             decide()
-            let due = plan.values.min().map { min($0, nextTouch) } ?? nextTouch
+            let next = mayBegin ? plan.values.min() : nil
+            let due = next.map { min($0, nextTouch) } ?? nextTouch
             keeper.wake.wait(timeout: max(due - .now, .milliseconds(10)))
         }
         leave()
@@ -53,19 +58,30 @@ final class FleetLoop {
         nextTouch = began + timing.touch
         do throws(CommitLogError) {
             try tell()
-            let registers = try look()
-            fleet.trust(until: began + timing.trustedFor)
+            try look()
+            try cluster.confirm()
+            // Another gateway reads the log of one of these shards: it may begin to deliver at any moment.
+            if !isContested { fleet.trust(until: began + timing.trustedFor) }
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
             fleet.change { $0.problem = nil }
-            try lookAtShards(registers)
         } catch {
-            // While brokers elect, shards may not be listed although registers can be read.
-            guard fleet.trustedUntil < began + timing.trustedFor else { return }
             guard !isCutOff else { return }
             isCutOff = true
             fleet.change { $0.problem = error.description }
             journal.warning("cluster cannot be reached", ["reason": error.description])
+            return
+        }
+        do throws(CommitLogError) {
+            try lookAtShards()
+        } catch {
+            // While brokers elect, shards may not be listed although registers can be read.
+        }
+    }
+
+    private var isContested: Bool {
+        own.shards.keys.contains { name in
+            name != adopting && name != absorbing && watch.isRead(name, .now)
         }
     }
 
@@ -76,32 +92,38 @@ final class FleetLoop {
         if !isHomeLost { own.shards[home.name] = home.queue.epoch }
         for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
         // The epoch is not known before the log is read; no other gateway takes this one for its successor.
-        if let adopting { own.shards[adopting] = 0 }
+        for name in [adopting, absorbing].compactMap(\.self) where own.shards[name] == nil {
+            own.shards[name] = 0
+        }
         own.destinations = fleet.destinations.sorted()
         try cluster.set(own.name, to: own.bytes)
     }
 
-    /// Finds out if another gateway has taken a shard. Returns the registers of the others.
-    private func look() throws(CommitLogError) -> [String: Register] {
+    /// Finds out if another gateway has taken a shard.
+    private func look() throws(CommitLogError) {
         var registers = try cluster.registers()
         registers[own.name] = nil
         watch.look(at: registers, .now)
-        for (name, epoch) in own.shards where name != adopting {
+        gone = ShardDirectories.gone(registers)
+        for (name, epoch) in own.shards where name != adopting && name != absorbing {
             if let successor = watch.successor(of: epoch, in: name) {
                 lose(name, to: successor.node)
-            } else if registers[ShardDirectories.goneRegister(of: name)] != nil {
-                // Another gateway has even delivered all of it.
+            } else if gone[name] != nil || fleet.owned(name)?.queue.isLost ?? false {
+                // Another gateway has it, or has even delivered all of it.
                 lose(name, to: nil)
             }
         }
-        return registers
     }
 
-    private func lookAtShards(_ registers: [String: Register]) throws(CommitLogError) {
+    private func lookAtShards() throws(CommitLogError) {
         let now = Moment.now
         watch.look(at: try cluster.shards(), now)
-        for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
         report(now)
+        for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
+        let oldest = gone.min { $0.value < $1.value }
+        if let oldest, WallTime.now - oldest.value > ShardDirectories.goneAge {
+            try cluster.set(ShardDirectories.goneRegister(of: oldest.key), to: nil)
+        }
     }
 
     private func report(_ now: Moment) {
@@ -152,12 +174,18 @@ final class FleetLoop {
             let most = timing.rivalWait * (1 + fleet.adopted.count)
             plan[name] = now + most * Double.random(in: 0...1)
         }
-        guard adopting == nil, let next = plan.min(by: { $0.value < $1.value }),
-            next.value <= now
+        guard mayBegin, let next = plan.min(by: { $0.value < $1.value }), next.value <= now
         else { return }
         plan[next.key] = nil
         begin(next.key)
     }
+
+    private var mayBegin: Bool {
+        adopting == nil && absorbing == nil && !isCutOff && fleet.adopted.count < Self.adoptedMax
+    }
+
+    /// Each takes a thread, memory and room on the disk.
+    private static let adoptedMax = 16
 
     private func mayAdopt(_ name: String) -> Bool {
         guard let reason = watch.lastOwner(of: name)?.foreignness(to: own) else { return true }
@@ -181,14 +209,18 @@ final class FleetLoop {
         adopting = name
         do throws(CommitLogError) {
             try tell()
-            _ = try look()
+            try look()
+            try lookAtShards()
         } catch {
             adopting = nil
             return
         }
-        // Of two that claim it at the same moment, one gives way. Whatever happens here, the fence decides.
-        let rival = watch.claimant(of: name, .now)
-        guard rival.map({ own.life < $0.life }) ?? true, keeper.adopt(name) else {
+        // Its owner may be back. Of two that claim it at the same moment, one gives way. Whatever happens here, the fence
+        // decides.
+        let rivals = watch.claimants(of: name, .now)
+        let isFirst = rivals.allSatisfy { $0.shards[name] == 0 && own.life < $0.life }
+        guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name), keeper.adopt(name)
+        else {
             adopting = nil
             return
         }
@@ -208,8 +240,9 @@ final class FleetLoop {
         for target in known {
             for (name, progress) in target.queue.absorptions where holdOffs[name] == nil {
                 if progress == .done { return absorb(name, nil, into: target) }
-                // Another gateway had adopted it, and absorbed it elsewhere.
-                if progress == .intended, own.shards[name] == nil, !watch.has(name) {
+                // Another gateway has it now, or has absorbed it. A list without it would not tell that.
+                let isElsewhere = gone[name] != nil || watch.isOwned(name, .now)
+                if progress == .intended, own.shards[name] == nil, isElsewhere {
                     target.queue.forget(absorbed: name) { _ in }
                 }
             }
@@ -219,8 +252,22 @@ final class FleetLoop {
             guard status.admission == .open, status.ledger.queued == 0, status.rows == 0,
                 status.packets == 0, shard.queue.absorptions.isEmpty
             else { continue }
+            if let target = shard.queue.cededTo.flatMap(fleet.owned) {
+                return absorb(shard.name, shard, into: target)
+            }
+            guard shard.queue.cededTo == nil, hasRoom(for: status, in: home.queue.status) else {
+                continue
+            }
             return absorb(shard.name, shard, into: home)
         }
+    }
+
+    /// Dead letters of others must not fill the home shard. Until there is room they stay where they are.
+    private func hasRoom(for status: QueueStatus, in home: QueueStatus) -> Bool {
+        let bytes = status.bytes
+        guard bytes > 0 else { return home.admission == .open }
+        return home.admission == .open && home.bytes + bytes <= home.bytesMax / 8 * 7
+            && home.freeBytes > 2 * bytes
     }
 
     private func absorb(_ name: String, _ shard: AdoptedShard?, into target: ShardFleet.Home) {
@@ -234,6 +281,7 @@ final class FleetLoop {
         case .lost(_, let name): lose(name, to: nil)
         case .adopted(let shard):
             adopting = nil
+            failures[shard.name] = nil
             guard !keeper.opener.hasEnded else { return shard.queue.close() }
             let logs = Int(shard.queue.status.ledger.queued)
             journal.info("shard adopted", ["shard": shard.name, "queued": logs])
@@ -256,7 +304,12 @@ final class FleetLoop {
             switch problem.kind {
             case .gone, .taken: holdOffs[name] = .now + timing.touch * 2
             case .passing: holdOffs[name] = .now + timing.touch
-            case .lasting: refuse(name, problem.description, for: timing.retry)
+            case .noRoom, .lasting:
+                // Each attempt reads the log.
+                let count = failures[name, default: 0]
+                failures[name] = min(count + 1, 10)
+                let pause = min(timing.retry * (1 << count), timing.retryMax)
+                refuse(name, problem.description, for: pause)
             }
         case .absorbed(let name, let end): absorbed(name, end)
         case .homeReplaced(let old):
@@ -269,6 +322,7 @@ final class FleetLoop {
 
     private func absorbed(_ name: String, _ end: AbsorptionEnd) {
         absorbing = nil
+        fleet.absorptionEnded()
         switch end {
         case .done:
             fleet.dropShard(named: name)
@@ -279,7 +333,7 @@ final class FleetLoop {
         case .cutOff(let reason):
             // It is adopted again, and its absorption gone on with.
             fleet.dropShard(named: name)
-            holdOffs[name] = .now + timing.touch
+            holdOffs[name] = .now + timing.retry
             journal.warning(
                 "shard is not absorbed yet",
                 ["shard": name, "reason": reason]

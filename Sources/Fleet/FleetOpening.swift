@@ -45,8 +45,12 @@ package final class FleetOpening: Sendable {
         let began = Moment.now
         let (shards, registers): ([ShardEnd], [String: Register])
         let cluster = opener.cluster
+        var own = NodeRegister(node: settings.node, life: life)
+        own.keyMark = settings.keyMark
         do throws(CommitLogError) {
             try cluster.open()
+            // First, because a gateway reads no older registers than its own.
+            try cluster.set(own.name, to: own.bytes)
             (shards, registers) = (try cluster.shards(), try cluster.registers())
             let unlisted = HomeChoice.unlisted(of: settings.node, among: shards, registers)
             if let unlisted, .now < patience {
@@ -58,7 +62,7 @@ package final class FleetOpening: Sendable {
             try clean(shards, registers)
             // Earlier lives of this gateway. One that lives after all tells it again.
             for (name, register) in registers
-            where NodeRegister(register.value)?.node == settings.node {
+            where name != own.name && NodeRegister(register.value)?.node == settings.node {
                 try cluster.set(name, to: nil)
             }
         } catch {
@@ -67,20 +71,22 @@ package final class FleetOpening: Sendable {
         try control.open()
         // Its end must reach the keeper, which is made with the queue.
         let losses = Losses()
+        let claim = try claim(own)
+        defer { claim.stop() }
         let home = try opener.openHome(
             of: settings.node,
             as: .home,
             among: shards,
-            registers
+            registers,
+            whenChosen: claim.set
         ) { _, _ in { losses.note() } }
+        claim.stop()
         let fleet = ShardFleet(
             home,
             control,
             rules: settings.queue.destinations,
             trustedUntil: began + settings.timing.trustedFor
         )
-        var own = NodeRegister(node: settings.node, life: life)
-        own.keyMark = settings.keyMark
         do throws(SystemError) {
             let keeper = try FleetKeeper(opener, fleet, own, lock, journal)
             fleet.keep(by: keeper)
@@ -90,6 +96,14 @@ package final class FleetOpening: Sendable {
             throw ShardProblem(.lasting, error.description)
         }
         return fleet
+    }
+
+    private func claim(_ own: NodeRegister) throws(ShardProblem) -> StartClaim {
+        do throws(SystemError) {
+            return try StartClaim(own, opener.cluster, every: settings.timing.touch)
+        } catch {
+            throw ShardProblem(.lasting, error.description)
+        }
     }
 
     private func clean(

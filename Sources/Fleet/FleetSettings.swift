@@ -41,6 +41,8 @@ package struct FleetTiming: Sendable, Equatable {
     package var rivalWait: Duration = .seconds(2)
     /// A shard that could not be adopted is tried again.
     package var retry: Duration = .seconds(30)
+    /// Later and later, up to this.
+    package var retryMax: Duration = .seconds(3600)
     /// A register without a gateway and without shards is removed.
     package var forgetAfter: Duration = .seconds(600)
 

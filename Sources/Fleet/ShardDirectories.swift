@@ -43,6 +43,25 @@ struct ShardDirectories {
 
     func remove(_ name: String) { StoredLogs.removeScratch(in: settings.directory(of: name)) }
 
+    // MARK: - Shards that are gone
+
+    private static let gonePrefix = "gone."
+    /// A gateway that was away for longer has to be told that its shard was not lost.
+    static let goneAge = Duration.seconds(60 * 86_400)
+
     /// The register that tells that a shard was absorbed, and is not lost.
-    static func goneRegister(of shard: String) -> String { "gone.\(shard)" }
+    static func goneRegister(of shard: String) -> String { gonePrefix + shard }
+
+    /// Its value: when, in seconds.
+    static var goneValue: [UInt8] { Array("\(WallTime.now.seconds)".utf8) }
+
+    static func gone(_ registers: [String: Register]) -> [String: WallTime] {
+        var gone: [String: WallTime] = [:]
+        for (name, register) in registers where name.hasPrefix(gonePrefix) {
+            let seconds = Int64(String(decoding: register.value, as: UTF8.self))
+            gone[String(name.dropFirst(gonePrefix.count))] =
+                seconds.map { WallTime(seconds: $0) } ?? .now
+        }
+        return gone
+    }
 }

@@ -24,6 +24,8 @@ package final class ShardFleet: Sendable {
     private struct State: Sendable {
         var home: Home
         var adopted: [Shard: AdoptedShard] = [:]
+        /// What a shard had that is being absorbed, without its dead letters.
+        var absorbed: QueueStatus?
         var receivers = Receivers()
         /// True once delivery takes packets.
         var isDelivering = false
@@ -105,18 +107,41 @@ package final class ShardFleet: Sendable {
         }
         bringUpToDate(new.queue)
         new.use(destinations)
-        if isDelivering { new.deliver(to: receivers) }
+        if isDelivering { deliver(new, to: receivers) }
+    }
+
+    private func deliver(_ shard: AdoptedShard, to receivers: Receivers) {
+        shard.deliver(to: receivers) { [weak self] outlets in self?.retire(Set(outlets)) }
     }
 
     /// Forgets an adopted shard. What delivery holds of it is of no use any more.
     func drop(_ shard: Shard) {
-        let (gone, retired, receivers) = state.withLock { state in
-            let gone = state.adopted.removeValue(forKey: shard)
-            let left = state.adopted.values.reduce(state.announced) { $0.union($1.outlets) }
-            return (gone, gone?.outlets.subtracting(left) ?? [], state.receivers)
-        }
-        if gone != nil, !retired.isEmpty { receivers.retired(Array(retired)) }
+        let gone = state.withLock { $0.adopted.removeValue(forKey: shard) }
+        if let gone { retire(gone.outlets) }
     }
+
+    /// Lets delivery forget outlets that an adopted shard had, unless another shard has them.
+    private func retire(_ outlets: Set<Outlet>) {
+        let (gone, receivers) = state.withLock { state in
+            let left = state.adopted.values.reduce(state.announced) { $0.union($1.outlets) }
+            return (outlets.subtracting(left), state.receivers)
+        }
+        guard !gone.isEmpty else { return }
+        receivers.retired(Array(gone))
+        // The home shard may have announced some of them meanwhile.
+        let again = state.withLock { $0.announced.intersection(gone) }
+        if !again.isEmpty { receivers.announced(Array(again)) }
+    }
+
+    /// Forgets a shard that was ceded. What it has counted goes to the home shard in a moment.
+    func cede(_ name: String) {
+        guard let shard = dropShard(named: name) else { return }
+        let status = shard.queue.status.ledgersWithoutDead
+        state.withLock { $0.absorbed = status }
+    }
+
+    /// The home shard has counted it, or does not in this attempt.
+    func absorptionEnded() { state.withLock { $0.absorbed = nil } }
 
     /// Puts another home shard in the place of one that was lost. Returns the old one.
     func replaceHome(with new: Home) -> Home {
@@ -191,8 +216,8 @@ package final class ShardFleet: Sendable {
 
 extension ShardFleet: GatewayQueue {
     package var status: QueueStatus {
-        let (home, adopted, figures) = state.withLock { state in
-            (state.home, Array(state.adopted.values), state.figures)
+        let (home, adopted, absorbed, figures) = state.withLock { state in
+            (state.home, Array(state.adopted.values), state.absorbed, state.figures)
         }
         var status = home.queue.status
         var fleet = figures
@@ -202,6 +227,7 @@ extension ShardFleet: GatewayQueue {
             fleet.shards.append(FleetStatus.Shard(shard.name, .adopted, its))
             status.add(its)
         }
+        if let absorbed { status.add(absorbed) }
         status.fleet = fleet
         return status
     }
@@ -292,7 +318,7 @@ extension ShardFleet: PacketSource {
             return (state.home, adopted, state.receivers)
         }
         deliverHome(home, to: receivers)
-        for shard in adopted { shard.deliver(to: receivers) }
+        for shard in adopted { deliver(shard, to: receivers) }
     }
 
     package func request(_ count: Int, for outlet: Outlet) { homeQueue.request(count, for: outlet) }

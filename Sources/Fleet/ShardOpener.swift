@@ -13,6 +13,8 @@ package struct ShardProblem: Error, CustomStringConvertible {
         case taken
         /// It may pass by itself.
         case passing
+        /// The disk of this gateway, or the engine, has no room for it.
+        case noRoom
         /// An operator has to do something.
         case lasting
     }
@@ -30,7 +32,8 @@ package struct ShardProblem: Error, CustomStringConvertible {
             switch error.kind {
             case .missing: .gone
             case .fenced: .taken
-            case .unreachable, .noRoom: .passing
+            case .unreachable: .passing
+            case .noRoom: .noRoom
             case .refused, .damaged, .newer: .lasting
             }
         self.init(kind, error.description)
@@ -40,7 +43,8 @@ package struct ShardProblem: Error, CustomStringConvertible {
         let kind: Kind =
             switch error.kind {
             case .fenced: .taken
-            case .unreachable, .diskFull: .passing
+            case .unreachable: .passing
+            case .diskFull: .noRoom
             default: .lasting
             }
         self.init(kind, error.description)
@@ -85,11 +89,22 @@ final class ShardOpener: Sendable {
         Shard(number: lastNumber.add(1, ordering: .relaxed).newValue)
     }
 
-    /// Takes the shard: a gateway that had it has it no more. `whenLost` is called when that happens to this one.
+    /// Gives a number back that nothing outside has seen. An attempt that fails each minute must not use them up.
+    func giveBack(_ shard: Shard) {
+        _ = lastNumber.compareExchange(
+            expected: shard.number,
+            desired: shard.number - 1,
+            ordering: .relaxed
+        )
+    }
+
+    /// Takes the shard: a gateway that had it has it no more. With `leavesRoom` it does not take the last room on the disk,
+    /// which the home shard needs. `whenLost` is called when that happens to this one.
     func open(
         _ name: String,
         as shard: Shard,
         makes: Bool,
+        leavesRoom: Bool = false,
         whenLost: @escaping @Sendable () -> Void
     ) throws(ShardProblem) -> DurableQueue {
         let log = cluster.log(of: name)
@@ -104,6 +119,7 @@ final class ShardOpener: Sendable {
         configuration.commitLog = EndingLog(log: log, opener: self)
         configuration.commitLogBytesMax = log.bytesMax
         configuration.whenLost = whenLost
+        if leavesRoom { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
         do throws(QueueError) {
             return try DurableQueue(configuration, journal: journal)
         } catch {
@@ -118,6 +134,7 @@ final class ShardOpener: Sendable {
         among shards: [ShardEnd],
         _ registers: [String: Register],
         besides others: Set<String> = [],
+        whenChosen: (String) -> Void = { _ in },
         whenLost: (Shard, String) -> @Sendable () -> Void
     ) throws(ShardProblem) -> ShardFleet.Home {
         var others = others
@@ -128,6 +145,7 @@ final class ShardOpener: Sendable {
                 registers,
                 besides: others
             )
+            whenChosen(name)
             let queue = try open(name, as: shard, makes: isNew, whenLost: whenLost(shard, name))
             guard queue.cededTo != nil else {
                 journal.info(

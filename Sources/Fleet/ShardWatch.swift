@@ -84,12 +84,21 @@ struct ShardWatch {
         return Set(seen.map(\.register.node))
     }
 
-    /// A gateway that lives and claims the shard.
-    func claimant(of shard: String, _ now: Moment) -> NodeRegister? {
-        living(now).first { $0.shards[shard] != nil }
+    /// The gateways that live and claim the shard.
+    func claimants(of shard: String, _ now: Moment) -> [NodeRegister] {
+        living(now).filter { $0.shards[shard] != nil }
     }
 
-    func has(_ shard: String) -> Bool { ends[shard] != nil }
+    /// A gateway that lives has the shard.
+    func isOwned(_ shard: String, _ now: Moment) -> Bool {
+        claimants(of: shard, now).contains { $0.shards[shard] != 0 }
+    }
+
+    /// A gateway that lives reads the shard's log to take it.
+    func isRead(_ shard: String, _ now: Moment) -> Bool {
+        claimants(of: shard, now).contains { $0.shards[shard] == 0 }
+    }
+
     var shardCount: Int { ends.count }
 
     /// Shards without an owner, those that wait longest first.

@@ -26,6 +26,27 @@ extension QueueStatus {
     }
 }
 
+extension QueueStatus {
+    /// Only what was counted for good, without dead letters.
+    package var ledgersWithoutDead: QueueStatus {
+        var status = QueueStatus()
+        for (name, destination) in destinations {
+            var kept = Destination()
+            kept.ledger = destination.ledger
+            kept.ledger.accepted -= kept.ledger.dead
+            kept.ledger.dead = 0
+            kept.volumes = destination.volumes
+            status.destinations[name] = kept
+        }
+        let dead = Int(ledger.dead)
+        status.intake = intake
+        status.intake.received -= dead
+        status.intake.routed -= dead
+        status.intake.copies -= dead
+        return status
+    }
+}
+
 extension QueueStatus.Destination {
     fileprivate mutating func add(_ other: QueueStatus.Destination) {
         ledger = ledger + other.ledger

@@ -8,6 +8,7 @@ package struct Shard: Hashable, Sendable {
     package let number: Int
 
     package init(number: Int) {
+        precondition(number < 1 << 15, "ids of dead letters have no more room for it")
         self.number = number
     }
 }
@@ -31,7 +32,7 @@ extension Shard {
 
     /// The shard of a dead letter.
     package init(ofLetter id: Int64) {
-        number = Int(max(0, id) >> Self.letterBits)
+        self.init(number: Int(max(0, id) >> Self.letterBits))
     }
 }
 

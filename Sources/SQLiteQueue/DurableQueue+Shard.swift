@@ -6,6 +6,9 @@ extension DurableQueue {
     /// The shard that absorbs this one; nil: none does.
     package var cededTo: String? { door.place.withLock { $0.cededTo } }
 
+    /// Another gateway has the shard now.
+    package var isLost: Bool { door.status.withLock { $0.problem?.kind == .fenced } }
+
     /// The shards that this one absorbs, and how far that is.
     package var absorptions: [String: AbsorptionProgress] { door.place.withLock { $0.absorptions } }
 

@@ -52,6 +52,25 @@ import Testing
         #expect(line.claim(upTo: 10) == 0)
     }
 
+    @Test("Packets that were not asked for leave the outlet at least half of its places")
+    func unrequested() throws {
+        var line = PacketLine()
+        for number in 1...8 as ClosedRange<Int64> {
+            let lease = Self.lease(number, of: Shard(number: 1))
+            line.arrived(Lease(lease.packet.unrequested), inFlightMax: 8)
+        }
+        #expect(line.requested == 0)
+        #expect(line.claim(upTo: 2) == 1 && line.claim(upTo: 2) == 0)
+        #expect(line.claim(upTo: 10) == 4, "one was asked for")
+        line.arrived(Self.lease(9), inFlightMax: 8)
+        #expect(line.requested == 4)
+        // They end in all ways.
+        line.ended(try take(&line))
+        #expect(line.takeOut([PacketID(shard: Shard(number: 1), number: 2)]).count == 1)
+        for _ in 0..<6 { line.ended(try take(&line)) }
+        #expect(line.claim(upTo: 10) == 10 - 5)
+    }
+
     @Test("Packets in flight or in line count as claimed, and ended ones are asked for again")
     func claims() {
         var line = PacketLine()
@@ -60,7 +79,7 @@ import Testing
         #expect(line.claim(upTo: 2) == 1)
         _ = line.next()
         #expect(line.claim(upTo: 2) == 0)
-        line.ended()
+        line.ended(Self.lease(1))
         #expect(line.claim(upTo: 2) == 1, "the next hand-over may be as large as the last one")
         line.forgetRequests()
         #expect(line.claim(upTo: 2) == 1)
@@ -145,7 +164,7 @@ import Testing
         #expect(!line.isEmpty)
         line.lineUpAgain(lease)
         #expect(next(&line) == 1)
-        line.ended()
+        line.ended(lease)
         #expect(line.isEmpty)
     }
 }

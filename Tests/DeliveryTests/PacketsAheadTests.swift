@@ -21,7 +21,7 @@ import Testing
                 if now.isMultiple(of: arrival) { waiting += 1 }
                 while let end = busyUntil.first, end <= now {
                     busyUntil.removeFirst()
-                    line.ended()
+                    line.ended(PacketLineTests.lease(0))
                     sent += 1
                 }
                 if now.isMultiple(of: commit) {

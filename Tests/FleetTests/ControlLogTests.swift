@@ -118,6 +118,19 @@ import Testing
         #expect(decide(decision(["one more": [1]], resets: ["0/2"]), one) == nil)
     }
 
+    @Test("What was read before a failed read is told all the same")
+    func failedRead() throws {
+        let view = cluster.view()
+        let (one, two) = (try control("a", on: view), try control("b"))
+        let told = SharedValue<[String: [UInt8]]>([:])
+        one.follow { settings in told.change { $0 = settings } }
+        let memory = try #require(cluster.memory(of: "control"))
+        memory.failReadsAtEnd(true)
+        #expect(decide(decision(["x": [1]]), two) == nil)
+        #expect(told.wait { $0 == ["x": [1]] })
+        memory.failReadsAtEnd(false)
+    }
+
     @Test("A gateway that was cut off takes over what was decided meanwhile")
     func cutOff() throws {
         let view = cluster.view()

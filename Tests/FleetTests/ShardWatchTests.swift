@@ -106,6 +106,14 @@ import Testing
         #expect(Set(orphans(15)) == [Self.shard, adopted])
     }
 
+    @Test("A claim tells if its gateway has the shard, or only reads it")
+    mutating func claims() {
+        look(0...1, owner: register("b", owns: [Self.shard], epoch: 0))
+        #expect(watch.isRead(Self.shard, moment(1)) && !watch.isOwned(Self.shard, moment(1)))
+        look(2...3, owner: register("b", owns: [Self.shard], epoch: 4))
+        #expect(!watch.isRead(Self.shard, moment(3)) && watch.isOwned(Self.shard, moment(3)))
+    }
+
     @Test("A later epoch tells that another gateway has the shard")
     mutating func successor() {
         look(0...1, owner: register("b", owns: [Self.shard], epoch: 5))

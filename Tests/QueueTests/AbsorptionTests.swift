@@ -31,6 +31,7 @@ import Testing
         configuration.shard = shard
         configuration.commitLog = log
         configuration.commitRetries.pauseMin = .milliseconds(1)
+        configuration.commitRetries.timeout = .milliseconds(200)
         return try DurableQueue(configuration, journal: .silent)
     }
 
@@ -156,6 +157,37 @@ import Testing
         ids = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters.map(\.id)
         #expect(ids.count == 3)
         heir.close()
+    }
+
+    @Test("A shard whose letters are replayed at the same moment is not ceded")
+    func replayMeanwhile() throws {
+        for _ in 0..<20 {
+            let log = MemoryCommitLog()
+            let store = try queue(on: log, Shard(number: 1))
+            #expect(store.store(dead(3)) == .stored)
+            let changes = Awaited<DeadLetterChange>()
+            let ceded = Awaited<Bool>()
+            store.replay(.matching(DeadLetterFilter())) { changes.put($0) }
+            store.cede(to: "home") { ceded.put($0) }
+            let (isCeded, change) = (ceded.take(1)[0], changes.take(1)[0])
+            #expect(isCeded == (change.changed == 0), "\(change)")
+            #expect(store.status.ledger.queued == 0 || store.cededTo == nil)
+            store.close()
+        }
+    }
+
+    @Test("A shard that was ceded although the answer was lost is found to be so")
+    func lostAnswer() throws {
+        let store = try queue(on: ceding, Shard(number: 1))
+        #expect(store.store(dead(3)) == .stored)
+        ceding.plan([.unanswered] + Array(repeating: .unreachable, count: 200))
+        _ = ask { store.cede(to: "home", whenDurable: $0) } as Bool
+        ceding.plan([])
+        store.wait { $0.admission == .open }
+        #expect(store.cededTo == "home")
+        #expect(ask { store.cede(to: "home", whenDurable: $0) })
+        #expect(!ask { store.cede(to: "third", whenDurable: $0) })
+        store.close()
     }
 
     @Test("The letters of a shard that is not the first have ids of their own")

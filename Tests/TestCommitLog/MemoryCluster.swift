@@ -113,6 +113,8 @@ package final class MemoryCluster: ShardCluster {
         }
     }
 
+    package func confirm() throws(CommitLogError) { try reachOpened() }
+
     package func registers() throws(CommitLogError) -> [String: Register] {
         try reachOpened()
         return shared.withLock(\.registers)

@@ -36,6 +36,7 @@ package final class MemoryCommitLog: CommitLog {
         var late: [Append] = []
         var failingReads = 0
         var failingTrims = 0
+        var failsAtEnd = false
         var keepsAll = false
         var bytesMax = Int.max
         var readBytes = 0
@@ -60,6 +61,8 @@ package final class MemoryCommitLog: CommitLog {
     package func plan(_ faults: [Fault?]) { state.withLock { $0.plan = faults } }
 
     package func failReads(_ count: Int) { state.withLock { $0.failingReads = count } }
+    /// Reads that would tell that there is nothing more fail.
+    package func failReadsAtEnd(_ fail: Bool) { state.withLock { $0.failsAtEnd = fail } }
     package func failTrims(_ count: Int) { state.withLock { $0.failingTrims = count } }
 
     /// The engine has room for so many bytes.
@@ -126,6 +129,7 @@ package final class MemoryCommitLog: CommitLog {
                 state.failingReads -= 1
                 return nil
             }
+            guard !state.failsAtEnd || number <= last else { return nil }
             var found: [NumberedEntry] = []
             var size = 0
             for entry in state.entries.drop(while: { $0.number < number }) {

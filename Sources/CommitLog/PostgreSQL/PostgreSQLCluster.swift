@@ -2,7 +2,7 @@ package import System
 
 /// The logs and registers of a cluster in tables of PostgreSQL.
 ///
-/// Two connections beside those of the logs: what waits for a standby must not hold up the registers.
+/// Connections beside those of the logs: what waits for a standby must not hold up the registers.
 package final class PostgreSQLCluster: ShardCluster {
     private static let timeout = Duration.seconds(2)
     /// How long a removal goes on to delete rows.
@@ -15,6 +15,8 @@ package final class PostgreSQLCluster: ShardCluster {
     private let registerTable: RegisterTable
     private let link: Locked<PostgreSQLLink>
     private let registerLink: Locked<PostgreSQLLink>
+    /// A removal takes seconds.
+    private let removalLink: Locked<PostgreSQLLink>
 
     /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
     package init(_ settings: PostgreSQLSettings, isSynced: Bool, journal: Journal) {
@@ -25,6 +27,7 @@ package final class PostgreSQLCluster: ShardCluster {
         registerTable = RegisterTable(of: settings.cluster)
         link = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
         registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
+        removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
     }
 
     package func open() throws(CommitLogError) {
@@ -68,7 +71,7 @@ package final class PostgreSQLCluster: ShardCluster {
     /// appends are fenced, and it is not listed. Its rows go afterwards, and its mark last, in steps that any later
     /// removal or start takes up. Rows without a mark are never deleted, so a damaged log stays as it is.
     package func remove(_ shard: String) throws(CommitLogError) {
-        try link.withLock { link throws(CommitLogError) in
+        try removalLink.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
             _ = try link.run(logs.mark, [.text(shard)], until: deadline)
             try link.confirm(until: deadline)
@@ -114,6 +117,12 @@ package final class PostgreSQLCluster: ShardCluster {
                 registers[name] = Register(value: value, revision: UInt64(revision))
             }
             return registers
+        }
+    }
+
+    package func confirm() throws(CommitLogError) {
+        try link.withLock { link throws(CommitLogError) in
+            try link.confirm(until: .now + Self.timeout)
         }
     }
 

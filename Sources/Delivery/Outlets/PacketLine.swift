@@ -21,6 +21,8 @@ struct PacketLine {
     private(set) var waitingElsewhere = 0
     /// Those of them that wait for the host's clock.
     private(set) var awaitingClock = 0
+    /// Packets here or in flight that were not asked for.
+    private var unrequested = 0
     private var returned: [Lease] = []
     private var fresh: [Lease] = []
     private var aside: [Lease] = []
@@ -48,7 +50,9 @@ struct PacketLine {
         hasArrivedSinceClaim = false
         let ended = ahead.isShort ? endedSinceArrival : (endedSinceArrival + 1) / 2
         let active = inFlight + returned.count + fresh.count + ended
-        let count = max(0, min(wanted, 1 + 2 * active) - claimed)
+        // What was not asked for takes up to half of the places, so that the gateway's own logs go on.
+        let places = max(wanted - unrequested, (wanted + 1) / 2)
+        let count = max(0, min(places, 1 + 2 * active) - max(0, claimed - unrequested))
         requested += count
         return count
     }
@@ -70,7 +74,11 @@ struct PacketLine {
         hasArrivedSinceClaim = true
         endedSinceArrival = 0
         fresh.append(lease)
-        guard requested > 0, !lease.packet.isUnrequested else { return }
+        guard !lease.packet.isUnrequested else {
+            unrequested += 1
+            return
+        }
+        guard requested > 0 else { return }
         requested -= 1
         if requested == 0 { ahead.wasMetInFull(inFlightMax: inFlightMax) }
     }
@@ -87,8 +95,9 @@ struct PacketLine {
     }
 
     /// The packet is the queue's again, or stored.
-    mutating func ended() {
+    mutating func ended(_ lease: Lease) {
         leaveFlight()
+        left(lease)
         endedSinceArrival += 1
     }
 
@@ -103,7 +112,19 @@ struct PacketLine {
     mutating func setAside(_ lease: Lease) -> Lease? {
         leaveFlight()
         aside.append(lease.dropped)
-        return aside.count > Self.asideMax ? aside.removeFirst() : nil
+        return takeSurplus()
+    }
+
+    /// The packet that has stood aside for longest, if too many do.
+    private mutating func takeSurplus() -> Lease? {
+        guard aside.count > Self.asideMax else { return nil }
+        let lease = aside.removeFirst()
+        left(lease)
+        return lease
+    }
+
+    private mutating func left(_ lease: Lease) {
+        if lease.packet.isUnrequested { unrequested -= 1 }
     }
 
     /// Another packet was stored: those that stood aside can be judged now.
@@ -119,6 +140,7 @@ struct PacketLine {
         returned.removeAll(where: isMeant)
         fresh.removeAll(where: isMeant)
         aside.removeAll(where: isMeant)
+        for lease in taken { left(lease) }
         return taken
     }
 
@@ -145,7 +167,7 @@ struct PacketLine {
         awaitingClock -= 1
         lease.awaitsClock = false
         aside.append(lease.dropped)
-        return aside.count > Self.asideMax ? aside.removeFirst() : nil
+        return takeSurplus()
     }
 
     private mutating func leaveFlight() {

@@ -83,6 +83,8 @@ extension DestinationSender {
             switch error.kind {
             case .corrupt: leases.voided(lease, of: outlet, error.description)
             case .withdrawn: leases.withdrawn(lease, of: outlet)
+            // It passes for all packets at once.
+            case .unreachable: leases.reread(lease, of: outlet, at: now + .milliseconds(500))
             default: unread(lease, of: outlet, error.description, now)
             }
             return nil

@@ -164,7 +164,7 @@ final class LeaseKeeper {
 
     /// A packet that was in flight, or about to be, is the queue's again.
     private func end(_ lease: Lease, of outlet: DeliveryOutlet) {
-        outlet.line.ended()
+        outlet.line.ended(lease)
         release(lease)
     }
 

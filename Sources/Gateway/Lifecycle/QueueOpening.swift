@@ -80,7 +80,7 @@ package struct QueueOpening {
                 return fleet
             } catch {
                 // What takes a shard away during a start is mostly an append of an earlier life that came late.
-                guard [.passing, .taken].contains(error.kind) else {
+                guard [.passing, .noRoom, .taken].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }
                 servers.tell("the queue waits for its commit log: \(error)")

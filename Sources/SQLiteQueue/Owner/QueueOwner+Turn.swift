@@ -15,12 +15,13 @@ extension QueueOwner {
             if store.absorptions.cededTo != nil { letters.refuse(.stopping) }
             try letters.takeStep(in: store, room: keeper.room.bytes)
             try decisions.decide(in: store)
-            try shardWork.takeStep(in: store, room: keeper.room.bytes)
             try delivery.changeLanes(in: store)
             try store.tally.add(tallies)
             try take(&taken, into: store)
             let rows = try store.intake.writeStaged()
             try store.overflow.makeRoom(rowsAdded: rows)
+            // Now the store knows all that this transaction adds to the queue.
+            try shardWork.takeStep(in: store, room: keeper.room.bytes)
             let sealed = try delivery.seal(in: store)
             try commit(store, requests: taken.count, rows: rows)
             precondition(!store.database.isWriting, "answers would come before the commit")

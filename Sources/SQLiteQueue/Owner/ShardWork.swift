@@ -47,9 +47,11 @@ struct ShardWork {
         let absorptions = store.absorptions
         switch request {
         case .cede(let shard, let tell):
-            let isDone = store.isEmptied
-            if isDone { try absorptions.cede(to: shard) }
-            answer = { tell(isDone) }
+            // A commit whose confirmation was lost may have ceded it.
+            let isCeded = absorptions.cededTo == shard
+            let mayCede = !isCeded && store.isEmptied
+            if mayCede { try absorptions.cede(to: shard) }
+            answer = { tell(isCeded || mayCede) }
         case .intend(let shard, let tell):
             try absorptions.intend(shard)
             answer = { tell(true) }
@@ -100,6 +102,7 @@ extension OpenStore {
     /// True if nothing waits to be delivered, and nothing that was begun is left.
     fileprivate var isEmptied: Bool {
         weight.rows == 0 && packets.count == 0 && acknowledgements.remainders.isEmpty
+            && destinations.all.allSatisfy { $0.ledger.queued == 0 }
             && absorptions.stages.isEmpty && absorptions.cededTo == nil
     }
 }

@@ -30,6 +30,8 @@ package struct QueueConfiguration: Sendable {
     package var commitRetries = CommitWriter.RetryPolicy()
     /// What the commit log may hold; nil: it has no bound. The queue refuses batches before.
     package var commitLogBytesMax: Int?
+    /// What reading the commit log must leave free on the file system.
+    package var restoreFreeBytesMin = 0
     /// Called once, on the queue's thread, when another gateway has taken the shard. The queue is of no use then but to be
     /// closed. Must be quick.
     package var whenLost: @Sendable () -> Void = {}

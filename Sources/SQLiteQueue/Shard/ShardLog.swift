@@ -11,6 +11,7 @@ import System
 final class ShardLog: ChangeLog {
     private let log: any CommitLog
     private let retries: CommitWriter.RetryPolicy
+    private let freeBytesMin: Int
     /// Tells this gateway's appends from those of others.
     private let incarnation = UInt64.random(in: 1...UInt64.max)
     private var writer: CommitWriter?
@@ -33,6 +34,7 @@ final class ShardLog: ChangeLog {
     init(_ log: any CommitLog, _ configuration: QueueConfiguration) {
         self.log = log
         retries = configuration.commitRetries
+        freeBytesMin = configuration.restoreFreeBytesMin
         base = ShardBase(
             logBytesMin: configuration.tuning.baseLogBytes,
             heldBytesMax: configuration.commitLogBytesMax
@@ -225,10 +227,12 @@ final class ShardLog: ChangeLog {
         base.lost()
         base.holdsNothing()
         directory.removeDatabase()
+        try checkRoom(directory)
         var draft = BaseDraft(of: directory.database)
         var reader = CommitReader(log, after: .start)
         while let commit = try next(&reader) {
             base.holds(commit.body.count, until: reader.position.entry)
+            if commit.kind == .baseChunk { try checkRoom(directory) }
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
             base.found()
             scratchSchema = head.schema
@@ -264,6 +268,7 @@ final class ShardLog: ChangeLog {
             bytes += commit.body.count
             if bytes >= Self.appliedAtOnce {
                 try scratch?.transaction.commit()
+                try checkRoom(directory)
                 applied = reader.position
                 bytes = 0
             }
@@ -274,6 +279,19 @@ final class ShardLog: ChangeLog {
     }
 
     private static let appliedAtOnce = 8 << 20
+
+    /// Logs of other shards need the disk, too.
+    private func checkRoom(_ directory: DataDirectory) throws(SQLiteError) {
+        guard freeBytesMin > 0 else { return }
+        var space = DiskSpace(directory.path)
+        space.look()
+        let free = space.freeBytes
+        guard free < freeBytesMin else { return }
+        throw .commitLog(
+            .full,
+            "\(free >> 20) MiB are free in \(directory.path), and reading a shard must leave \(freeBytesMin >> 20)"
+        )
+    }
 
     private func open(
         _ directory: DataDirectory
