@@ -7,9 +7,11 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 from harness.brokers import Brokers
+from harness.database import PROGRAMS, Database
 from harness.gateway import Gateway
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.promised_logs import PromisedLogs, request
@@ -34,8 +36,9 @@ class Member:
 
     def start(self) -> None:
         session = self.session
-        settings = session.brokers.settings(self.node, "cluster", more=", max_bytes: 256MiB")
-        self.gateway = session.trial.gateway(session.sandbox, settings, session.destination, data=self.data, seconds=60)
+        self.gateway = session.trial.gateway(
+            session.sandbox, session.settings(self.node), session.destination, data=self.data, seconds=60
+        )
 
     def kill(self, loses_disk: bool) -> None:
         if self.gateway is not None:
@@ -96,9 +99,9 @@ class Sender(threading.Thread):
 class Session:
     """A cluster under load while its parts are broken, and the verdict about its logs."""
 
-    def __init__(self, trial: Trial, destination: str) -> None:
-        self.trial, self.destination = trial, destination
-        self.sandbox, self.brokers = trial.sandbox(), Brokers(trial.work, trial.programs)
+    def __init__(self, trial: Trial, destination: str, settings: Callable[[str], str]) -> None:
+        self.trial, self.destination, self.settings = trial, destination, settings
+        self.sandbox = trial.sandbox()
         self.promises, self.lock = PromisedLogs(Random(trial.random.getrandbits(64))), threading.Lock()
         self.members = [Member(self, number) for number in range(1, GATEWAYS + 1)]
         self.longest = 0.0
@@ -191,8 +194,8 @@ class Session:
         self.trial.expect(self.shards_of(member) - shards, "a gateway that hung has no new shard")
         self.goes_on("a gateway that hung goes on")
 
-    def kill_broker(self, count: int) -> None:
-        chosen = self.trial.random.sample(self.brokers.all, count)
+    def kill_broker(self, brokers: Brokers, count: int) -> None:
+        chosen = self.trial.random.sample(brokers.all, count)
         for broker in chosen:
             broker.kill()
         self.counts["brokers killed"] += count
@@ -204,9 +207,9 @@ class Session:
             broker.start()
         self.goes_on(f"{count} brokers were killed and are back")
 
-    def kill_both(self) -> None:
+    def kill_both(self, brokers: Brokers) -> None:
         """A gateway and a broker die at the same moment."""
-        member, broker = self.trial.random.choice(self.members), self.trial.random.choice(self.brokers.all)
+        member, broker = self.trial.random.choice(self.members), self.trial.random.choice(brokers.all)
         broker.kill()
         member.kill(loses_disk=True)
         self.counts["machines lost"] += 1
@@ -264,21 +267,49 @@ class Session:
         )
         for member in self.members:
             member.kill(loses_disk=True)
-        self.brokers.kill()
         self.sandbox.kill()
 
 
 def check(trial: Trial) -> None:
     both = [True, False]
     for exactly_once in both if trial.is_long else [trial.random.choice(both)]:
-        session = Session(trial, ", exactly_once: true" if exactly_once else "")
-        session.goes_on("nothing is broken yet")
-        for _ in range(ROUNDS[trial.is_long]):
-            session.lose_machine()
-            session.restart()
-            session.kill_broker(1)
-            session.hang()
-            session.kill_both()
-            session.upgrade()
-            session.kill_broker(2)
-        session.end(exactly_once)
+        break_brokers(trial, exactly_once)
+    if trial.is_long:
+        break_gateways(trial)
+
+
+def break_brokers(trial: Trial, exactly_once: bool) -> None:
+    """With JetStream gateways and brokers are broken."""
+    brokers = Brokers(trial.work, trial.programs)
+
+    def settings(node: str) -> str:
+        return brokers.settings(node, "cluster", more=", max_bytes: 256MiB")
+
+    session = Session(trial, ", exactly_once: true" if exactly_once else "", settings)
+    session.goes_on("nothing is broken yet")
+    for _ in range(ROUNDS[trial.is_long]):
+        session.lose_machine()
+        session.restart()
+        session.kill_broker(brokers, 1)
+        session.hang()
+        session.kill_both(brokers)
+        session.upgrade()
+        session.kill_broker(brokers, 2)
+    session.end(exactly_once)
+    brokers.kill()
+
+
+def break_gateways(trial: Trial) -> None:
+    """With PostgreSQL gateways are broken; `Scripts/prove database` breaks the servers."""
+    if not (PROGRAMS / "initdb").exists():
+        return trial.skip("cluster in a database", "PostgreSQL is not installed")
+    database = Database(trial.programs)
+    session = Session(trial, ", exactly_once: true", database.settings)
+    session.goes_on("nothing is broken yet")
+    for _ in range(ROUNDS[trial.is_long]):
+        session.lose_machine()
+        session.restart()
+        session.hang()
+        session.upgrade()
+    session.end(exactly_once=True)
+    database.kill()
