@@ -110,7 +110,7 @@ embed:
 	@Scripts/embed $(EMBEDDED)
 	@Scripts/embed $(CONSOLE)
 
-# The tables of docs/metrics.md and docs/metrics-delivery.md, from the program.
+# The tables of the pages docs/metrics*.md, from the program.
 metrics-tables: setup
 	@swift build --product sluice
 	@Scripts/metrics-tables

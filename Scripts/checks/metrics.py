@@ -19,7 +19,7 @@ from harness.waiting import wait_until
 
 RULES = pathlib.Path("Docker/observability/alerts.yaml")
 DASHBOARD = RULES.with_name("dashboard.json")
-PAGES = [pathlib.Path("docs/metrics.md"), pathlib.Path("docs/metrics-delivery.md")]
+PAGES = sorted(pathlib.Path("docs").glob("metrics*.md"))
 # Lines that /metrics must have after the traffic of this check.
 WANTED = [
     r'sluice_logs_delivered_total\{destination="app"\} ([3-9][0-9]|[0-9]{3,})$',

@@ -143,7 +143,7 @@ def services(resources: Resources) -> None:
 
 
 def scaling(resources: Resources) -> None:
-    pages = pathlib.Path("docs/metrics.md").read_text() + pathlib.Path("docs/metrics-delivery.md").read_text()
+    pages = "".join(page.read_text() for page in pathlib.Path("docs").glob("metrics*.md"))
     known = set(re.findall(r"^\| `([a-z_]+)` \|", pages, re.M))
     scaler = resources["HorizontalPodAutoscaler", "sluice"]["spec"]
     scaled = scaler["scaleTargetRef"]

@@ -3095,9 +3095,21 @@ enum EmbeddedFiles {
             }
           },
           "other_gateways": {
-            "description": "Names of the others that live.",
+            "description": "The others, as they told last: those that live, and those whose shards have no other owner yet.",
             "type": "array",
-            "items": { "type": "string" }
+            "items": {
+              "type": "object",
+              "properties": {
+                "node": { "type": "string" },
+                "version": { "type": "string" },
+                "alive": { "type": "boolean" },
+                "shards": { "type": "array", "items": { "type": "string" } },
+                "ledger": { "$ref": "#/components/schemas/Ledger" },
+                "problem": { "type": ["string", "null"] }
+              },
+              "required": ["node", "version", "alive", "shards", "ledger", "problem"],
+              "additionalProperties": false
+            }
           },
           "adopting": {
             "description": "The shard that is being read to adopt it.",

@@ -96,6 +96,9 @@ final class FleetLoop {
             own.shards[name] = 0
         }
         own.destinations = fleet.destinations.sorted()
+        let status = fleet.status
+        own.ledger = status.ledger
+        own.problem = status.problem?.description
         try cluster.set(own.name, to: own.bytes)
     }
 
@@ -144,7 +147,16 @@ final class FleetLoop {
         let mine = Set(own.shards.keys)
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
         fleet.change { figures in
-            figures.others = living.sorted()
+            figures.others = watch.known(now).map { register, isAlive in
+                FleetStatus.Node(
+                    name: register.node,
+                    version: register.version,
+                    isAlive: isAlive,
+                    shards: register.shards.keys.sorted(),
+                    ledger: register.ledger,
+                    problem: register.problem
+                )
+            }
             figures.shardsOfCluster = watch.shardCount
             figures.orphans = orphans
             figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }

@@ -1,5 +1,6 @@
 import CommitLog
 import JSON
+import Queue
 import System
 
 /// What one life of a gateway tells the others of its cluster, again and again. Only hints depend on it: who owns a shard is
@@ -16,6 +17,10 @@ package struct NodeRegister: Equatable, Sendable {
     package var shards: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
     package var isStopped = false
+    /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at other gateways.
+    var version = Version.current
+    var ledger = Ledger()
+    var problem: String?
     /// Names of its destinations; empty: not told.
     package var destinations: [String] = []
     /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none.
@@ -25,6 +30,11 @@ package struct NodeRegister: Equatable, Sendable {
         self.node = node
         self.life = life
     }
+
+    /// In the order in which they are written.
+    private static let counts: [any WritableKeyPath<Ledger, Int64> & Sendable] = [
+        \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
+    ]
 
     /// The register's name.
     var name: String { "\(Self.prefix)\(node)~\(life)" }
@@ -41,6 +51,11 @@ package struct NodeRegister: Equatable, Sendable {
                 }
             }
             if isStopped { json.member("stopped", true) }
+            json.member("version", version)
+            json.array("ledger") { json in
+                for path in Self.counts { json.element(Int(ledger[keyPath: path])) }
+            }
+            if let problem { json.member("problem", String(problem.prefix(500))) }
             json.array("destinations") { json in destinations.forEach { json.element($0) } }
             if let keyMark { json.member("key", keyMark) }
         }
@@ -65,6 +80,11 @@ package struct NodeRegister: Equatable, Sendable {
             self.shards[shard.name] = epoch
         }
         isStopped = json["stopped"] == .bool(true)
+        version = json["version"]?.text ?? ""
+        for (found, path) in zip(json["ledger"]?.elements ?? [], Self.counts) {
+            ledger[keyPath: path] = Int64(found.wholeNumber ?? 0)
+        }
+        problem = json["problem"]?.text
         destinations = (json["destinations"]?.elements ?? []).compactMap(\.text)
         keyMark = json["key"]?.text
     }

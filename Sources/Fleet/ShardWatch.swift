@@ -84,6 +84,19 @@ struct ShardWatch {
         return Set(seen.map(\.register.node))
     }
 
+    /// All gateways that have shards or live, by their names, and whether they live.
+    func known(_ now: Moment) -> [(register: NodeRegister, isAlive: Bool)] {
+        let living = Set(living(now).map(\.name))
+        return nodes.values.map(\.register).filter { register in
+            living.contains(register.name)
+                || register.shards.keys.contains { shard in
+                    ends[shard] != nil && lastClaim(to: shard)?.register.name == register.name
+                }
+        }
+        .sorted { ($0.node, $0.life) < ($1.node, $1.life) }
+        .map { ($0, living.contains($0.name)) }
+    }
+
     /// The gateways that live and claim the shard.
     func claimants(of shard: String, _ now: Moment) -> [NodeRegister] {
         living(now).filter { $0.shards[shard] != nil }

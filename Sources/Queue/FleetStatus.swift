@@ -26,12 +26,40 @@ package struct FleetStatus: Sendable, Equatable {
         }
     }
 
+    /// Another gateway of the cluster, as it told last.
+    package struct Node: Sendable, Equatable {
+        package let name: String
+        package let version: String
+        package let isAlive: Bool
+        package let shards: [String]
+        /// The sum over its destinations.
+        package let ledger: Ledger
+        /// What is wrong with its queue; nil: it works.
+        package let problem: String?
+
+        package init(
+            name: String,
+            version: String,
+            isAlive: Bool,
+            shards: [String],
+            ledger: Ledger,
+            problem: String?
+        ) {
+            self.name = name
+            self.version = version
+            self.isAlive = isAlive
+            self.shards = shards
+            self.ledger = ledger
+            self.problem = problem
+        }
+    }
+
     package var node = ""
     /// Why the cluster cannot be reached; nil: it can.
     package var problem: String?
     package var shards: [Shard] = []
-    /// Other gateways that live.
-    package var others: [String] = []
+    /// Other gateways that live, or had a shard that has no other owner yet.
+    package var others: [Node] = []
     /// Shards of the cluster, whoever has them.
     package var shardsOfCluster = 0
     /// Shards that have no owner at this moment.

@@ -28,9 +28,10 @@ import Testing
 
     @Test("The pages have the program's table of each section", arguments: FigureSection.allCases)
     func tables(section: FigureSection) throws {
-        let pages = try ["docs/metrics.md", "docs/metrics-delivery.md"].map {
-            try lines($0).joined(separator: "\n")
-        }
+        let pages = try ["docs/metrics.md", "docs/metrics-delivery.md", "docs/metrics-cluster.md"]
+            .map {
+                try lines($0).joined(separator: "\n")
+            }
         let marker = "<!-- metrics: \(section) -->\n\n"
         let parts = pages.flatMap { $0.components(separatedBy: marker).dropFirst() }
         #expect(parts.count == 1, "\(marker) is on one page")

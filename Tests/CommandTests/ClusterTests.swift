@@ -102,6 +102,13 @@ import Testing
                 status.contains(#""adoptions":1"#) && status.contains(#""cluster_shards":1"#)
             }
         )
+        let third = try start("three")
+        #expect(
+            third.eventually("/admin/status") { status in
+                status.contains(#""node":"two""#) && status.contains(#""accepted":25"#)
+            }
+        )
+        stop(third)
         let metrics = try heir.admin("GET", "/metrics").text
         #expect(metrics.contains("sluice_fleet_absorptions_total 1"))
         #expect(metrics.contains(#"role="home""#))

@@ -157,7 +157,7 @@ import Testing
         let dead = try trial.start(a)
         #expect(dead.store(1...5) == .stored)
         let other = try trial.start(b)
-        #expect(other.wait { $0.fleet?.others == ["a"] })
+        #expect(other.wait { $0.fleet?.others.map(\.name) == ["a"] })
         a.view.isReachable = false
         #expect(other.wait { $0.fleet?.refusedOrphans.count == 1 })
         #expect(trial.recorder.text.contains("shard cannot be adopted"))

@@ -1,4 +1,5 @@
 import CommitLog
+import Queue
 import System
 import Testing
 
@@ -151,6 +152,9 @@ import Testing
         register.destinations = ["app", "web"]
         register.keyMark = "0011"
         register.isStopped = true
+        register.ledger.accepted = 1 << 52
+        register.ledger.dead = 3
+        register.problem = "no room"
         #expect(NodeRegister(register.bytes) == register)
         register.destinations = (0..<10_000).map { "destination-\($0)" }
         #expect(register.bytes.count <= Register.bytesMax)

@@ -37,9 +37,10 @@ package enum FigureTable {
     }
 }
 
-/// A table of docs/metrics.md or docs/metrics-delivery.md.
+/// A table of one of the pages docs/metrics*.md.
 enum FigureSection: String, CaseIterable {
-    case requests, logs, devices, ledger, queue, destinations, delivery, logstores, names, gateway
+    case requests, logs, devices, ledger, queue, cluster, destinations, delivery, logstores, names,
+        gateway
 }
 
 /// What is known of a figure without a gateway.

@@ -6,15 +6,15 @@ enum FleetFigures {
     static let parts: [any FigurePart] = [fleet, shards]
 
     static let fleet = FigureGroup<FleetStatus>(
-        .queue,
+        .cluster,
         by: [],
         { report in report.queue.fleet.map { [([], $0)] } ?? [] },
         [
-            Figure(
-                "sluice_fleet_other_gateways",
-                \.others.count,
-                "Other gateways of the cluster that live."
-            ),
+            Figure("sluice_fleet_other_gateways", "Other gateways of the cluster that live.") {
+                fleet,
+                _ in
+                fleet.others.count { $0.isAlive }
+            },
             Figure(
                 "sluice_fleet_cluster_shards",
                 \.shardsOfCluster,
@@ -62,7 +62,7 @@ enum FleetFigures {
     )
 
     static let shards = FigureGroup<FleetStatus.Shard>(
-        .queue,
+        .cluster,
         by: ["shard", "role"],
         { report in
             (report.queue.fleet?.shards ?? []).map { ([$0.name, $0.role.rawValue], $0) }

@@ -10,7 +10,7 @@ enum QueueFigures {
 
     /// Without a commit log there are none.
     static let commitLog = FigureGroup<CommitLogStatus>(
-        .queue,
+        .cluster,
         by: [],
         { report in report.queue.commitLog.map { [([], $0)] } ?? [] },
         [

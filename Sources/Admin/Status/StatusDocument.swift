@@ -149,7 +149,18 @@ extension JSONWriter {
                 }
             }
         }
-        array("other_gateways") { json in fleet.others.forEach { json.element($0) } }
+        array("other_gateways") { json in
+            for other in fleet.others {
+                json.object { json in
+                    json.member("node", other.name)
+                    json.member("version", other.version)
+                    json.member("alive", other.isAlive)
+                    json.array("shards") { json in other.shards.forEach { json.element($0) } }
+                    json.object("ledger") { $0.ledger(other.ledger) }
+                    json.member("problem", other.problem)
+                }
+            }
+        }
         member("adopting", fleet.adopting)
         array("orphans") { json in
             for orphan in fleet.orphans {

@@ -19,12 +19,41 @@ extension GatewayReport {
             lines += ["", "destination  \(name): no longer in the configuration"]
             lines += ledger.lines
         }
+        if let fleet = queue.fleet { lines += [""] + fleet.lines }
         lines += names.troubles
         if !credentials.isEmpty { lines += [""] }
         lines += credentials.flatMap {
             "credential   \($0.line)".split(separator: "\n").map(String.init)
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension FleetStatus {
+    /// The whole cluster, as this gateway sees it.
+    fileprivate var lines: [String] {
+        var lines = ["cluster      \(node) is one of \(others.count { $0.isAlive } + 1) gateways"]
+        if let problem { lines.append("  trouble    it cannot be reached: \(printable(problem))") }
+        for shard in shards {
+            let problem = shard.problem.map { "; \(printable($0.description))" } ?? ""
+            lines.append(
+                "  shard      \(shard.name), \(shard.role.rawValue), \(shard.queued) queued\(problem)"
+            )
+        }
+        for other in others {
+            let state = other.isAlive ? "" : "GONE, "
+            let trouble = other.problem.map { "; \(printable($0))" } ?? ""
+            lines.append(
+                "  gateway    \(other.name): \(state)\(counted(other.shards.count, "shard")), "
+                    + "\(other.ledger.queued) queued, \(other.ledger.dead) dead\(trouble)"
+            )
+        }
+        if let adopting { lines.append("  adopting   \(adopting)") }
+        for orphan in orphans {
+            let reason = refusedOrphans[orphan].map { "; not adopted: \(printable($0))" } ?? ""
+            lines.append("  orphan     \(orphan)\(reason)")
+        }
+        return lines
     }
 }
 
