@@ -295,8 +295,16 @@ final class FleetLoop {
             adopting = nil
             failures[shard.name] = nil
             guard !keeper.opener.hasEnded else { return shard.queue.close() }
-            let logs = Int(shard.queue.status.ledger.queued)
-            journal.info("shard adopted", ["shard": shard.name, "queued": logs])
+            let status = shard.queue.status
+            journal.info("shard adopted", ["shard": shard.name, "queued": status.ledger.queued])
+            let known = fleet.destinations
+            for (name, destination) in status.destinations
+            where destination.ledger.queued > 0 && !known.contains(name) {
+                journal.warning(
+                    "logs wait for a destination that is not in the configuration; add it to deliver them",
+                    ["destination": name, "queued": destination.ledger.queued, "shard": shard.name]
+                )
+            }
             fleet.adopt(shard)
             fleet.change { figures in
                 figures.adoptions += 1
