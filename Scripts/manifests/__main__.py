@@ -2,7 +2,7 @@
 
 import sys
 
-from manifests import adapter, compose, kubernetes, libraries, samples
+from manifests import adapter, cluster, compose, kubernetes, libraries, samples
 from manifests.problems import problems
 
 samples.check()
@@ -12,6 +12,7 @@ if not problems:
     # These checks rely on valid configurations.
     kubernetes.check()
     compose.check()
+    cluster.check()
 for problem in problems:
     print(f"check-manifests: {problem}", file=sys.stderr)
 sys.exit(1 if problems else 0)

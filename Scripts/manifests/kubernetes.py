@@ -15,10 +15,11 @@ Resources = dict[tuple[str, str], dict[str, Any]]
 
 FOLDER = pathlib.Path("Docker/kubernetes")
 BASE = FOLDER / "base"
+CLUSTER = FOLDER / "cluster"
 # The oldest supported version, and the newest with a schema.
 VERSIONS = ["1.29", kubernetes_validate.latest_version()]
 # Files that hold no Kubernetes resource.
-OTHERS = {"kustomization.yaml", "sluice.yaml", "adapter.yaml"}
+OTHERS = {"kustomization.yaml", "sluice.yaml", "adapter.yaml", "nats-values.yaml"}
 
 
 def check() -> None:
@@ -26,9 +27,11 @@ def check() -> None:
     for path in sorted(FOLDER.rglob("*.yaml")):
         if path.name not in OTHERS:
             for resource in yaml.safe_load_all(path.read_text()):
-                resources[resource["kind"], resource["metadata"]["name"]] = resource
                 fits(resource, path)
-    for folder in [BASE, FOLDER / "monitoring", FOLDER / "rrsa"]:
+                # Its secret takes the place of the one in base.
+                if path.parent != CLUSTER:
+                    resources[resource["kind"], resource["metadata"]["name"]] = resource
+    for folder in [BASE, FOLDER / "monitoring", FOLDER / "rrsa", CLUSTER]:
         kustomization(folder)
     pods(resources)
     services(resources)
@@ -64,6 +67,7 @@ def kustomization(folder: pathlib.Path) -> None:
         "kustomization.yaml",
         "adapter.yaml",
         "secret.example.yaml",
+        "nats-values.yaml",
     }
     for name in there - used:
         problems.append(f"{folder}/{name} is in no kustomization")
@@ -105,7 +109,7 @@ def pods(resources: Resources) -> None:
     expect(stop[:3] == ["sluice", "drain", "--timeout"], f"preStop is {stop}")
     time = int(stop[3]) + number(settings["drain_timeout"])
     expect(pod["terminationGracePeriodSeconds"] > time, f"draining and stopping may take {time} s")
-    secrets(resources, mounts["secrets"])
+    secrets(mounts["secrets"])
 
     shell = resources["Pod", "shell"]["spec"]
     expect(
@@ -115,10 +119,11 @@ def pods(resources: Resources) -> None:
     )
 
 
-def secrets(resources: Resources, place: str) -> None:
-    """Each file that a configuration names is in the secret."""
-    known = resources["Secret", "sluice"]["stringData"]
+def secrets(place: str) -> None:
+    """Each file that a configuration names is in the secret of its folder, or else of base."""
     for path in FOLDER.rglob("sluice.yaml"):
+        example = path.with_name("secret.example.yaml")
+        known = yaml.safe_load((example if example.exists() else BASE / example.name).read_text())["stringData"]
         for name in re.findall(re.escape(place) + r"/([\w.-]+)", path.read_text()):
             expect(name in known, f"{path} names {name}, which the secret lacks")
 
@@ -179,6 +184,6 @@ def scaling(resources: Resources) -> None:
 
 
 def number(text: str) -> int:
-    """Bytes (20Gi, 16GiB) or seconds (20s)."""
+    """Bytes (20Gi, 16GiB, and NATS's 16GB, which is the same) or seconds (20s)."""
     ((digits, unit),) = re.findall(r"^(\d+)(\w*)$", text)
-    return int(digits) * {"": 1, "s": 1, "m": 60, "Mi": 1 << 20, "MiB": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}[unit]
+    return int(digits) * {"": 1, "s": 1, "m": 60, "M": 1 << 20, "G": 1 << 30}[re.sub("i?B?$", "", unit)]

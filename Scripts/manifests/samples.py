@@ -12,12 +12,24 @@ import yaml
 from harness.sources import swift_source
 from manifests.problems import expect
 
-SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/base/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
+SAMPLES = [
+    "Docker/sluice.yaml",
+    "Docker/cluster/sluice.yaml",
+    "Docker/kubernetes/base/sluice.yaml",
+    "Docker/kubernetes/cluster/sluice.yaml",
+    "Docker/kubernetes/rrsa/sluice.yaml",
+]
 SETTINGS = {
+    "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAIexample",
+    "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "example",
     "ALIBABA_CLOUD_ROLE_ARN": "acs:ram::1234567890123456:role/sluice",
     "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "acs:ram::1234567890123456:oidc-provider/ack",
     "ALIBABA_CLOUD_OIDC_TOKEN_FILE": "/nonexistent",
+    "ENCRYPTION_KEY": "0f" * 32,
+    "HOSTNAME": "sluice-0",
 }
+# The seed of a user's nkey, from the documentation of NATS.
+SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
 
 
 def check() -> None:
@@ -32,16 +44,19 @@ def configuration(sample: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         # Each secret is made up.
         for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
-            is_json = name.endswith(".json")
-            content = (
-                json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}) if is_json else name + "x" * 32
-            )
+            content = {
+                ".json": json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}),
+                ".nk": SEED,
+            }.get(pathlib.Path(name).suffix, name + "x" * 32)
             pathlib.Path(directory, name).write_text(content)
             text = text.replace(f"{place}/{name}", f"{directory}/{name}")
         file = pathlib.Path(directory, "sluice.yaml")
         file.write_text(text)
         run = subprocess.run(
-            [os.environ["SLUICE"], "check", "--config", str(file)], capture_output=True, text=True, env=SETTINGS
+            [os.environ["SLUICE"], "check", "--offline", "--config", str(file)],
+            capture_output=True,
+            text=True,
+            env=SETTINGS,
         )
     expect(run.returncode == 0, f"{sample}: {run.stdout}{run.stderr}")
 

@@ -1,0 +1,142 @@
+"""The files of a cluster: Docker/cluster, and Docker/kubernetes/cluster with the brokers' Helm values."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+from typing import Any
+
+import yaml
+
+from manifests.kubernetes import BASE, CLUSTER, fits, number
+from manifests.problems import expect
+
+BROKER = pathlib.Path("Docker/cluster/nats.conf")
+BALANCER = pathlib.Path("Docker/cluster/haproxy.cfg")
+COMPOSED = pathlib.Path("Docker/cluster/sluice.yaml")
+SETTINGS = CLUSTER / "sluice.yaml"
+VALUES = CLUSTER / "nats-values.yaml"
+GIB = 1 << 30
+# Streams beside those of shards: decisions (256 MiB) and registers (16 MiB).
+OTHER_STREAMS = 272 << 20
+# In place of the public key that an operator puts into the values. It needs the right checksum; nobody has its seed.
+PUBLIC_KEY = "UDO74UXFRXRNHJKZ3R5CGXM7QGR2ISZX4RLISFPL6GGCR2JGZ4NY4MQQ"
+
+
+def check() -> None:
+    services = yaml.safe_load(pathlib.Path("Docker/compose.cluster.yaml").read_text())["services"]
+    gateways = {name for name, service in services.items() if "SLUICE_CONFIG" in service.get("environment", {})}
+    brokers = {name for name, service in services.items() if service["image"].startswith("nats:")}
+    text = BROKER.read_text()
+    accepts(BROKER, text)
+    subjects(BROKER, text)
+    expect("sync_interval: always" in text, f"{BROKER} does not sync before it confirms")
+    expect('server_tags: ["sync:always"]' in text, f"{BROKER} lacks the tag sync:always")
+    room(BROKER, re.findall(r"max_file_store: (\w+)", text)[0], COMPOSED, len(gateways))
+    for place, found in [
+        (BROKER, re.findall(r"nats://(\w+):6222", text)),
+        (COMPOSED, re.findall(r"nats://(\w+):4222", COMPOSED.read_text())),
+    ]:
+        expect(set(found) == brokers, f"{place} names {found}, the brokers are {sorted(brokers)}")
+    balancer(gateways)
+    values()
+    # Without kubectl only the overlay's files are checked.
+    if shutil.which("kubectl"):
+        overlay()
+
+
+def accepts(path: pathlib.Path, text: str) -> None:
+    """The real server reads the configuration."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.write(text)
+        file.flush()
+        run = subprocess.run([os.environ["NATS_SERVER"], "-t", "-c", file.name], capture_output=True, text=True)
+    expect(run.returncode == 0, f"{path}: {run.stdout}{run.stderr}")
+
+
+def subjects(path: pathlib.Path, text: str) -> None:
+    """The permissions are those of the page, no more and no less."""
+    wanted = permissions(pathlib.Path("docs/cluster.md").read_text())
+    found = permissions(text)
+    expect(wanted and found == wanted, f"{path}: the permissions are {found}, docs/cluster.md has {wanted}")
+
+
+def permissions(text: str) -> list[list[str]]:
+    lists = re.findall(r"\b(?:publish|subscribe): \[(.*?)\]", text, re.S)
+    return [re.findall(r'"([^"]+)"', subjects) for subjects in lists]
+
+
+def room(path: pathlib.Path, size: str, settings: pathlib.Path, gateways: int) -> None:
+    """The brokers can reserve the logs of all gateways and of two shards more."""
+    shard = 5 * number(yaml.safe_load(settings.read_text())["queue"]["max_bytes"]) + GIB
+    wanted = (gateways + 2) * shard + OTHER_STREAMS
+    expect(number(size) >= wanted, f"{path}: {size} is less than {wanted / GIB:.1f} GiB for {gateways} gateways")
+
+
+def balancer(gateways: set[str]) -> None:
+    run = subprocess.run(["haproxy", "-c", "-f", str(BALANCER)], capture_output=True, text=True)
+    expect(run.returncode == 0, f"{BALANCER}: {run.stdout}{run.stderr}")
+    text = BALANCER.read_text()
+    behind = re.findall(r"^ +server \S+ (\w+):8080$", text, re.M)
+    expect(set(behind) == gateways, f"{BALANCER} sends to {behind}, the gateways are {sorted(gateways)}")
+    expect("option httpchk GET /healthz" in text, f"{BALANCER} does not check /healthz")
+
+
+def values() -> None:
+    text = VALUES.read_text()
+    config = yaml.safe_load(text)["config"]
+    accepts(VALUES, json.dumps(rendered(config)))
+    subjects(VALUES, text)
+    expect(config["jetstream"]["merge"]["sync_interval"] == "always", f"{VALUES}: brokers confirm before they sync")
+    expect("sync:always" in config["merge"]["server_tags"], f"{VALUES} lacks the tag sync:always")
+    gateways = yaml.safe_load((BASE / "statefulset.yaml").read_text())["spec"]["replicas"]
+    room(VALUES, config["jetstream"]["fileStore"]["pvc"]["size"], SETTINGS, gateways)
+    servers = yaml.safe_load(SETTINGS.read_text())["queue"]["jetstream"]["servers"]
+    pods = [f"nats://nats-{broker}.nats-headless.nats:4222" for broker in range(config["cluster"]["replicas"])]
+    expect(servers == pods, f"{SETTINGS} names {servers}, the brokers are {pods}")
+
+
+def rendered(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration that the chart makes of its values, as far as these change it."""
+    accounts = json.dumps(config["merge"]["accounts"]).replace('"nkey": "REPLACE"', f'"nkey": "{PUBLIC_KEY}"')
+    jetstream = {"store_dir": "/data", "max_memory_store": 0, **config["jetstream"]["merge"]}
+    cluster = {"name": "nats", "port": 6222, "no_advertise": True, "routes": ["nats://nats-0.nats-headless:6222"]}
+    return {
+        "server_name": "nats-0",
+        "port": 4222,
+        "jetstream": jetstream,
+        "cluster": cluster,
+        **config["merge"],
+        "accounts": json.loads(accounts),
+    }
+
+
+def overlay() -> None:
+    """What kustomize makes of base for a cluster."""
+    run = subprocess.run(["kubectl", "kustomize", str(CLUSTER)], capture_output=True, text=True)
+    if not expect(run.returncode == 0, f"{CLUSTER} cannot be built: {run.stderr}"):
+        return
+    specs = {}
+    for resource in yaml.safe_load_all(run.stdout):
+        fits(resource, CLUSTER)
+        specs[resource["kind"]] = resource.get("spec", {})
+    stateful = specs["StatefulSet"]
+    expect("volumeClaimTemplates" not in stateful, f"{CLUSTER}: the gateways have volumes that must survive")
+    pod = stateful["template"]["spec"]
+    (container,) = pod["containers"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    settings = yaml.safe_load(SETTINGS.read_text())
+    expect(settings["data_dir"] == mounts["queue"], f"{CLUSTER}: data_dir is not on its volume")
+    if expect(set(volumes) == set(mounts), f"{CLUSTER}: volumes {sorted(volumes)} are mounted as {sorted(mounts)}"):
+        scratch, queue = volumes["queue"]["emptyDir"]["sizeLimit"], settings["queue"]["max_bytes"]
+        expect(
+            number(scratch) >= 4 * number(queue), f"{CLUSTER}: {scratch} is too little for adopted queues of {queue}"
+        )
+    expect("HOSTNAME" in {variable["name"] for variable in container["env"]}, f"{CLUSTER}: the gateways have no names")
+    opened = {port["port"] for rule in specs["NetworkPolicy"]["egress"] for port in rule["ports"]}
+    for server in settings["queue"]["jetstream"]["servers"]:
+        expect(int(server.split(":")[-1]) in opened, f"{CLUSTER}: the NetworkPolicy keeps gateways from {server}")
