@@ -12,7 +12,7 @@ package protocol ShardCluster: Sendable {
     /// The log of a shard. Its `open` makes it.
     func log(of shard: String) -> any CommitLogEngine
 
-    /// The log of operators' decisions. Its `open` makes it.
+    /// The log of operators' decisions. `open(makes: true)` makes it.
     var control: any CommitLogEngine { get }
 
     /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must

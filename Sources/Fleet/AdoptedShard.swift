@@ -7,7 +7,7 @@ import System
 /// Delivery asks only for packets of the home shard. Of an adopted one it gets a few for each outlet, and another one as
 /// soon as one ends.
 final class AdoptedShard: Sendable {
-    /// Packets of an outlet that delivery holds at a time. They add to those that it asked for.
+    /// Packets of each outlet that delivery holds at a time. They add to those that it asked for.
     static let packetsMax = 4
 
     let name: String
@@ -21,6 +21,16 @@ final class AdoptedShard: Sendable {
         var announced: Set<Outlet> = []
         /// Destinations that this gateway has. Delivery gives packets of others back at once.
         var destinations: Set<String> = []
+        /// Packets that the queue was asked for and has not handed over.
+        var asked: [Outlet: Int] = [:]
+
+        /// How many more packets to ask for, so that there are so many with those that delivery holds.
+        mutating func ask(upTo most: Int, for outlet: Outlet) -> Int {
+            let here = held.values.count { $0 == outlet }
+            let count = max(0, most - here - asked[outlet, default: 0])
+            asked[outlet, default: 0] += count
+            return count
+        }
     }
 
     init(_ name: String, _ shard: Shard, _ queue: DurableQueue) {
@@ -37,12 +47,19 @@ final class AdoptedShard: Sendable {
         queue.recallPackets(to: receivers.recalled)
         queue.deliver { [weak self] packets in
             self?.state.withLock { state in
-                for packet in packets { state.held[packet.number] = packet.stream.outlet }
+                for packet in packets {
+                    let outlet = packet.stream.outlet
+                    state.held[packet.number] = outlet
+                    state.asked[outlet] = max(0, state.asked[outlet, default: 0] - 1)
+                }
             }
             receivers.packets(packets.map(\.unrequested))
         }
         queue.retireOutlets { [weak self] outlets in
-            self?.state.withLock { $0.announced.subtract(outlets) }
+            self?.state.withLock { state in
+                state.announced.subtract(outlets)
+                for outlet in outlets { state.asked[outlet] = nil }
+            }
             whenRetired(outlets)
         }
         queue.announceOutlets { [weak self] outlets in self?.announced(outlets) }
@@ -51,9 +68,12 @@ final class AdoptedShard: Sendable {
     private func announced(_ outlets: [Outlet]) {
         let wanted = state.withLock { state in
             state.announced.formUnion(outlets)
+            // The queue has no requests for them yet.
+            for outlet in outlets { state.asked[outlet] = 0 }
             return outlets.filter { state.destinations.contains($0.destination) }
+                .map { outlet in (outlet, state.ask(upTo: Self.packetsMax, for: outlet)) }
         }
-        for outlet in wanted { queue.request(Self.packetsMax, for: outlet) }
+        for (outlet, count) in wanted where count > 0 { queue.request(count, for: outlet) }
     }
 
     /// Delivery has these destinations now.
@@ -62,8 +82,9 @@ final class AdoptedShard: Sendable {
             let new = destinations.subtracting(state.destinations)
             state.destinations = destinations
             return state.announced.filter { new.contains($0.destination) }
+                .map { outlet in (outlet, state.ask(upTo: Self.packetsMax, for: outlet)) }
         }
-        for outlet in wanted { queue.request(Self.packetsMax, for: outlet) }
+        for (outlet, count) in wanted where count > 0 { queue.request(count, for: outlet) }
     }
 
     /// Delivery holds the packet no more.
@@ -72,6 +93,7 @@ final class AdoptedShard: Sendable {
             guard let outlet = state.held.removeValue(forKey: packet.number),
                 state.destinations.contains(outlet.destination)
             else { return nil }
+            state.asked[outlet, default: 0] += 1
             return outlet
         }
         if let outlet { queue.request(1, for: outlet) }

@@ -6,7 +6,7 @@ import System
 
 /// One decision of an operator, as the cluster's control log has it.
 struct ControlEntry: Equatable {
-    /// Every decision fits into one entry of the log.
+    /// Larger decisions are refused: one has to fit into one entry of the log.
     static let bytesMax = 800 << 10
 
     var settings: [String: [UInt8]] = [:]

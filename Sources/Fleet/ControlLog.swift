@@ -7,13 +7,14 @@ import System
 /// log. Each decision is one entry of a log that all gateways append to; the fence puts them into one order, in which all
 /// apply them.
 final class ControlLog: Sendable {
-    /// The least time until another gateway's decision is known here.
+    /// How often the log is read: so long another gateway's decision may be unknown while the engine answers.
     static let lookEvery = Duration.seconds(1)
     private static let waitingMax = 64
     private static let readBytes = 4 << 20
 
     private struct Request: Sendable {
         let decision: Decision
+        let deadline: Moment
         let answer: @Sendable (DecisionRefusal?) -> Void
     }
 
@@ -103,7 +104,7 @@ final class ControlLog: Sendable {
             waiting.subtract(1, ordering: .relaxed)
             return answer(.busy)
         }
-        mailbox.post(Request(decision: decision, answer: answer))
+        mailbox.post(Request(decision: decision, deadline: .now + patience, answer: answer))
         // The thread may have ended since the look.
         if isStopping.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
@@ -121,7 +122,7 @@ final class ControlLog: Sendable {
             while !requests.isEmpty {
                 for request in requests {
                     waiting.subtract(1, ordering: .relaxed)
-                    request.answer(carryOut(request.decision))
+                    request.answer(carryOut(request))
                 }
                 requests = mailbox.takeAll()
             }
@@ -203,16 +204,19 @@ final class ControlLog: Sendable {
     }
 
     /// Appends a decision behind all others. Returns why that is not possible; nil: it is durable.
-    private func carryOut(_ decision: Decision) -> DecisionRefusal? {
+    private func carryOut(_ request: Request) -> DecisionRefusal? {
+        guard !isStopping.load(ordering: .acquiring) else { return .queue(.stopping) }
+        let decision = request.decision
         let entry = ControlEntry(decision, time: .now, node: node)
         guard entry.body.count <= ControlEntry.bytesMax else { return .tooLarge }
-        return append(entry) { state in
+        return append(entry, until: request.deadline) { state in
             state.hasRoom(for: decision) ? nil : .tooManySettings
         }
     }
 
     private func append(
         _ entry: ControlEntry,
+        until deadline: Moment,
         _ check: (ControlState) -> DecisionRefusal?
     ) -> DecisionRefusal? {
         let id = AppendID(
@@ -221,7 +225,6 @@ final class ControlLog: Sendable {
             commit: lastCommit.add(1, ordering: .relaxed).newValue
         )
         let part = CommitEntry(.decision, schema: 1, id: id, body: entry.body[...]).bytes
-        let deadline = Moment.now + patience
         while true {
             let state = shared.withLock(\.state)
             if let refusal = check(state) { return refusal }
@@ -253,7 +256,7 @@ final class ControlLog: Sendable {
         guard let cut = shared.withLock(\.state.cut) else { return }
         for (name, value) in shared.withLock({ $0.state.old(before: cut) }) {
             let kept = ControlEntry(keeping: name, value, time: .now, node: node)
-            let refusal = append(kept) { state in
+            let refusal = append(kept, until: .now + patience) { state in
                 // Meanwhile another gateway may have repeated or changed it.
                 state.old(before: cut).contains { $0.name == name } ? nil : .busy
             }

@@ -33,7 +33,10 @@ struct ControlState {
     }
 
     /// An entry that cannot be read counts as read.
-    mutating func skip(_ number: UInt64) { end = number }
+    mutating func skip(_ number: UInt64) {
+        if end == 0 { first = number }
+        end = number
+    }
 
     /// True if the number of settings stays within its bound.
     func hasRoom(for decision: Decision) -> Bool {

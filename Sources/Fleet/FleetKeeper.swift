@@ -4,10 +4,8 @@ import SQLiteQueue
 import Synchronization
 import System
 
-/// Keeps a gateway in its cluster: tells the others that it lives, and takes over shards whose gateways are gone.
-///
-/// Three threads: one tells, looks and decides, and never waits for more than the engine; one opens, absorbs and removes
-/// adopted shards, which takes as long as it takes; one opens another home shard.
+/// The threads of a gateway in a cluster. `FleetLoop` has one, and never waits for more than the engine. What takes long is
+/// done by two others: one opens, absorbs and removes adopted shards, the other opens another home shard.
 final class FleetKeeper: Sendable {
     enum News: Sendable {
         /// Another gateway has it.
@@ -29,6 +27,7 @@ final class FleetKeeper: Sendable {
     let adoptions: SerialWorker
     private let homes: SerialWorker
     private let worker = Locked<Worker?>(nil)
+    /// Held as long as the gateway runs.
     private let lock: DirectoryLock
 
     init(
@@ -95,8 +94,8 @@ final class FleetKeeper: Sendable {
                 }
             } catch {
                 opener.giveBack(shard)
-                // It is incomplete.
-                if error.kind != .taken { ShardDirectories(opener.settings).remove(name) }
+                // The copy is incomplete, or another gateway has its shard.
+                ShardDirectories(opener.settings).remove(name)
                 post(.notAdopted(name, error))
             }
         }
@@ -124,9 +123,10 @@ final class FleetKeeper: Sendable {
     func replaceHome(besides lost: Set<String>, _ own: NodeRegister) -> Bool {
         homes.post { [self] in
             var pause = Duration.milliseconds(250)
+            let shard = opener.newShard()
             while !opener.hasEnded {
                 do throws(ShardProblem) {
-                    let home = try openHome(besides: lost, own)
+                    let home = try openHome(shard, besides: lost, own)
                     let old = fleet.replaceHome(with: home)
                     post(.homeReplaced(old.name))
                     old.queue.close()
@@ -141,6 +141,7 @@ final class FleetKeeper: Sendable {
     }
 
     private func openHome(
+        _ shard: Shard,
         besides lost: Set<String>,
         _ own: NodeRegister
     ) throws(ShardProblem) -> ShardFleet.Home {
@@ -153,10 +154,11 @@ final class FleetKeeper: Sendable {
         }
         return try opener.openHome(
             of: own.node,
-            as: opener.newShard(),
+            as: shard,
             among: shards,
             registers,
             besides: lost.union(fleet.adopted.map(\.name)),
+            skipsBad: true,
             whenLost: whenLost
         )
     }

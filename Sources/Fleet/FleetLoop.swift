@@ -21,7 +21,7 @@ final class FleetLoop {
     private var absorbing: String?
     /// Shards that were absorbed, and when, as the registers tell.
     private var gone: [String: WallTime] = [:]
-    /// Home shards that were lost, while no other one is there.
+    /// Home shards that this process has lost. It never chooses them again.
     private var lostHomes: Set<String> = []
     private var isHomeLost = false
     private var others: Set<String> = []
@@ -60,7 +60,7 @@ final class FleetLoop {
             try tell()
             try look()
             try cluster.confirm()
-            // Another gateway reads the log of one of these shards: it may begin to deliver at any moment.
+            // While another gateway reads the log of one of these shards it may begin to deliver at any moment.
             if !isContested { fleet.trust(until: began + timing.trustedFor) }
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
@@ -135,7 +135,7 @@ final class FleetLoop {
             journal.info("another gateway of the cluster is there", ["node": node])
             if node == own.node {
                 journal.error(
-                    "two gateways have one name; give each a node name of its own in the group of queue.engine",
+                    "two gateways have one name; set a unique node for each in the group of queue.engine",
                     ["node": node]
                 )
             }
@@ -182,7 +182,16 @@ final class FleetLoop {
         holdOffs = holdOffs.filter { $0.value > now }
         let orphans = watch.orphans(now).filter { own.shards[$0] == nil && holdOffs[$0] == nil }
         plan = plan.filter { orphans.contains($0.key) }
-        for name in orphans where plan[name] == nil && mayAdopt(name) {
+        if fleet.adopted.count >= Self.adoptedMax {
+            for name in orphans {
+                refuse(
+                    name,
+                    "this gateway has adopted \(Self.adoptedMax) shards already",
+                    for: timing.retry
+                )
+            }
+        }
+        for name in orphans where plan[name] == nil && holdOffs[name] == nil && mayAdopt(name) {
             let most = timing.rivalWait * (1 + fleet.adopted.count)
             plan[name] = now + most * Double.random(in: 0...1)
         }
@@ -267,7 +276,13 @@ final class FleetLoop {
             if let target = shard.queue.cededTo.flatMap(fleet.owned) {
                 return absorb(shard.name, shard, into: target)
             }
-            guard shard.queue.cededTo == nil, hasRoom(for: status, in: home.queue.status) else {
+            guard shard.queue.cededTo == nil else { continue }
+            guard hasRoom(for: status, in: home.queue.status) else {
+                holdOffs[shard.name] = .now + timing.retryMax
+                journal.warning(
+                    "dead letters of an adopted shard do not fit into the home shard; it stays until they do",
+                    ["shard": shard.name, "bytes": status.bytes]
+                )
                 continue
             }
             return absorb(shard.name, shard, into: home)
@@ -315,7 +330,9 @@ final class FleetLoop {
             adopting = nil
             fleet.change { $0.adopting = nil }
             guard let target = fleet.owned(target) else {
-                return refuse(name, "the shard \(target) absorbs it", for: timing.retry * 2)
+                // Its owner finishes that.
+                holdOffs[name] = .now + timing.retry * 2
+                return
             }
             absorb(name, nil, into: target)
         case .notAdopted(let name, let problem):

@@ -3,7 +3,7 @@ import SQLiteQueue
 import System
 
 extension ShardFleet: DeadLetters {
-    /// Letters of the home shard come first, then those of the adopted ones.
+    /// Letters in the order of their shards' numbers. A page may be short: it ends with its shard.
     package func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -20,7 +20,6 @@ extension ShardFleet: DeadLetters {
             if page.next != nil { return page }
             let following = queues.first { $0.shard.number > shard.number }
             let next = following.map { $0.shard.letterID(0) }
-            // A page may be empty, so that one of few letters need not wait for a walk through all shards.
             if !page.letters.isEmpty || next == nil {
                 return DeadLetterPage(letters: page.letters, next: next)
             }

@@ -135,9 +135,13 @@ package final class ShardFleet: Sendable {
 
     /// Forgets a shard that was ceded. What it has counted goes to the home shard in a moment.
     func cede(_ name: String) {
-        guard let shard = dropShard(named: name) else { return }
+        guard let shard = adopted.first(where: { $0.name == name }) else { return }
         let status = shard.queue.status.ledgersWithoutDead
-        state.withLock { $0.absorbed = status }
+        state.withLock { state in
+            state.absorbed = status
+            state.adopted[shard.shard] = nil
+        }
+        retire(shard.outlets)
     }
 
     /// The home shard has counted it, or does not in this attempt.
@@ -334,12 +338,13 @@ extension ShardFleet: PacketSource {
         guard isTrusted else {
             throw QueueError(
                 .unreachable,
-                "\(packet.id) waits: the cluster cannot be reached, so another gateway may have its shard."
+                "\(packet.id) waits: another gateway may have its shard, or be about to."
             )
         }
         do throws(QueueError) {
             return try queue.blocks(of: packet)
         } catch {
+            // Delivery drops such a packet and does not give it back.
             if [.withdrawn, .corrupt].contains(error.kind) { _ = end(packet) }
             throw error
         }

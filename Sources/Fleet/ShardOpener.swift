@@ -134,6 +134,7 @@ final class ShardOpener: Sendable {
         among shards: [ShardEnd],
         _ registers: [String: Register],
         besides others: Set<String> = [],
+        skipsBad: Bool = false,
         whenChosen: (String) -> Void = { _ in },
         whenLost: (Shard, String) -> @Sendable () -> Void
     ) throws(ShardProblem) -> ShardFleet.Home {
@@ -146,7 +147,15 @@ final class ShardOpener: Sendable {
                 besides: others
             )
             whenChosen(name)
-            let queue = try open(name, as: shard, makes: isNew, whenLost: whenLost(shard, name))
+            let queue: DurableQueue
+            do throws(ShardProblem) {
+                queue = try open(name, as: shard, makes: isNew, whenLost: whenLost(shard, name))
+            } catch {
+                // In the place of a lost home shard any other one serves.
+                guard skipsBad, !isNew, error.kind == .lasting else { throw error }
+                others.insert(name)
+                continue
+            }
             guard queue.cededTo != nil else {
                 journal.info(
                     isNew ? "home shard made" : "home shard open",

@@ -1,7 +1,8 @@
 /// One of the queues that together are the gateway's queue: a database with its own numbers, lanes and ledger. A gateway
 /// puts the logs of its devices into its home shard.
 ///
-/// The process gives the number and never gives it again, so it stands for the shard's name in each packet.
+/// The process gives the number. One that anything outside has seen is never given again, so it stands for the shard's
+/// name in each packet.
 package struct Shard: Hashable, Sendable {
     package static let home = Shard(number: 0)
 

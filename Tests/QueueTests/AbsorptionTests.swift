@@ -138,6 +138,7 @@ import Testing
         #expect(entries.count - before > 5, "it takes several transactions")
         for count in before...entries.count {
             let heir = try queue(on: MemoryCommitLog(Array(entries.prefix(count))), .home)
+            #expect(ask { heir.intend(toAbsorb: "old", whenDurable: $0) })
             #expect(absorb(into: heir) == .done)
             try expectAll(of: ceded, in: heir, besides: 7)
             heir.close()

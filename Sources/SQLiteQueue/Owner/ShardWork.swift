@@ -117,7 +117,10 @@ extension ShardRemains {
         of shard: String,
         for absorptions: Absorptions
     ) throws(SQLiteError) -> Absorptions.Portion? {
-        switch absorptions.stages[shard] ?? .letters(after: 0) {
+        guard let stage = absorptions.stages[shard] else {
+            throw .damage("there is no intent to absorb the shard \(shard)")
+        }
+        switch stage {
         case .done: return nil
         case .letters(let number):
             let (found, next) = try letters(after: number)
