@@ -12,7 +12,7 @@ from proof.scenarios import judge
 from proof.trial import Trial
 
 # Kills of the gateway, each followed by a start on an empty directory.
-MOVES = {False: 6, True: 60}
+MOVES = {False: 4, True: 60}
 ROUNDS = {False: 1, True: 10}
 
 

@@ -7,7 +7,7 @@ from proof.clients.loaded_gateway import LoadedGateway
 from proof.scenarios import judge
 from proof.trial import Trial
 
-MOVES = {False: 6, True: 60}
+MOVES = {False: 4, True: 60}
 ROUNDS = {False: 1, True: 10}
 
 
