@@ -21,6 +21,7 @@ final class FleetTrial {
         let directory = TemporaryDirectory()
         var destinations = ["app"]
         var keyMark: String?
+        var returnTime = Duration.milliseconds(500)
 
         init(_ node: String, _ cluster: MemoryCluster) {
             self.node = node
@@ -48,7 +49,7 @@ final class FleetTrial {
             settings.timing.deadAfter = .milliseconds(240)
             settings.timing.trustedFor = .milliseconds(180)
             settings.timing.gap = .milliseconds(160)
-            settings.timing.returnTime = .milliseconds(500)
+            settings.timing.returnTime = returnTime
             settings.timing.rivalWait = .milliseconds(20)
             settings.timing.retry = .milliseconds(100)
             return settings

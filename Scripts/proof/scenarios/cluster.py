@@ -133,9 +133,8 @@ class Session:
         living = [member for member in self.members if member.gateway is not None]
         return sum(int(str(self.status(member)["absorptions"])) for member in living)
 
-    def others_empty(self, what: str) -> None:
-        """Waits until the others have delivered and absorbed a shard."""
-        began, before = time.monotonic(), self.absorptions()
+    def others_empty(self, what: str, began: float, before: int) -> None:
+        """Waits until the others have absorbed a shard that was lost at `began`, after `before` absorptions."""
         while time.monotonic() < began + ADOPTED_WITHIN:
             if self.absorptions() > before:
                 self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
@@ -143,8 +142,9 @@ class Session:
             time.sleep(0.2)
         self.trial.wrong(f"{what}: after {ADOPTED_WITHIN} s its shard is not absorbed")
 
-    def shards_of(self, member: Member) -> set[str]:
-        return {shard["name"] for shard in self.status(member)["shards"]}  # type: ignore[attr-defined]
+    def shards_of(self, member: Member, role: str = "") -> set[str]:
+        shards = self.status(member)["shards"]
+        return {shard["name"] for shard in shards if role in shard["role"]}  # type: ignore[attr-defined]
 
     # What is done to it.
 
@@ -152,22 +152,24 @@ class Session:
         """A gateway dies for good. The others deliver what it had; later another one takes its place."""
         member = self.trial.random.choice(self.members)
         member.kill(loses_disk=True)
+        began, before = time.monotonic(), self.absorptions()
         self.counts["machines lost"] += 1
         self.goes_on("a gateway is lost")
-        self.others_empty("a gateway lost with its disk")
+        self.others_empty("a gateway lost with its disk", began, before)
         member.start()
         self.goes_on("a new gateway has come")
 
     def restart(self) -> None:
         """A gateway is killed and comes back at once, as after a crash."""
         member = self.trial.random.choice(self.members)
-        shards = self.shards_of(member)
+        homes = self.shards_of(member, "home")
         member.kill(loses_disk=self.trial.random.random() < 0.5)
         self.counts["crashes"] += 1
         member.start()
         self.goes_on("a gateway has come back")
-        home = {shard["name"] for shard in self.status(member)["shards"]}  # type: ignore[attr-defined]
-        self.trial.expect(home & shards, "a gateway that came back at once has another shard")
+        self.trial.expect(
+            self.shards_of(member, "home") == homes, "a gateway that came back at once has another home shard"
+        )
 
     def upgrade(self) -> None:
         """Each gateway is stopped and started, one after the other."""
@@ -184,8 +186,9 @@ class Session:
         assert gateway is not None
         gateway.signal(signal.SIGSTOP)
         member.gateway = None
+        began, before = time.monotonic(), self.absorptions()
         self.counts["hangs"] += 1
-        self.others_empty("a gateway that hangs")
+        self.others_empty("a gateway that hangs", began, before)
         gateway.signal(signal.SIGCONT)
         member.gateway = gateway
         deadline = time.monotonic() + GOES_ON_WITHIN
