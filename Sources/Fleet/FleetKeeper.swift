@@ -94,8 +94,8 @@ final class FleetKeeper: Sendable {
                 }
             } catch {
                 opener.giveBack(shard)
-                // The copy is incomplete, or another gateway has its shard.
-                ShardDirectories(opener.settings).remove(name)
+                // The copy may be incomplete. If the log is damaged, it may be the last one.
+                if error.kind != .lasting { ShardDirectories(opener.settings).remove(name) }
                 post(.notAdopted(name, error))
             }
         }

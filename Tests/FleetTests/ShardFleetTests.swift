@@ -208,6 +208,34 @@ import Testing
         again.close()
     }
 
+    private func size(of file: String) -> Int {
+        (try? fileContent(file, bytesMax: 64 << 20).count) ?? 0
+    }
+
+    @Test("A shard whose log has lost its end is not adopted, and its copy stays for the operator")
+    func lostEnd() throws {
+        let a = trial.machine("a")
+        let first = try trial.start(a)
+        #expect(first.store(1...5) == .stored)
+        let shard = try #require(first.status.fleet?.shards.first?.name)
+        first.close()
+        // Another gateway had it last, so that it is not this one's home, and is dead.
+        let view = trial.cluster.view()
+        try view.open()
+        var dead = NodeRegister(node: "b", life: "00000001")
+        dead.shards = [shard: 99]
+        try view.set(dead.name, to: dead.bytes)
+        trial.cluster.memory(of: shard)?.loseEnd(2)
+        let copy = "\(a.directory.path)/shards/\(shard)/scratch.db"
+        #expect(size(of: copy) > 0)
+        let again = try trial.start(a)
+        #expect(
+            again.wait { $0.fleet?.refusedOrphans[shard]?.contains("ends with entry") ?? false }
+        )
+        #expect(size(of: copy) > 0)
+        again.close()
+    }
+
     @Test("A second gateway does not get the directory of a running one")
     func directory() throws {
         let a = trial.machine("a")

@@ -78,6 +78,14 @@ package final class MemoryCommitLog: CommitLog {
         state.withLock { change(&$0.entries) }
     }
 
+    /// Forgets its last entries, as an engine with a damaged disk may.
+    package func loseEnd(_ count: Int) {
+        state.withLock { state in
+            state.entries.removeLast(count)
+            state.last = state.entries.last?.number ?? 0
+        }
+    }
+
     /// A log with the same entries, as it is at this moment.
     package func copy() -> MemoryCommitLog { MemoryCommitLog(entries) }
 
