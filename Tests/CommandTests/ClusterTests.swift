@@ -148,11 +148,17 @@ import Testing
                     && audit.contains(#""node":"two""#)
             }
         )
+        // News of others tell a gateway nothing about what it has decided itself.
+        let last = try two.admin("PATCH", "/admin/destinations/app", #"{"packet":{"age":"80ms"}}"#)
+        #expect(last.status == 200, "\(last.text)")
+        #expect(one.eventually("/admin/destinations/app") { $0.contains("80ms") })
         // A gateway that comes later has all of it.
         let three = try start("three")
-        #expect(try three.admin("GET", "/admin/destinations/app").text.contains("70ms"))
+        #expect(try three.admin("GET", "/admin/destinations/app").text.contains("80ms"))
         #expect(try three.admin("GET", "/admin/credentials").text.contains("pushed"))
-        stop(one, two, three)
+        stop(two, three)
+        one.program.signal(SIGTERM)
+        #expect(!one.program.finished().errors.contains("rotated at another gateway"))
     }
 
     @Test("Without a key that seals it, no credential goes to the other gateways")

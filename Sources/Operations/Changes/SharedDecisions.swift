@@ -89,7 +89,8 @@ package struct SharedDecisions: Sendable {
         let changed = stored.filter { before[$0.key] != $0.value }
         let left = Set(stored.keys.compactMap(StoredCredential.name(ofSetting:)))
         let gone = Set(before.keys.compactMap(StoredCredential.name(ofSetting:))).subtracting(left)
-        for name in gone.sorted() {
+        // What this gateway has forgotten itself is gone already.
+        for name in gone.sorted() where !keeper.pushed(name).isEmpty {
             keeper.forget(name)
             journal.info("credential forgotten at another gateway", ["credential": name])
         }

@@ -38,61 +38,83 @@ extension CredentialKeeper {
         let inUse = stored.filter { !StoredCredential.isNext($0.key) }
         let next = stored.filter { StoredCredential.isNext($0.key) }
         for (setting, sealed) in Array(inUse) + Array(next) {
-            guard let name = StoredCredential.name(ofSetting: setting),
-                let problem = take(sealed, name, box)
-            else { continue }
-            if problem.isForGood { useless.insert(setting) }
-            journal.warning(
-                "stored credential \(problem.isForGood ? "deleted" : "ignored")",
-                ["credential": name, "reason": problem.reason]
-            )
+            guard let name = StoredCredential.name(ofSetting: setting) else { continue }
+            do throws(Refusal) {
+                try take(sealed, name, box)
+            } catch {
+                if error.isForGood { useless.insert(setting) }
+                journal.warning(
+                    "stored credential \(error.isForGood ? "deleted" : "ignored")",
+                    ["credential": name, "reason": error.reason]
+                )
+            }
         }
         return useless
     }
 
-    /// Uses the credentials that were pushed to another gateway.
+    /// Uses the credentials that were pushed to another gateway. Those that were pushed to this one are among them.
     func takeShared(_ stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
         let ordered = stored.sorted { left, right in
             !StoredCredential.isNext(left.key) && StoredCredential.isNext(right.key)
         }
         for (setting, sealed) in ordered {
             guard let name = StoredCredential.name(ofSetting: setting) else { continue }
-            if let problem = take(sealed, name, box, isShared: true) {
-                journal.warning(
-                    "credential of another gateway ignored",
-                    ["credential": name, "reason": problem.reason]
-                )
-            } else {
+            do throws(Refusal) {
+                let new = try open(sealed, name, box)
+                let isKnown = pushed(name).contains {
+                    $0.supplied.fingerprint == new.supplied.fingerprint
+                }
+                guard !isKnown else { continue }
+                do throws(PushRefusal) {
+                    try push(name, new)
+                } catch {
+                    throw Refusal(reason: error.description, isForGood: false)
+                }
                 noteKept(name, .onDisk)
                 journal.info("credential rotated at another gateway", ["credential": name])
+            } catch {
+                journal.warning(
+                    "credential of another gateway ignored",
+                    ["credential": name, "reason": error.reason]
+                )
             }
         }
     }
 
-    /// nil: the credential is in use.
+    private struct Refusal: Error {
+        let reason: String
+        let isForGood: Bool
+    }
+
     private func take(
         _ sealed: [UInt8],
         _ name: String,
-        _ box: SecretBox?,
-        isShared: Bool = false
-    ) -> (reason: String, isForGood: Bool)? {
-        func closed(_ reason: String) -> (reason: String, isForGood: Bool) {
-            noteKept(name, .closed(reason: reason))
-            return (reason, false)
-        }
-        guard let box else { return closed("credentials.encryption_key is not set") }
-        let pushed: PushedCredential
-        do throws(SecretBoxProblem) {
-            pushed = try box.open(sealed, name: name)
-        } catch {
-            return closed(error.description)
-        }
+        _ box: SecretBox?
+    ) throws(Refusal) {
+        let stored = try open(sealed, name, box)
         do throws(PushRefusal) {
-            if isShared { try push(name, pushed) } else { try restore(name, pushed) }
-            return nil
+            try restore(name, stored)
         } catch {
-            guard case .expired(let ago) = error else { return (error.description, false) }
-            return (error.description, ago > Self.expiredMin)
+            var isForGood = false
+            if case .expired(let ago) = error { isForGood = ago > Self.expiredMin }
+            throw Refusal(reason: error.description, isForGood: isForGood)
+        }
+    }
+
+    private func open(
+        _ sealed: [UInt8],
+        _ name: String,
+        _ box: SecretBox?
+    ) throws(Refusal) -> PushedCredential {
+        func closed(_ reason: String) -> Refusal {
+            noteKept(name, .closed(reason: reason))
+            return Refusal(reason: reason, isForGood: false)
+        }
+        guard let box else { throw closed("credentials.encryption_key is not set") }
+        do throws(SecretBoxProblem) {
+            return try box.open(sealed, name: name)
+        } catch {
+            throw closed(error.description)
         }
     }
 }
