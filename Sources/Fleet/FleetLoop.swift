@@ -305,7 +305,9 @@ final class FleetLoop {
 
     private func take(_ news: FleetKeeper.News) {
         switch news {
-        case .lost(_, let name): lose(name, to: nil)
+        case .lost(let shard, let name):
+            // Late news may be about an earlier time with a shard that this gateway has again.
+            if fleet.owned(name)?.shard == shard { lose(name, to: nil) }
         case .adopted(let shard):
             adopting = nil
             failures[shard.name] = nil
