@@ -17,7 +17,7 @@ enum AbsorptionEnd: Sendable, Equatable {
 struct Absorption {
     private let name: String
     private let queue: DurableQueue?
-    private let target: ShardFleet.Home
+    private let target: OwnedShard
     private let opener: ShardOpener
     private let whenCeded: () -> Void
 
@@ -25,7 +25,7 @@ struct Absorption {
     init(
         _ name: String,
         _ queue: DurableQueue?,
-        into target: ShardFleet.Home,
+        into target: OwnedShard,
         _ opener: ShardOpener,
         whenCeded: @escaping () -> Void
     ) {

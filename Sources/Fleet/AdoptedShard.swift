@@ -10,9 +10,7 @@ final class AdoptedShard: Sendable {
     /// Packets of each outlet that delivery holds at a time. They add to those that it asked for.
     static let packetsMax = 4
 
-    let name: String
-    let shard: Shard
-    let queue: DurableQueue
+    let owned: OwnedShard
     private let state = Locked(State())
 
     private struct State {
@@ -33,11 +31,11 @@ final class AdoptedShard: Sendable {
         }
     }
 
-    init(_ name: String, _ shard: Shard, _ queue: DurableQueue) {
-        self.name = name
-        self.shard = shard
-        self.queue = queue
+    init(_ owned: OwnedShard) {
+        self.owned = owned
     }
+
+    private var queue: DurableQueue { owned.queue }
 
     /// Begins to hand packets over. Called once.
     func deliver(

@@ -10,12 +10,13 @@ final class FleetKeeper: Sendable {
     enum News: Sendable {
         /// Another gateway has it.
         case lost(Shard, String)
-        case adopted(AdoptedShard)
+        case adopted(OwnedShard)
         /// It waits for the shard that absorbs it.
         case ceded(String, to: String)
         case notAdopted(String, ShardProblem)
         case absorbed(String, AbsorptionEnd)
-        case homeReplaced(String)
+        /// Another home shard is open.
+        case homeReplaced
         case stop
     }
 
@@ -24,7 +25,7 @@ final class FleetKeeper: Sendable {
     let journal: Journal
     let wake: WakeUp
     let mailbox: Mailbox<News>
-    let adoptions: SerialWorker
+    private let adoptions: SerialWorker
     private let homes: SerialWorker
     private let worker = Locked<Worker?>(nil)
     /// Held as long as the gateway runs.
@@ -60,7 +61,7 @@ final class FleetKeeper: Sendable {
         opener.end()
         adoptions.stop()
         homes.stop()
-        for (_, queue) in fleet.queues.reversed() { queue.close() }
+        for shard in fleet.owned.reversed() { shard.queue.close() }
         fleet.control.stop()
         mailbox.post(.stop)
         worker.withLock { $0.take() }?.join()
@@ -90,7 +91,7 @@ final class FleetKeeper: Sendable {
                     opener.giveBack(shard)
                     post(.ceded(name, to: target))
                 } else {
-                    post(.adopted(AdoptedShard(name, shard, queue)))
+                    post(.adopted(OwnedShard(name: name, shard: shard, queue: queue)))
                 }
             } catch {
                 opener.giveBack(shard)
@@ -102,7 +103,7 @@ final class FleetKeeper: Sendable {
     }
 
     /// Closes a shard that another gateway has.
-    func close(_ lost: AdoptedShard) {
+    func close(_ lost: OwnedShard) {
         _ = adoptions.post { [opener] in
             lost.queue.close()
             ShardDirectories(opener.settings).remove(lost.name)
@@ -110,7 +111,7 @@ final class FleetKeeper: Sendable {
     }
 
     /// Makes an emptied shard a part of another one, or goes on with that.
-    func absorb(_ name: String, _ shard: AdoptedShard?, into target: ShardFleet.Home) -> Bool {
+    func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) -> Bool {
         adoptions.post { [self] in
             let absorption = Absorption(name, shard?.queue, into: target, opener) { [fleet] in
                 fleet.cede(name)
@@ -128,7 +129,7 @@ final class FleetKeeper: Sendable {
                 do throws(ShardProblem) {
                     let home = try openHome(shard, besides: lost, own)
                     let old = fleet.replaceHome(with: home)
-                    post(.homeReplaced(old.name))
+                    post(.homeReplaced)
                     old.queue.close()
                     return ShardDirectories(opener.settings).remove(old.name)
                 } catch {
@@ -144,7 +145,7 @@ final class FleetKeeper: Sendable {
         _ shard: Shard,
         besides lost: Set<String>,
         _ own: NodeRegister
-    ) throws(ShardProblem) -> ShardFleet.Home {
+    ) throws(ShardProblem) -> OwnedShard {
         let shards: [ShardEnd]
         let registers: [String: Register]
         do throws(CommitLogError) {
@@ -157,7 +158,7 @@ final class FleetKeeper: Sendable {
             as: shard,
             among: shards,
             registers,
-            besides: lost.union(fleet.adopted.map(\.name)),
+            besides: lost.union(fleet.owned.map(\.name)),
             skipsBad: true,
             whenLost: whenLost
         )

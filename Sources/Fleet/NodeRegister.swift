@@ -13,7 +13,7 @@ package struct NodeRegister: Equatable, Sendable {
     package var life: String
     /// The shard that takes the logs of its devices; nil: it has none at this moment.
     package var home: String?
-    /// The epochs of the shards that it owns.
+    /// The epochs of the shards that it owns; 0: it reads the shard's log to take it.
     package var shards: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
     package var isStopped = false

@@ -9,16 +9,16 @@ extension ShardFleet: DeadLetters {
         after id: Int64,
         limit: Int
     ) throws(QueueError) -> DeadLetterPage {
-        let queues = queues.sorted { $0.shard.number < $1.shard.number }
+        let all = owned.sorted { $0.shard.number < $1.shard.number }
         let first = Shard(ofLetter: id).number
-        for (shard, queue) in queues where shard.number >= first {
-            let page = try queue.deadLetters(
+        for one in all where one.shard.number >= first {
+            let page = try one.queue.deadLetters(
                 matching: filter,
-                after: max(id, shard.letterID(0)),
+                after: max(id, one.shard.letterID(0)),
                 limit: limit
             )
             if page.next != nil { return page }
-            let following = queues.first { $0.shard.number > shard.number }
+            let following = all.first { $0.shard.number > one.shard.number }
             let next = following.map { $0.shard.letterID(0) }
             if !page.letters.isEmpty || next == nil {
                 return DeadLetterPage(letters: page.letters, next: next)
@@ -32,7 +32,7 @@ extension ShardFleet: DeadLetters {
     }
 
     package var deadLetterSums: [DeadLetterSum] {
-        queues.flatMap { $0.queue.deadLetterSums }.joined
+        owned.flatMap { $0.queue.deadLetterSums }.joined
     }
 
     package func replay(
@@ -59,7 +59,7 @@ extension ShardFleet: DeadLetters {
     ) {
         var parts: [(DurableQueue, DeadLetterSelection)] = []
         switch selection {
-        case .matching: parts = queues.map { ($0.queue, selection) }
+        case .matching: parts = owned.map { ($0.queue, selection) }
         case .ids(let ids):
             guard ids.count <= DeadLetterSelection.idsMax else {
                 var refused = DeadLetterChange()
@@ -70,7 +70,7 @@ extension ShardFleet: DeadLetters {
                 if let queue = queue(of: shard) { parts.append((queue, .ids(own))) }
             }
         }
-        let sum = Answers(DeadLetterChange(), waitingFor: parts.count, whenDone)
+        let sum = AnswerSum(DeadLetterChange(), waitingFor: parts.count, whenDone)
         for (queue, part) in parts { body(queue, part) { its in sum.add { $0.add(its) } } }
     }
 
@@ -90,110 +90,5 @@ extension DeadLetterChange {
         unreadable += other.unreadable
         effects.merge(other.effects) { $0 + $1 }
         if end == .complete { end = other.end }
-    }
-}
-
-/// Gathers the answers of several shards, and gives one for all.
-private final class Answers<Sum: Sendable>: Sendable {
-    private let state: Locked<(sum: Sum, left: Int)>
-    private let whenDone: @Sendable (Sum) -> Void
-
-    init(_ empty: Sum, waitingFor count: Int, _ whenDone: @escaping @Sendable (Sum) -> Void) {
-        state = Locked((empty, count))
-        self.whenDone = whenDone
-        if count == 0 { whenDone(empty) }
-    }
-
-    func add(_ body: (inout Sum) -> Void) {
-        let sum = state.withLock { state -> Sum? in
-            body(&state.sum)
-            state.left -= 1
-            return state.left == 0 ? state.sum : nil
-        }
-        if let sum { whenDone(sum) }
-    }
-}
-
-// MARK: - Decisions
-
-extension ShardFleet: Decisions {
-    package func decide(
-        _ decision: Decision,
-        whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
-    ) {
-        control.decide(decision, whenDurable)
-    }
-
-    package func recall(
-        _ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void
-    ) {
-        answer(.success(control.settings))
-    }
-
-    package func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
-        control.follow(receiver)
-    }
-
-    package var areDecisionsShared: Bool { true }
-
-    package func audit(
-        before id: Int64?,
-        limit: Int,
-        _ answer: @escaping @Sendable (Result<[AuditRecord], QueueError>) -> Void
-    ) {
-        answer(.success(control.entries(before: id, limit: limit)))
-    }
-}
-
-// MARK: - Streams
-
-extension ShardFleet: StreamLister {
-    package func list(
-        _ wish: StreamWish,
-        _ answer: @escaping @Sendable (StreamListing?) -> Void
-    ) {
-        let queues = queues
-        let all = Answers<[StreamListing]>([], waitingFor: queues.count) { listings in
-            answer(listings.count == queues.count ? StreamListing(joining: listings, wish) : nil)
-        }
-        for (_, queue) in queues {
-            queue.list(wish) { listing in
-                all.add { listings in listing.map { listings.append($0) } }
-            }
-        }
-    }
-}
-
-extension StreamListing {
-    fileprivate init(joining listings: [StreamListing], _ wish: StreamWish) {
-        var joined: [String: Destination] = [:]
-        for (name, found) in listings.flatMap({ Array($0.destinations) }) {
-            let known = joined[name] ?? Destination()
-            let entries = (known.entries + found.entries).sorted { left, right in
-                switch wish.order {
-                case .oldest: left.oldest < right.oldest
-                case .largest: left.rawBytes > right.rawBytes
-                }
-            }
-            joined[name] = Destination(
-                entries: Array(entries.prefix(wish.count)),
-                more: known.more + found.more + max(0, entries.count - wish.count)
-            )
-        }
-        self.init(joined)
-    }
-}
-
-extension ShardFleet: LogPeeker {
-    package func oldestLogs(
-        of destination: String,
-        logstore: String?,
-        limit: Int
-    ) throws(QueueError) -> [QueuedLog] {
-        var logs: [QueuedLog] = []
-        for (_, queue) in queues {
-            logs += try queue.oldestLogs(of: destination, logstore: logstore, limit: limit)
-        }
-        return Array(logs.sorted { $0.accepted < $1.accepted }.prefix(limit))
     }
 }

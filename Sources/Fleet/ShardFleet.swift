@@ -15,14 +15,8 @@ package final class ShardFleet: Sendable {
         var recalled: @Sendable ([Outlet: Set<PacketID>]) -> Void = { _ in }
     }
 
-    struct Home: Sendable {
-        let name: String
-        let shard: Shard
-        let queue: DurableQueue
-    }
-
-    private struct State: Sendable {
-        var home: Home
+    struct State: Sendable {
+        var home: OwnedShard
         var adopted: [Shard: AdoptedShard] = [:]
         /// What a shard had that is being absorbed, without its dead letters.
         var absorbed: QueueStatus?
@@ -39,14 +33,20 @@ package final class ShardFleet: Sendable {
         /// No request may begin after this moment: another gateway may be about to take the shards.
         var trustedUntil: Moment
         var figures = FleetStatus()
+
+        mutating func removeAdopted(_ name: String) -> AdoptedShard? {
+            adopted.values.first { $0.owned.name == name }.flatMap { shard in
+                adopted.removeValue(forKey: shard.owned.shard)
+            }
+        }
     }
 
-    private let state: Locked<State>
+    let state: Locked<State>
     let control: ControlLog
     private let keeper = Locked<FleetKeeper?>(nil)
 
     init(
-        _ home: Home,
+        _ home: OwnedShard,
         _ control: ControlLog,
         rules: [String: DestinationRules],
         trustedUntil: Moment
@@ -59,65 +59,58 @@ package final class ShardFleet: Sendable {
 
     // MARK: - Shards
 
-    var home: Home { state.withLock { $0.home } }
+    var home: OwnedShard { state.withLock { $0.home } }
     var homeQueue: DurableQueue { home.queue }
-    var adopted: [AdoptedShard] { state.withLock { Array($0.adopted.values) } }
+    var adopted: some Collection<OwnedShard> { owned.dropFirst() }
 
-    /// All queues, that of the home shard first, then by their numbers.
-    var queues: [(shard: Shard, queue: DurableQueue)] {
+    /// All shards, the home shard first, then by their numbers. A home shard that was lost is among them until another one
+    /// is open.
+    var owned: [OwnedShard] {
         state.withLock { state in
-            [(state.home.shard, state.home.queue)]
-                + state.adopted.values.sorted { $0.shard.number < $1.shard.number }
-                .map { ($0.shard, $0.queue) }
+            let adopted = state.adopted.values.map(\.owned)
+            return [state.home] + adopted.sorted { $0.shard.number < $1.shard.number }
         }
     }
 
     /// nil: this gateway has the shard no more.
     func queue(of shard: Shard) -> DurableQueue? {
         state.withLock { state in
-            guard state.home.shard == shard else { return state.adopted[shard]?.queue }
+            guard state.home.shard == shard else { return state.adopted[shard]?.owned.queue }
             return state.isHomeLost ? nil : state.home.queue
         }
     }
 
-    /// A shard by its name; nil: this gateway does not have it.
-    func owned(_ name: String) -> Home? {
-        let home = home
-        guard home.name != name else { return home }
-        return adopted.first { $0.name == name }.map {
-            Home(name: $0.name, shard: $0.shard, queue: $0.queue)
-        }
-    }
+    /// nil: this gateway does not have it.
+    func owned(_ name: String) -> OwnedShard? { owned.first { $0.name == name } }
+
+    /// Another gateway has the home shard, and no other one is open yet.
+    var isHomeLost: Bool { state.withLock(\.isHomeLost) }
 
     /// Delivery must begin nothing more with the home shard.
     func loseHome() { state.withLock { $0.isHomeLost = true } }
 
-    @discardableResult
-    func dropShard(named name: String) -> AdoptedShard? {
-        guard let shard = adopted.first(where: { $0.name == name }) else { return nil }
-        drop(shard.shard)
-        return shard
-    }
-
     /// Begins to empty a shard.
-    func adopt(_ new: AdoptedShard) {
+    func adopt(_ shard: OwnedShard) {
+        let new = AdoptedShard(shard)
         let (receivers, isDelivering) = state.withLock { state in
-            state.adopted[new.shard] = new
+            state.adopted[shard.shard] = new
             return (state.receivers, state.isDelivering)
         }
-        bringUpToDate(new.queue)
+        bringUpToDate(shard.queue)
         new.use(destinations)
         if isDelivering { deliver(new, to: receivers) }
     }
 
-    private func deliver(_ shard: AdoptedShard, to receivers: Receivers) {
+    func deliver(_ shard: AdoptedShard, to receivers: Receivers) {
         shard.deliver(to: receivers) { [weak self] outlets in self?.retire(Set(outlets)) }
     }
 
-    /// Forgets an adopted shard. What delivery holds of it is of no use any more.
-    func drop(_ shard: Shard) {
-        let gone = state.withLock { $0.adopted.removeValue(forKey: shard) }
+    /// Forgets an adopted shard, which it returns. What delivery holds of it is of no use any more.
+    @discardableResult
+    func drop(_ name: String) -> OwnedShard? {
+        let gone = state.withLock { $0.removeAdopted(name) }
         if let gone { retire(gone.outlets) }
+        return gone?.owned
     }
 
     /// Lets delivery forget outlets that an adopted shard had, unless another shard has them.
@@ -135,20 +128,19 @@ package final class ShardFleet: Sendable {
 
     /// Forgets a shard that was ceded. What it has counted goes to the home shard in a moment.
     func cede(_ name: String) {
-        guard let shard = adopted.first(where: { $0.name == name }) else { return }
-        let status = shard.queue.status.ledgersWithoutDead
-        state.withLock { state in
-            state.absorbed = status
-            state.adopted[shard.shard] = nil
+        guard let status = owned(name)?.queue.status else { return }
+        let gone = state.withLock { state in
+            state.absorbed = status.ledgersWithoutDead
+            return state.removeAdopted(name)
         }
-        retire(shard.outlets)
+        if let gone { retire(gone.outlets) }
     }
 
     /// The home shard has counted it, or does not in this attempt.
     func absorptionEnded() { state.withLock { $0.absorbed = nil } }
 
     /// Puts another home shard in the place of one that was lost. Returns the old one.
-    func replaceHome(with new: Home) -> Home {
+    func replaceHome(with new: OwnedShard) -> OwnedShard {
         let (old, receivers, retired, isDelivering) = state.withLock { state in
             let (old, retired) = (state.home, state.announced)
             state.home = new
@@ -169,7 +161,7 @@ package final class ShardFleet: Sendable {
         if let watcher { queue.tellEnds(to: watcher) }
     }
 
-    private func deliverHome(_ home: Home, to receivers: Receivers) {
+    func deliverHome(_ home: OwnedShard, to receivers: Receivers) {
         let shard = home.shard
         home.queue.recallPackets(to: receivers.recalled)
         home.queue.retireOutlets { [weak self] outlets in
@@ -199,7 +191,6 @@ package final class ShardFleet: Sendable {
     // MARK: - For the keeper
 
     func trust(until moment: Moment) { state.withLock { $0.trustedUntil = moment } }
-    var trustedUntil: Moment { state.withLock(\.trustedUntil) }
 
     var isTrusted: Bool { state.withLock { Moment.now < $0.trustedUntil } }
 
@@ -213,20 +204,17 @@ package final class ShardFleet: Sendable {
     func change(_ body: (inout FleetStatus) -> Void) { state.withLock { body(&$0.figures) } }
 
     var destinations: Set<String> { state.withLock { Set($0.rules.keys) } }
-    var rules: [String: DestinationRules] { state.withLock(\.rules) }
 }
 
 // MARK: - As a whole
 
 extension ShardFleet: GatewayQueue {
     package var status: QueueStatus {
-        let (home, adopted, absorbed, figures) = state.withLock { state in
-            (state.home, Array(state.adopted.values), state.absorbed, state.figures)
-        }
-        var status = home.queue.status
-        var fleet = figures
-        fleet.shards = [FleetStatus.Shard(home.name, .home, status)]
-        for shard in adopted.sorted(by: { $0.shard.number < $1.shard.number }) {
+        let owned = owned
+        var (absorbed, fleet) = state.withLock { ($0.absorbed, $0.figures) }
+        var status = owned[0].queue.status
+        fleet.shards = [FleetStatus.Shard(owned[0].name, .home, status)]
+        for shard in owned.dropFirst() {
             let its = shard.queue.status
             fleet.shards.append(FleetStatus.Shard(shard.name, .adopted, its))
             status.add(its)
@@ -241,13 +229,13 @@ extension ShardFleet: GatewayQueue {
             state.rules = rules
             state.bounds = bounds ?? state.bounds
         }
-        for (_, queue) in queues { queue.apply(rules, bounds) }
-        for shard in adopted { shard.use(Set(rules.keys)) }
+        for shard in owned { shard.queue.apply(rules, bounds) }
+        for shard in state.withLock({ $0.adopted.values }) { shard.use(Set(rules.keys)) }
     }
 
     package func tellEnds(to watcher: any QueueWatcher) {
         state.withLock { $0.watcher = watcher }
-        for (_, queue) in queues { queue.tellEnds(to: watcher) }
+        for shard in owned { shard.queue.tellEnds(to: watcher) }
     }
 
     package func close() {
@@ -294,96 +282,4 @@ extension ShardFleet: BatchQueue {
     }
 
     package func count(_ tally: IntakeTally) { homeQueue.count(tally) }
-}
-
-// MARK: - PacketSource
-
-extension ShardFleet: PacketSource {
-    package func recallPackets(
-        to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void
-    ) {
-        state.withLock { $0.receivers.recalled = receiver }
-    }
-
-    package func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        state.withLock { $0.receivers.retired = receiver }
-    }
-
-    package func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void) {
-        state.withLock { $0.receivers.packets = receiver }
-    }
-
-    /// Delivery calls this after the others, and again when it has more destinations.
-    package func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        let (home, adopted, receivers) = state.withLock { state in
-            let adopted = state.isDelivering ? [] : Array(state.adopted.values)
-            state.receivers.announced = receiver
-            state.isDelivering = true
-            return (state.home, adopted, state.receivers)
-        }
-        deliverHome(home, to: receivers)
-        for shard in adopted { deliver(shard, to: receivers) }
-    }
-
-    package func request(_ count: Int, for outlet: Outlet) { homeQueue.request(count, for: outlet) }
-
-    package func flush(_ destination: String) {
-        for (_, queue) in queues { queue.flush(destination) }
-    }
-
-    package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
-        guard let queue = queue(of: packet.shard) else {
-            throw QueueError(.withdrawn, "\(packet.id) belongs to another gateway now.")
-        }
-        guard isTrusted else {
-            throw QueueError(
-                .unreachable,
-                "\(packet.id) waits: another gateway may have its shard, or be about to."
-            )
-        }
-        do throws(QueueError) {
-            return try queue.blocks(of: packet)
-        } catch {
-            // Delivery drops such a packet and does not give it back.
-            if [.withdrawn, .corrupt].contains(error.kind) { _ = end(packet) }
-            throw error
-        }
-    }
-
-    /// Delivery gives the packet up. Returns its queue; nil: another gateway has the shard now.
-    private func end(_ packet: SealedPacket) -> DurableQueue? {
-        let (queue, adopted) = state.withLock { state -> (DurableQueue?, AdoptedShard?) in
-            if state.home.shard == packet.shard {
-                return (state.isHomeLost ? nil : state.home.queue, nil)
-            }
-            let adopted = state.adopted[packet.shard]
-            return (adopted?.queue, adopted)
-        }
-        adopted?.ended(packet)
-        return queue
-    }
-
-    package func giveBack(_ packet: SealedPacket) { end(packet)?.giveBack(packet) }
-
-    package func acknowledge(_ packet: SealedPacket) {
-        guard let queue = end(packet) else {
-            // The shard's next owner sends it once more.
-            return change { $0.lateAcknowledgements += 1 }
-        }
-        queue.acknowledge(packet)
-    }
-
-    package func isolate(_ packet: SealedPacket, because reason: DeathReason) {
-        end(packet)?.isolate(packet, because: reason)
-    }
-
-    package func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        end(packet)?.discard(packet, because: reason)
-    }
-
-    package func relane(_ packet: SealedPacket) { end(packet)?.relane(packet) }
-
-    package func setAside(_ packet: SealedPacket) { queue(of: packet.shard)?.setAside(packet) }
-
-    package func postpone(_ packet: SealedPacket) { end(packet)?.postpone(packet) }
 }

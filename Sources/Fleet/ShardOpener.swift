@@ -4,53 +4,6 @@ import SQLiteQueue
 import Synchronization
 import System
 
-/// Why a shard cannot be opened, or the cluster not be joined.
-package struct ShardProblem: Error, CustomStringConvertible {
-    package enum Kind: Sendable {
-        /// There is no such shard any more.
-        case gone
-        /// Another gateway has it.
-        case taken
-        /// It may pass by itself.
-        case passing
-        /// The disk of this gateway, or the engine, has no room for it.
-        case noRoom
-        /// An operator has to do something.
-        case lasting
-    }
-
-    package let kind: Kind
-    package let description: String
-
-    init(_ kind: Kind, _ description: String) {
-        self.kind = kind
-        self.description = description
-    }
-
-    init(_ error: CommitLogError) {
-        let kind: Kind =
-            switch error.kind {
-            case .missing: .gone
-            case .fenced: .taken
-            case .unreachable: .passing
-            case .noRoom: .noRoom
-            case .refused, .damaged, .newer: .lasting
-            }
-        self.init(kind, error.description)
-    }
-
-    init(_ error: QueueError) {
-        let kind: Kind =
-            switch error.kind {
-            case .fenced: .taken
-            case .unreachable: .passing
-            case .diskFull: .noRoom
-            default: .lasting
-            }
-        self.init(kind, error.description)
-    }
-}
-
 /// Opens the queues of shards. Reading a log takes a while, and ends early when the gateway stops.
 final class ShardOpener: Sendable {
     let settings: FleetSettings
@@ -137,7 +90,7 @@ final class ShardOpener: Sendable {
         skipsBad: Bool = false,
         whenChosen: (String) -> Void = { _ in },
         whenLost: (Shard, String) -> @Sendable () -> Void
-    ) throws(ShardProblem) -> ShardFleet.Home {
+    ) throws(ShardProblem) -> OwnedShard {
         var others = others
         while true {
             let (name, isNew) = HomeChoice.choose(
@@ -161,7 +114,7 @@ final class ShardOpener: Sendable {
                     isNew ? "home shard made" : "home shard open",
                     ["node": node, "shard": name]
                 )
-                return ShardFleet.Home(name: name, shard: shard, queue: queue)
+                return OwnedShard(name: name, shard: shard, queue: queue)
             }
             // While this gateway was away another one emptied it, and has not removed it yet.
             queue.close()

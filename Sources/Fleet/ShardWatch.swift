@@ -1,11 +1,11 @@
 import CommitLog
 import System
 
-/// Finds out which shards have no owner any more. Pure: it sees what a gateway reads now and then, and believes only its own
-/// clock.
+/// Finds out which shards have no owner any more. A value without a clock: it is told what a gateway reads now and then, and
+/// that gateway's own time.
 ///
-/// A shard is an orphan when for a time no gateway that lives claims it, and its log does not grow. A mistake costs its
-/// owner the shard and no log: whoever takes it has to pass the fence.
+/// A shard is an orphan when for some time no gateway that lives claims it, and its log does not grow. A mistake moves a
+/// shard and loses no log: the fence lets one gateway write.
 struct ShardWatch {
     private struct End {
         var last: UInt64
@@ -72,16 +72,16 @@ struct ShardWatch {
 
     /// The gateways that live, without those that said that they stop.
     func living(_ now: Moment) -> [NodeRegister] {
-        nodes.values.filter { !$0.register.isStopped && now - $0.since < timing.deadAfter }
-            .map(\.register)
+        nodes.values.filter { isLiving($0, now) }.map(\.register)
+    }
+
+    private func isLiving(_ node: Node, _ now: Moment) -> Bool {
+        !node.register.isStopped && now - node.since < timing.deadAfter
     }
 
     /// The names of the gateways that certainly live.
     func names(_ now: Moment) -> Set<String> {
-        let seen = nodes.values.filter { node in
-            node.hasMoved && !node.register.isStopped && now - node.since < timing.deadAfter
-        }
-        return Set(seen.map(\.register.node))
+        Set(nodes.values.filter { $0.hasMoved && isLiving($0, now) }.map(\.register.node))
     }
 
     /// All gateways that have shards or live, by their names, and whether they live.
@@ -112,7 +112,8 @@ struct ShardWatch {
         claimants(of: shard, now).contains { $0.shards[shard] == 0 }
     }
 
-    var shardCount: Int { ends.count }
+    /// All shards of the cluster.
+    var shards: Set<String> { Set(ends.keys) }
 
     /// Shards without an owner, those that wait longest first.
     func orphans(_ now: Moment) -> [String] {
