@@ -136,7 +136,7 @@ final class ControlLog: Sendable {
         do throws(CommitLogError) {
             // What an earlier look had read before it failed is told, too.
             defer { tell() }
-            _ = try readNews()
+            try readNews()
             if isCutOff.exchange(false, ordering: .relaxed) {
                 journal.info("decisions of the cluster can be read again")
             }

@@ -12,7 +12,7 @@ struct ControlState {
     private(set) var audit: [AuditRecord] = []
     /// The last entry, and the first one that the log has.
     private(set) var end: UInt64 = 0
-    private(set) var first: UInt64 = 0
+    private var first: UInt64 = 0
 
     var settings: [String: [UInt8]] { values.mapValues(\.value) }
 

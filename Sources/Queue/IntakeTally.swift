@@ -30,7 +30,11 @@ package struct IntakeTally: Equatable, Sendable {
 
     /// The tally of logs that nothing filtered and that have one destination.
     package init(_ batches: [Batch]) {
-        let logs = batches.reduce(0) { $0 + $1.allLogs }
+        self.init(logs: batches.reduce(0) { $0 + $1.allLogs })
+    }
+
+    /// The tally of so many logs, each with one destination.
+    package init(logs: Int) {
         self.init(received: logs, routed: logs, copies: logs)
     }
 
@@ -42,6 +46,14 @@ package struct IntakeTally: Equatable, Sendable {
         sum.dropped += more.dropped
         sum.routed += more.routed
         sum.copies += more.copies
+    }
+
+    package static func -= (sum: inout IntakeTally, less: IntakeTally) {
+        sum.received -= less.received
+        sum.filtered -= less.filtered
+        sum.dropped -= less.dropped
+        sum.routed -= less.routed
+        sum.copies -= less.copies
     }
 
     /// Makes the tally agree with the sum of the ledgers after logs were lost or found. Found logs count as received

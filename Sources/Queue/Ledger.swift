@@ -18,6 +18,14 @@ package struct Ledger: Equatable, Sendable {
         accepted == delivered + queued + dead + expired + discarded
     }
 
+    /// The same as if its dead letters had never come here.
+    package var withoutDead: Ledger {
+        var ledger = self
+        ledger.accepted -= dead
+        ledger.dead = 0
+        return ledger
+    }
+
     package static func + (left: Ledger, right: Ledger) -> Ledger {
         var sum = left
         sum.accepted += right.accepted

@@ -32,17 +32,12 @@ extension QueueStatus {
         var status = QueueStatus()
         for (name, destination) in destinations {
             var kept = Destination()
-            kept.ledger = destination.ledger
-            kept.ledger.accepted -= kept.ledger.dead
-            kept.ledger.dead = 0
+            kept.ledger = destination.ledger.withoutDead
             kept.volumes = destination.volumes
             status.destinations[name] = kept
         }
-        let dead = Int(ledger.dead)
         status.intake = intake
-        status.intake.received -= dead
-        status.intake.routed -= dead
-        status.intake.copies -= dead
+        status.intake -= IntakeTally(logs: Int(ledger.dead))
         return status
     }
 }

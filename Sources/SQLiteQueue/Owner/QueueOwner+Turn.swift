@@ -33,8 +33,10 @@ extension QueueOwner {
             publish()
             letters.answer()
             decisions.answer()
-            door.place.withLock { $0 = store.absorptions.place }
-            shardWork.settle()
+            if shardWork.isUnderWay {
+                door.place.withLock { $0 = store.absorptions.place }
+                shardWork.settle()
+            }
             answer(taken)
             // After the answers, which must not wait for it, and before delivery tells of attempts with these packets.
             store.context.tellEnded()

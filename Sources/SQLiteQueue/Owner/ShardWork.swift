@@ -38,6 +38,9 @@ struct ShardWork {
 
     var isEmpty: Bool { waiting.isEmpty && current == nil }
 
+    /// The current transaction has a step.
+    var isUnderWay: Bool { taken != nil }
+
     mutating func add(_ request: ShardRequest) { waiting.append(request) }
 
     /// Takes one step, which adds at most `room` bytes.
@@ -128,8 +131,8 @@ extension ShardRemains {
         case .requests(let number):
             let (found, next) = try requests(after: number)
             if let next { return .requests(found, next: next) }
-            let ledgers = try ledgers()
-            return .rest(found, ledgers, try tally(ledgers, besides: deadCount()))
+            let (ledgers, tally) = try sums()
+            return .rest(found, ledgers, tally)
         }
     }
 }

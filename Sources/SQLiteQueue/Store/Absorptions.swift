@@ -75,9 +75,7 @@ final class Absorptions: StorePart {
         switch portion {
         case .letters(let found, let next):
             for letter in found { try letters.adopt(letter) }
-            try tally.add(
-                IntakeTally(received: found.count, routed: found.count, copies: found.count)
-            )
+            try tally.add(IntakeTally(logs: found.count))
             try note(next.map { .letters(after: $0) } ?? .requests(after: 0), of: shard)
             return false
         case .requests(let found, let next):

@@ -50,36 +50,23 @@ final class ShardRemains {
         return (found, found.count < Self.requestsAtOnce ? nil : found.last?.number)
     }
 
-    /// The ledgers without the dead letters, which are taken over one by one.
-    func ledgers() throws(SQLiteError) -> [String: Ledger] {
+    /// The ledgers and the tally without the dead letters, which are taken over one by one.
+    func sums() throws(SQLiteError) -> ([String: Ledger], IntakeTally) {
         let all = try connection.prepare("SELECT * FROM ledger")
         defer { all.reset() }
         var ledgers: [String: Ledger] = [:]
+        var sum = Ledger()
         while try all.step() {
-            var ledger = Ledger(all)
+            let ledger = Ledger(all)
             guard ledger.isPlausible, ledger.isClosed, ledger.queued == 0 else {
                 throw .damage("a ledger cannot be \(ledger)")
             }
-            ledger.accepted -= ledger.dead
-            ledger.dead = 0
-            ledgers[all.text(0)] = ledger
+            ledgers[all.text(0)] = ledger.withoutDead
+            sum = sum + ledger
         }
-        return ledgers
-    }
-
-    /// The tally without so many logs that became dead letters.
-    func tally(_ ledgers: [String: Ledger], besides dead: Int) throws(SQLiteError) -> IntakeTally {
-        var all = ledgers.values.reduce(Ledger()) { $0 + $1 }
-        all.accepted += Int64(dead)
         var tally = try IntakeTable.sums(connection) ?? IntakeTally()
-        tally.settle(with: all)
-        tally.received -= dead
-        tally.routed -= dead
-        tally.copies -= dead
-        return tally
-    }
-
-    func deadCount() throws(SQLiteError) -> Int {
-        Int(try connection.integer("SELECT coalesce(sum(dead), 0) FROM ledger"))
+        tally.settle(with: sum)
+        tally -= IntakeTally(logs: Int(sum.dead))
+        return (ledgers, tally)
     }
 }
