@@ -121,13 +121,13 @@ final class FleetKeeper: Sendable {
     }
 
     /// Opens another home shard in the place of a lost one.
-    func replaceHome(besides lost: Set<String>, _ own: NodeRegister) -> Bool {
+    func replaceHome(besides lost: Set<String>) -> Bool {
         homes.post { [self] in
             var pause = Duration.milliseconds(250)
             let shard = opener.newShard()
             while !opener.hasEnded {
                 do throws(ShardProblem) {
-                    let home = try openHome(shard, besides: lost, own)
+                    let home = try openHome(shard, besides: lost)
                     let old = fleet.replaceHome(with: home)
                     post(.homeReplaced)
                     old.queue.close()
@@ -143,21 +143,21 @@ final class FleetKeeper: Sendable {
 
     private func openHome(
         _ shard: Shard,
-        besides lost: Set<String>,
-        _ own: NodeRegister
+        besides lost: Set<String>
     ) throws(ShardProblem) -> OwnedShard {
-        let shards: [ShardEnd]
-        let registers: [String: Register]
+        let choice: HomeChoice
         do throws(CommitLogError) {
-            (shards, registers) = (try opener.cluster.shards(), try opener.cluster.registers())
+            choice = HomeChoice(
+                for: opener.settings.node,
+                among: try opener.cluster.shards(),
+                try opener.cluster.registers()
+            )
         } catch {
             throw ShardProblem(error)
         }
         return try opener.openHome(
-            of: own.node,
+            by: choice,
             as: shard,
-            among: shards,
-            registers,
             besides: lost.union(fleet.owned.map(\.name)),
             skipsBad: true,
             whenLost: whenLost

@@ -198,7 +198,7 @@ extension FleetLoop {
                 "another gateway has taken the home shard",
                 ["shard": name, "node": node]
             )
-            _ = keeper.replaceHome(besides: lostHomes, own)
+            _ = keeper.replaceHome(besides: lostHomes)
         } else if let shard = fleet.drop(name) {
             journal.warning(
                 "another gateway has taken an adopted shard",

@@ -11,7 +11,7 @@ package final class FleetOpening: Sendable {
     private let lock: DirectoryLock
     private let journal: Journal
     /// After this moment a shard that is not listed counts as lost.
-    private let patience = Moment.now + .seconds(10)
+    private let unlistedUntil = Moment.now + .seconds(10)
     /// Tells this life of the gateway from others.
     private let life = hex(randomBytes(4))
 
@@ -43,7 +43,7 @@ package final class FleetOpening: Sendable {
     /// May be tried again after a `passing` problem.
     package func open() throws(ShardProblem) -> ShardFleet {
         let began = Moment.now
-        let (shards, registers): ([ShardEnd], [String: Register])
+        let choice: HomeChoice
         let cluster = opener.cluster
         var own = NodeRegister(node: settings.node, life: life)
         own.keyMark = settings.keyMark
@@ -51,9 +51,9 @@ package final class FleetOpening: Sendable {
             try cluster.open()
             // First, because a gateway reads no older registers than its own.
             try cluster.set(own.name, to: own.bytes)
-            (shards, registers) = (try cluster.shards(), try cluster.registers())
-            let unlisted = HomeChoice.unlisted(of: settings.node, among: shards, registers)
-            if let unlisted, .now < patience {
+            let (shards, registers) = (try cluster.shards(), try cluster.registers())
+            choice = HomeChoice(for: settings.node, among: shards, registers)
+            if let unlisted = choice.unlisted, .now < unlistedUntil {
                 throw CommitLogError(
                     .unreachable,
                     "the home shard \(unlisted) is not listed; do brokers elect?"
@@ -61,10 +61,7 @@ package final class FleetOpening: Sendable {
             }
             try clean(shards, registers)
             // Earlier lives of this gateway. One that lives after all tells it again.
-            for (name, register) in registers
-            where name != own.name && NodeRegister(register.value)?.node == settings.node {
-                try cluster.set(name, to: nil)
-            }
+            for name in choice.namesakes(of: own) { try cluster.set(name, to: nil) }
         } catch {
             throw ShardProblem(error)
         }
@@ -73,13 +70,9 @@ package final class FleetOpening: Sendable {
         let losses = Losses()
         let claim = try claim(own)
         defer { claim.stop() }
-        let home = try opener.openHome(
-            of: settings.node,
-            as: .home,
-            among: shards,
-            registers,
-            whenChosen: claim.set
-        ) { _, _ in { losses.note() } }
+        let home = try opener.openHome(by: choice, as: .home, whenChosen: claim.set) { _, _ in
+            { losses.note() }
+        }
         claim.stop()
         let fleet = ShardFleet(
             home,

@@ -2,31 +2,36 @@ import CommitLog
 import System
 
 /// Which shard becomes a gateway's home.
-enum HomeChoice {
+struct HomeChoice {
+    private let node: String
+    private let shards: Set<String>
+    private let registers: [String: Register]
+    /// The gateways that have told of themselves, this one's earlier lives among them.
+    private let nodes: [NodeRegister]
+
+    init(for node: String, among shards: [ShardEnd], _ registers: [String: Register]) {
+        self.node = node
+        self.shards = Set(shards.map(\.name))
+        self.registers = registers
+        nodes = registers.values.compactMap { NodeRegister($0.value) }
+    }
+
+    /// Registers of earlier lives of this gateway, and of others with its name.
+    func namesakes(of own: NodeRegister) -> [String] {
+        nodes.filter { $0.node == node && $0.life != own.life }.map(\.name)
+    }
+
     /// The home of the node's last life, if it is not listed although nothing tells that it is gone.
-    static func unlisted(
-        of node: String,
-        among shards: [ShardEnd],
-        _ registers: [String: Register]
-    ) -> String? {
-        let homes = registers.values.compactMap { NodeRegister($0.value) }
-            .filter { $0.node == node }.compactMap(\.home)
-        return homes.first { home in
-            registers[ShardDirectories.goneRegister(of: home)] == nil
-                && !shards.contains { $0.name == home }
+    var unlisted: String? {
+        nodes.filter { $0.node == node }.compactMap(\.home).first { home in
+            registers[ShardDirectories.goneRegister(of: home)] == nil && !shards.contains(home)
         }
     }
 
     /// One that began as this node's home and that no other gateway claims, else a new one.
-    static func choose(
-        for node: String,
-        among shards: [ShardEnd],
-        _ registers: [String: Register],
-        besides lost: Set<String> = []
-    ) -> (name: String, isNew: Bool) {
-        let nodes = registers.values.compactMap { NodeRegister($0.value) }
+    func choose(besides lost: Set<String> = []) -> (name: String, isNew: Bool) {
         let others = Set(nodes.filter { $0.node != node }.flatMap(\.shards.keys))
-        let free = shards.map(\.name).filter { name in
+        let free = shards.filter { name in
             ShardName.node(of: name) == node && !others.contains(name) && !lost.contains(name)
         }
         let last = nodes.first { $0.node == node && $0.home.map(free.contains) ?? false }?.home

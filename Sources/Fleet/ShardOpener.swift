@@ -82,10 +82,8 @@ final class ShardOpener: Sendable {
 
     /// Opens the shard that becomes a node's home.
     func openHome(
-        of node: String,
+        by choice: HomeChoice,
         as shard: Shard,
-        among shards: [ShardEnd],
-        _ registers: [String: Register],
         besides others: Set<String> = [],
         skipsBad: Bool = false,
         whenChosen: (String) -> Void = { _ in },
@@ -93,12 +91,7 @@ final class ShardOpener: Sendable {
     ) throws(ShardProblem) -> OwnedShard {
         var others = others
         while true {
-            let (name, isNew) = HomeChoice.choose(
-                for: node,
-                among: shards,
-                registers,
-                besides: others
-            )
+            let (name, isNew) = choice.choose(besides: others)
             whenChosen(name)
             let queue: DurableQueue
             do throws(ShardProblem) {
@@ -112,7 +105,7 @@ final class ShardOpener: Sendable {
             guard queue.cededTo != nil else {
                 journal.info(
                     isNew ? "home shard made" : "home shard open",
-                    ["node": node, "shard": name]
+                    ["node": settings.node, "shard": name]
                 )
                 return OwnedShard(name: name, shard: shard, queue: queue)
             }
