@@ -4,7 +4,6 @@ what a dead gateway had."""
 import json
 import shutil
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -14,18 +13,16 @@ from harness.brokers import Brokers
 from harness.database import PROGRAMS, Database
 from harness.gateway import Gateway
 from proof.clients.device import ConnectionLost, Device
-from proof.clients.promised_logs import PromisedLogs, request
+from proof.clients.senders import Senders
 from proof.trial import Trial
 
 GATEWAYS = 3
-SENDERS = 4
 ROUNDS = {False: 1, True: 12}
 # Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
 PAUSE = {False: 0.01, True: 0.08}
 # A gateway is taken for dead after 12 s, and one that stopped after 15; the rest is for the heir, on a crowded machine.
 ADOPTED_WITHIN = 60
 GOES_ON_WITHIN = 30
-GOES_ON = 20
 
 
 class Member:
@@ -56,75 +53,28 @@ class Member:
             self.gateway = None
 
 
-class Sender(threading.Thread):
-    """Posts logs to any gateway until it is stopped, and again what was refused or not answered, as devices do."""
-
-    def __init__(self, session: "Session", seed: int) -> None:
-        super().__init__(daemon=True)
-        self.session, self.random = session, Random(seed)
-        self.answered = self.refused = 0
-        self.is_over = False
-
-    def run(self) -> None:
-        promises, lock = self.session.promises, self.session.lock
-        device: Device | None = None
-        while not self.is_over:
-            with lock:
-                logs = promises.logs(10)
-                names = {log["name"] for log in logs}
-                promises.unanswered |= names
-            status = None
-            while status != 200 and not self.is_over:
-                try:
-                    device = device or self.connect()
-                    status, _ = device.post(*request(logs))
-                except (ConnectionLost, OSError):
-                    pass
-                if status != 200:
-                    # A balancer would send it elsewhere.
-                    device = None
-                    self.refused += 1
-                    time.sleep(0.1)
-            if status == 200:
-                with lock:
-                    promises.unanswered -= names
-                    promises.answered |= names
-                self.answered += 1
-                time.sleep(PAUSE[self.session.trial.is_long])
-
-    def connect(self) -> Device:
-        living = [gateway for member in self.session.members if (gateway := member.gateway) is not None]
-        if not living:
-            raise ConnectionLost("no gateway is there")
-        return Device(self.random.choice(living).devices, 10)
-
-
 class Session:
     """A cluster under load while its parts are broken, and the verdict about its logs."""
 
     def __init__(self, trial: Trial, destination: str, settings: Callable[[str], str]) -> None:
         self.trial, self.destination, self.settings = trial, destination, settings
         self.sandbox = trial.sandbox()
-        self.promises, self.lock = PromisedLogs(Random(trial.random.getrandbits(64))), threading.Lock()
         self.members = [Member(self, number) for number in range(1, GATEWAYS + 1)]
-        self.longest = 0.0
         self.counts: Counter[str] = Counter()
         for member in self.members:
             member.start()
-        self.senders = [Sender(self, trial.random.getrandbits(32)) for _ in range(SENDERS)]
-        for sender in self.senders:
-            sender.start()
+        self.random = Random(trial.random.getrandbits(32))
+        self.senders = Senders(trial, self.connect, batch=10, pause=PAUSE[trial.is_long])
 
-    @property
-    def answered(self) -> int:
-        return sum(sender.answered for sender in self.senders)
+    def connect(self) -> Device:
+        """To any gateway, as through a balancer."""
+        living = [gateway for member in self.members if (gateway := member.gateway) is not None]
+        if not living:
+            raise ConnectionLost("no gateway is there")
+        return Device(self.random.choice(living).devices, 10)
 
     def goes_on(self, what: str) -> None:
-        began, goal = time.monotonic(), self.answered + GOES_ON
-        while self.answered < goal and time.monotonic() < began + GOES_ON_WITHIN:
-            time.sleep(0.02)
-        self.longest = max(self.longest, time.monotonic() - began)
-        self.trial.expect(self.answered >= goal, f"no answers within {GOES_ON_WITHIN} s: {what}")
+        self.senders.go_on(what, GOES_ON_WITHIN)
 
     def status(self, member: Member) -> dict[str, object]:
         assert member.gateway is not None
@@ -228,10 +178,7 @@ class Session:
     # The verdict.
 
     def end(self, exactly_once: bool) -> None:
-        for sender in self.senders:
-            sender.is_over = True
-        for sender in self.senders:
-            sender.join(40)
+        self.senders.stop()
         sums: Counter[str] = Counter()
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
@@ -246,18 +193,12 @@ class Session:
                 break
             time.sleep(0.2)
         self.trial.expect(sums["queued"] == 0, f"after 90 s the cluster is not empty: {dict(sums)}")
-        arrived = self.promises.arrived(self.sandbox)
-        self.trial.expect(
-            not arrived.missing, f"{len(arrived.missing)} answered logs are lost: {sorted(arrived.missing)[:3]}"
-        )
-        self.trial.expect(not arrived.altered, f"{len(arrived.altered)} logs were altered: {arrived.altered[:2]}")
-        self.trial.expect(not arrived.strangers, f"{len(arrived.strangers)} logs arrived that no device sent")
+        arrived, answered = self.senders.judge(self.sandbox), len(self.senders.promises.answered)
         # A log that was accepted although its device was told otherwise was sent twice by the device.
         accepted, delivered = sums["accepted"], sums["delivered"]
         self.trial.expect(
-            accepted == delivered + sums["expired"] + sums["discarded"] + sums["dead"]
-            and accepted >= len(self.promises.answered),
-            f"the cluster's ledger does not fit {len(self.promises.answered)} answered logs: {dict(sums)}",
+            accepted == delivered + sums["expired"] + sums["discarded"] + sums["dead"] and accepted >= answered,
+            f"the cluster's ledger does not fit {answered} answered logs: {dict(sums)}",
         )
         twice = arrived.count - delivered
         self.trial.expect(twice >= 0, f"{delivered} logs count as delivered, and {arrived.count} arrived")
@@ -265,10 +206,10 @@ class Session:
             self.trial.expect(twice == 0, f"{twice} logs were stored twice in spite of exactly_once")
         late = sum(int(str(self.status(member)["late_acknowledgements"])) for member in self.members)
         events = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
-        refused = sum(sender.refused for sender in self.senders)
-        self.trial.say(f"{events}; longest wait for answers {self.longest:.1f} s, {refused} requests refused")
+        longest, refused = self.senders.longest, self.senders.refused
+        self.trial.say(f"{events}; longest wait for answers {longest:.1f} s, {refused} requests refused")
         self.trial.say(
-            f"{len(self.promises.answered)} logs answered, {accepted} accepted, {arrived.count} arrived, "
+            f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, "
             f"{twice} of them twice{' (exactly_once)' if exactly_once else ''}, {late} late acknowledgements"
         )
         for member in self.members:
