@@ -22,7 +22,7 @@ VALUES = CLUSTER / "nats-values.yaml"
 GIB = 1 << 30
 # Streams beside those of shards: decisions (256 MiB) and registers (16 MiB).
 OTHER_STREAMS = 272 << 20
-# In place of the public key that an operator puts into the values. It needs the right checksum; nobody has its seed.
+# Stands for the public key that an operator puts into the values. Its checksum is right; its private key was thrown away.
 PUBLIC_KEY = "UDO74UXFRXRNHJKZ3R5CGXM7QGR2ISZX4RLISFPL6GGCR2JGZ4NY4MQQ"
 
 

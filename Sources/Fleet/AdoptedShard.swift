@@ -4,8 +4,8 @@ import System
 
 /// A shard of another gateway, which this one empties: its queue, and the packets of it that delivery holds.
 ///
-/// Delivery asks only for packets of the home shard. Of an adopted one it gets a few for each outlet, and another one as
-/// soon as one ends.
+/// Delivery asks only for packets of the home shard. An adopted shard hands over a few packets for each outlet unasked, and
+/// the next one as soon as one of them ends.
 final class AdoptedShard: Sendable {
     /// Packets of each outlet that delivery holds at a time. They add to those that it asked for.
     static let packetsMax = 4
@@ -97,7 +97,7 @@ final class AdoptedShard: Sendable {
         if let outlet { queue.request(1, for: outlet) }
     }
 
-    /// The outlets that it has, or of which delivery holds packets.
+    /// The outlets of its queued packets and of the packets that delivery holds.
     var outlets: Set<Outlet> {
         state.withLock { $0.announced.union($0.held.values) }
     }

@@ -60,7 +60,7 @@ package struct FleetStatus: Sendable, Equatable {
     package var shards: [Shard] = []
     /// Other gateways that live, or had a shard that has no other owner yet.
     package var others: [Node] = []
-    /// Shards of the cluster, whoever has them.
+    /// How many shards the cluster has, those without a gateway among them.
     package var shardsOfCluster = 0
     /// Shards that have no owner at this moment.
     package var orphans: [String] = []

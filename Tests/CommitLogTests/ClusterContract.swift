@@ -7,11 +7,11 @@ import TestSupport
 
 @testable import CommitLog
 
-/// What has a cluster.
+/// Where the logs of a cluster are kept.
 enum TestEngine: CaseIterable, Sendable {
     case memory, jetStream, postgreSQL
 
-    /// Those that this machine has.
+    /// The engines that are installed on this machine.
     static var all: [TestEngine] {
         allCases.filter { $0 != .postgreSQL || Database.isInstalled }
     }

@@ -42,7 +42,7 @@ import Testing
 
     private func orphans(_ second: Int) -> [String] { watch.orphans(moment(second)) }
 
-    @Test("A shard that nobody claims and that does not grow is an orphan after 12 s")
+    @Test("A shard is an orphan when no gateway has claimed it and its log has not grown for 12 s")
     mutating func orphan() {
         look(0...11)
         #expect(orphans(11).isEmpty)

@@ -18,7 +18,7 @@ enum FleetFigures {
             Figure(
                 "sluice_fleet_cluster_shards",
                 \.shardsOfCluster,
-                "Shards of the cluster, of whatever gateway.",
+                "Shards that the cluster has, those without a gateway among them.",
                 member: "cluster_shards"
             ),
             Figure(

@@ -49,8 +49,8 @@ extension StoredLogs {
         rmdir(directory.path)
     }
 
-    /// Of a cluster's shards whose copies are in a data directory, the one with the most undelivered logs and dead letters;
-    /// nil: none has any.
+    /// Looks at the copies of a cluster's shards in a data directory, and finds the one with the most undelivered logs and
+    /// dead letters; nil: none has any.
     package static func ofShards(in directory: String) throws(QueueError) -> StoredLogs? {
         var found: StoredLogs?
         for name in fileNames(in: directory + "/shards") {
