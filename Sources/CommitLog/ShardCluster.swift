@@ -1,4 +1,6 @@
-/// What the gateways of a cluster have in common in an engine: the logs of their shards, and small registers.
+package import System
+
+/// What the gateways of a cluster have in common in an engine: the logs of their shards, small registers, and messages.
 ///
 /// All calls block, at most some seconds, and may come from any thread.
 package protocol ShardCluster: Sendable {
@@ -26,6 +28,12 @@ package protocol ShardCluster: Sendable {
     /// Sets a register; nil removes it. The last one wins, and a call that fails may count later, so only hints may
     /// depend on it.
     func set(_ register: String, to value: [UInt8]?) throws(CommitLogError)
+
+    /// How this gateway and the others send messages to each other.
+    func messenger(
+        for node: String,
+        _ journal: Journal
+    ) throws(CommitLogError) -> any ClusterMessenger
 
     /// Throws unless the engine could make a commit durable at this moment. An engine may take registers without that.
     func confirm() throws(CommitLogError)

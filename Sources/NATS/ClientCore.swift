@@ -17,6 +17,8 @@ final class ClientCore: Sendable {
     /// An inbox removes itself at its end, on whatever thread that is.
     private struct Unowned: Sendable {
         weak var inbox: NATSInbox?
+        /// It takes what others publish, and waits for no answer.
+        var listens = false
     }
 
     let wake: WakeUp
@@ -69,6 +71,36 @@ final class ClientCore: Sendable {
         return inbox
     }
 
+    /// An inbox for what others publish to these subjects.
+    func inbox(listeningTo subjects: [String]) throws(NATSError) -> NATSInbox {
+        let first = shared.withLock { shared in
+            shared.lastInbox += UInt64(subjects.count)
+            return shared.lastInbox - UInt64(subjects.count) + 1
+        }
+        let numbers = first..<first + UInt64(subjects.count)
+        let inbox: NATSInbox
+        do throws(SystemError) {
+            inbox = try NATSInbox(subjects[0]) { [weak self] in
+                for number in numbers {
+                    self?.shared.withLock { _ = $0.inboxes.removeValue(forKey: number) }
+                    try? self?.send(Array("UNSUB \(number + 1)\r\n".utf8))
+                }
+            }
+        } catch {
+            throw NATSError(.disconnected, "\(error)")
+        }
+        shared.withLock { shared in
+            for number in numbers {
+                shared.inboxes[number] = Unowned(inbox: inbox, listens: true)
+            }
+        }
+        for (subject, number) in zip(subjects, numbers) {
+            inbox.sends(to: subject)
+            try send(Array("SUB \(subject) \(number + 1)\r\n".utf8))
+        }
+        return inbox
+    }
+
     /// What is posted while there is a connection goes out on that connection, or fails with it.
     func send(_ bytes: [UInt8]) throws(NATSError) {
         let problem = shared.withLock { shared -> NATSError? in
@@ -93,7 +125,9 @@ final class ClientCore: Sendable {
     /// Ends the use of the connection, unless someone waits for an answer.
     func leave(_ error: NATSError) -> Bool {
         shared.withLock { shared in
-            guard shared.inboxes.isEmpty, shared.output.isEmpty else { return false }
+            guard shared.inboxes.values.allSatisfy(\.listens), shared.output.isEmpty else {
+                return false
+            }
             shared.state = .disconnected(since: .now, error)
             return true
         }

@@ -53,6 +53,11 @@ package final class NATSClient: Sendable {
         try core.inbox(subscribes)
     }
 
+    /// A place for what others publish to these subjects, until the connection is lost.
+    package func inbox(listeningTo subjects: [String]) throws(NATSError) -> NATSInbox {
+        try core.inbox(listeningTo: subjects)
+    }
+
     /// Sends a message; answers come to the inbox.
     package func send(_ message: OutgoingMessage, from inbox: NATSInbox) throws(NATSError) {
         // The server would end the connection, for all who use it.

@@ -70,6 +70,9 @@ package final class NATSInbox: Sendable {
         wake.signal()
     }
 
+    /// Ends the waiting of whoever waits for a message, now and later.
+    package func end() { fail(NATSError(.disconnected, "nobody waits for messages any more")) }
+
     func sends(to subject: String) { state.withLock { _ = $0.subjects.insert(subject) } }
 
     /// True if the messages or the answers of this inbox go to the subject.

@@ -1,5 +1,5 @@
 package import CommitLog
-import System
+package import System
 
 /// A cluster in memory, as one gateway sees it. `view` is what another gateway sees.
 package final class MemoryCluster: ShardCluster {
@@ -9,6 +9,7 @@ package final class MemoryCluster: ShardCluster {
         var removed: Set<String> = []
         var registers: [String: Register] = [:]
         var revision: UInt64 = 0
+        var messengers: [MemoryMessenger] = []
     }
 
     fileprivate struct State {
@@ -115,6 +116,13 @@ package final class MemoryCluster: ShardCluster {
 
     package func confirm() throws(CommitLogError) { try reachOpened() }
 
+    package func messenger(
+        for node: String,
+        _ journal: Journal
+    ) -> any ClusterMessenger {
+        MemoryMessenger(node, of: self)
+    }
+
     package func registers() throws(CommitLogError) -> [String: Register] {
         try reachOpened()
         return shared.withLock(\.registers)
@@ -184,5 +192,40 @@ private final class MemoryShardLog: CommitLogEngine {
             throw CommitLogError(.damaged, "the log of the shard \(shard) is gone")
         }
         return log
+    }
+}
+
+/// Messages of one gateway, which arrive at once.
+private final class MemoryMessenger: ClusterMessenger {
+    /// Small, so that messages have several.
+    let partBytesMax = 1024
+    private let node: String
+    private let cluster: MemoryCluster
+    private let receiver = Locked<(@Sendable ([UInt8]) -> Void)?>(nil)
+
+    init(_ node: String, of cluster: MemoryCluster) {
+        self.node = node
+        self.cluster = cluster
+    }
+
+    var problem: String? { cluster.isReachable ? nil : "the engine cannot be reached" }
+
+    func listen(_ receiver: @escaping @Sendable ([UInt8]) -> Void) {
+        self.receiver.withLock { $0 = receiver }
+        cluster.shared.withLock { $0.messengers.append(self) }
+    }
+
+    func send(_ parts: [[UInt8]], to node: String?) throws(CommitLogError) {
+        guard cluster.isReachable else { throw MemoryCluster.unreachable }
+        let all = cluster.shared.withLock(\.messengers)
+        for other in all where other.cluster.isReachable && node ?? other.node == other.node {
+            let receiver = other.receiver.withLock(\.self)
+            for part in parts { receiver?(part) }
+        }
+    }
+
+    func stop() {
+        receiver.withLock { $0 = nil }
+        cluster.shared.withLock { $0.messengers.removeAll { $0 === self } }
     }
 }

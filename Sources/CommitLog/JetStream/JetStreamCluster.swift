@@ -1,6 +1,6 @@
 import JSON
 package import NATS
-import System
+package import System
 
 /// The logs and registers of a cluster in NATS JetStream, over one connection.
 package final class JetStreamCluster: ShardCluster {
@@ -103,7 +103,29 @@ package final class JetStreamCluster: ShardCluster {
     /// A majority of the brokers has confirmed each register.
     package func confirm() {}
 
+    package func messenger(
+        for node: String,
+        _ journal: Journal
+    ) throws(CommitLogError) -> any ClusterMessenger {
+        try JetStreamMessenger(api.client, settings.cluster, node, journal)
+    }
+
     // MARK: - For the operator
+
+    /// What keeps gateways from telling each other, for the operator; empty: nothing.
+    private var messageDoubt: String {
+        let subject = "sluice.\(settings.cluster).message.check.\(hex(randomBytes(4)))"
+        do throws(NATSError) {
+            let inbox = try api.client.inbox(listeningTo: [subject])
+            try api.client.send(OutgoingMessage(to: subject), from: inbox)
+            _ = try inbox.next(until: .now + JetStreamAPI.timeout)
+            return ""
+        } catch {
+            return
+                "; gateways cannot tell each other of repeated requests (\(error)): allow the user to publish and to "
+                + "subscribe to sluice.\(settings.cluster).message.>"
+        }
+    }
 
     package func check() throws(CommitLogError) -> String {
         let (address, version) = try registerSetup.checkServer()
@@ -124,6 +146,7 @@ package final class JetStreamCluster: ShardCluster {
             _ = try registerSetup.tryOut(in: settings.cluster)
             text += "; the stream \(stream.name) is made at the first start"
         }
+        text += messageDoubt
         let log = StreamSetup(api: api, stream: self.stream(of: settings.node))
         let isClustered = try log.tryOut(in: settings.cluster)
         // A server that is in no cluster places a stream on itself, whatever its tags are.

@@ -139,6 +139,13 @@ package final class PostgreSQLCluster: ShardCluster {
         }
     }
 
+    package func messenger(
+        for node: String,
+        _ journal: Journal
+    ) throws(CommitLogError) -> any ClusterMessenger {
+        try PostgreSQLMessenger(settings, node, journal)
+    }
+
     // MARK: - For the operator
 
     package func check() throws(CommitLogError) -> String {

@@ -51,6 +51,19 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
+    /// Waits for notifications on the connection that `run` has used, or until the other wakes.
+    mutating func notifications(
+        or other: WakeUp,
+        atMost time: Duration
+    ) throws(CommitLogError) -> [String] {
+        guard let session else { throw CommitLogError(.unreachable, "the connection was lost") }
+        do throws(PostgreSQLSession.Failure) {
+            return try session.notifications(or: other, atMost: time)
+        } catch {
+            throw problem(error)
+        }
+    }
+
     /// Commits once more. Once that is confirmed, all that was committed before is.
     mutating func confirm(until deadline: Moment) throws(CommitLogError) {
         _ = try run(LogTable.barrier(isSynced: isSynced), [], until: deadline)

@@ -134,6 +134,23 @@ final class PostgreSQLSession {
         poll(&entry, 1, CInt(clamping: max(1, time.milliseconds)))
     }
 
+    /// Waits for notifications, while no statement is under way.
+    func notifications(or other: WakeUp, atMost time: Duration) throws(Failure) -> [String] {
+        let events = Int16(POLLIN)
+        var entries = [
+            pollfd(fd: PQsocket(connection), events: events, revents: 0),
+            pollfd(fd: other.descriptor, events: events, revents: 0),
+        ]
+        poll(&entries, 2, CInt(clamping: max(1, time.milliseconds)))
+        guard PQconsumeInput(connection) == 1, isOpen else { throw lost() }
+        var texts: [String] = []
+        while let found = PQnotifies(connection) {
+            texts.append(String(cString: found.pointee.extra))
+            PQfreemem(found)
+        }
+        return texts
+    }
+
     private func lost() -> Failure {
         isBusy = false
         gathered = nil

@@ -1,0 +1,82 @@
+package import System
+
+/// Cuts messages into parts that an engine takes, and puts them together again.
+///
+/// A part has the message's random number, its own index, and how many there are.
+package struct MessageParts {
+    /// What one message may have.
+    package static let messageBytesMax = 16 << 20
+    /// What the parts of unfinished messages may have together.
+    static let heldBytesMax = 64 << 20
+    /// A message whose parts did not come within so long has lost one.
+    static let patience = Duration.seconds(10)
+    private static let headBytes = 16
+
+    private struct Unfinished {
+        var parts: [[UInt8]?]
+        var missing: Int
+        var bytes = 0
+        let begun: Moment
+    }
+
+    private var unfinished: [UInt64: Unfinished] = [:]
+    private var heldBytes = 0
+
+    package init() {}
+
+    package static func cut(_ message: [UInt8], to partBytesMax: Int) -> [[UInt8]] {
+        precondition(message.count <= messageBytesMax, "the message is too large")
+        let size = partBytesMax - headBytes
+        let count = max(1, (message.count + size - 1) / size)
+        let number = UInt64.random(in: 0...UInt64.max)
+        return (0..<count).map { index in
+            var part: [UInt8] = []
+            let rest = message[min(index * size, message.count)...].prefix(size)
+            part.reserveCapacity(headBytes + rest.count)
+            for value in [number, UInt64(index) << 32 | UInt64(count)] {
+                for shift in stride(from: 56, through: 0, by: -8) {
+                    part.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+                }
+            }
+            part += rest
+            return part
+        }
+    }
+
+    /// The message that is whole with this part; nil: others are missing, or it is no part of a message.
+    package mutating func add(_ part: [UInt8], _ now: Moment) -> [UInt8]? {
+        guard part.count >= Self.headBytes else { return nil }
+        func value(_ at: Int) -> UInt64 { part[at..<at + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+        let (number, place) = (value(0), value(8))
+        let (index, count) = (Int(place >> 32), Int(place & 0xFFFF_FFFF))
+        guard count > 0, index < count, count <= Self.messageBytesMax / 1024 else { return nil }
+        let body = Array(part[Self.headBytes...])
+        if count == 1 { return body }
+        forget(now)
+        var message =
+            unfinished[number]
+            ?? Unfinished(parts: Array(repeating: nil, count: count), missing: count, begun: now)
+        guard message.parts.count == count, message.parts[index] == nil,
+            message.bytes + body.count <= Self.messageBytesMax,
+            heldBytes + body.count <= Self.heldBytesMax
+        else { return nil }
+        message.parts[index] = body
+        message.missing -= 1
+        message.bytes += body.count
+        heldBytes += body.count
+        guard message.missing == 0 else {
+            unfinished[number] = message
+            return nil
+        }
+        unfinished[number] = nil
+        heldBytes -= message.bytes
+        return Array(message.parts.compactMap(\.self).joined())
+    }
+
+    private mutating func forget(_ now: Moment) {
+        for (number, message) in unfinished where now - message.begun > Self.patience {
+            heldBytes -= message.bytes
+            unfinished[number] = nil
+        }
+    }
+}
