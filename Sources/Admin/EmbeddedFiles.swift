@@ -3132,12 +3132,20 @@ enum EmbeddedFiles {
           "adoptions": { "type": "integer", "minimum": 0 },
           "absorptions": { "type": "integer", "minimum": 0 },
           "losses": { "type": "integer", "minimum": 0 },
-          "late_acknowledgements": { "type": "integer", "minimum": 0 }
+          "late_acknowledgements": { "type": "integer", "minimum": 0 },
+          "known_repeats": { "type": "integer", "minimum": 0 },
+          "recognised_repeats": { "type": "integer", "minimum": 0 },
+          "untold_repeats": { "type": "integer", "minimum": 0 },
+          "messages_problem": {
+            "description": "Why this gateway cannot hear the others.",
+            "type": ["string", "null"]
+          }
         },
         "required": [
           "node", "problem", "shards", "other_gateways", "adopting", "orphans", "cluster_shards", "adoptions",
           "absorptions",
-          "losses", "late_acknowledgements"
+          "losses", "late_acknowledgements", "known_repeats", "recognised_repeats", "untold_repeats",
+          "messages_problem"
         ],
         "additionalProperties": false
       },

@@ -63,6 +63,7 @@ final class FleetKeeper: Sendable {
         homes.stop()
         for shard in fleet.owned.reversed() { shard.queue.close() }
         fleet.control.stop()
+        fleet.messages.stop()
         mailbox.post(.stop)
         worker.withLock { $0.take() }?.join()
         mailbox.close()

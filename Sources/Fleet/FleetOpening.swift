@@ -74,9 +74,17 @@ package final class FleetOpening: Sendable {
             { losses.note() }
         }
         claim.stop()
+        let messages: FleetMessages
+        do throws(ShardProblem) {
+            messages = try startMessages()
+        } catch {
+            home.queue.close()
+            throw error
+        }
         let fleet = ShardFleet(
             home,
             control,
+            messages,
             rules: settings.queue.destinations,
             trustedUntil: began + settings.timing.trustedFor
         )
@@ -85,10 +93,33 @@ package final class FleetOpening: Sendable {
             fleet.keep(by: keeper)
             losses.tell(keeper.whenLost(.home, home.name))
         } catch {
+            messages.stop()
             home.queue.close()
             throw ShardProblem(.lasting, error.description)
         }
         return fleet
+    }
+
+    private func startMessages() throws(ShardProblem) -> FleetMessages {
+        let messenger: any ClusterMessenger
+        do throws(CommitLogError) {
+            messenger = try opener.cluster.messenger(for: settings.node, journal)
+        } catch {
+            throw ShardProblem(error)
+        }
+        do throws(SystemError) {
+            let messages = try FleetMessages(
+                messenger,
+                node: settings.node,
+                life: life,
+                repeatsMax: settings.queue.repeatsMax,
+                repeatsAgeMax: settings.queue.repeatsAgeMax
+            )
+            try messages.start()
+            return messages
+        } catch {
+            throw ShardProblem(.lasting, error.description)
+        }
     }
 
     private func claim(_ own: NodeRegister) throws(ShardProblem) -> StartClaim {

@@ -43,15 +43,18 @@ package final class ShardFleet: Sendable {
 
     let state: Locked<State>
     let control: ControlLog
+    let messages: FleetMessages
     private let keeper = Locked<FleetKeeper?>(nil)
 
     init(
         _ home: OwnedShard,
         _ control: ControlLog,
+        _ messages: FleetMessages,
         rules: [String: DestinationRules],
         trustedUntil: Moment
     ) {
         self.control = control
+        self.messages = messages
         state = Locked(State(home: home, rules: rules, trustedUntil: trustedUntil))
     }
 
@@ -220,6 +223,9 @@ extension ShardFleet: GatewayQueue {
             status.add(its)
         }
         if let absorbed { status.add(absorbed) }
+        fleet.messages = messages.figures
+        fleet.messages.problem = messages.problem
+        status.repeats.repeated += fleet.messages.recognisedRepeats
         status.fleet = fleet
         return status
     }
@@ -237,6 +243,8 @@ extension ShardFleet: GatewayQueue {
         state.withLock { $0.watcher = watcher }
         for shard in owned { shard.queue.tellEnds(to: watcher) }
     }
+
+    package var others: (any OtherGateways)? { messages }
 
     package func close() {
         guard let keeper = keeper.withLock({ $0.take() }) else { return }
@@ -271,14 +279,34 @@ extension ShardFleet: BatchQueue {
         on thread: (any CallbackThread)?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        guard let identity else {
+            return homeQueue.append(
+                batches,
+                identity: nil,
+                sender: sender,
+                tally: tally,
+                on: thread,
+                whenDurable: whenDurable
+            )
+        }
+        if let first = messages.first(of: identity) {
+            var callbacks = GatheredCallbacks()
+            callbacks.add(
+                { whenDurable(.repeated(receipt: first.receipt, logs: first.logs)) },
+                on: thread
+            )
+            return callbacks.run()
+        }
         homeQueue.append(
             batches,
             identity: identity,
             sender: sender,
             tally: tally,
-            on: thread,
-            whenDurable: whenDurable
-        )
+            on: thread
+        ) { [messages] outcome in
+            if outcome == .stored { messages.tell(identity) }
+            whenDurable(outcome)
+        }
     }
 
     package func count(_ tally: IntakeTally) { homeQueue.count(tally) }

@@ -54,6 +54,20 @@ package struct FleetStatus: Sendable, Equatable {
         }
     }
 
+    /// What the gateways tell each other beside their logs.
+    package struct Messages: Sendable, Equatable {
+        /// Requests of other gateways that are remembered.
+        package var knownRepeats = 0
+        /// Requests that got the answer that another gateway had given. Counted since the start, as is the next one.
+        package var recognisedRepeats = 0
+        /// Requests that the others were not told of, because the engine did not take the messages.
+        package var untoldRepeats = 0
+        /// Why the others cannot be heard; nil: they can.
+        package var problem: String?
+
+        package init() {}
+    }
+
     package var node = ""
     /// Why the cluster cannot be reached; nil: it can.
     package var problem: String?
@@ -76,6 +90,7 @@ package struct FleetStatus: Sendable, Equatable {
     package var losses = 0
     /// Packets that were delivered when another gateway had their shard already, which delivers them again.
     package var lateAcknowledgements = 0
+    package var messages = Messages()
 
     package init() {}
 }

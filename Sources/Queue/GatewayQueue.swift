@@ -13,11 +13,16 @@ package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions,
     /// Tells the watcher of logs that end without delivery, from the next transaction on.
     func tellEnds(to watcher: any QueueWatcher)
 
+    /// The other gateways of the cluster; nil: the gateway takes part in none.
+    var others: (any OtherGateways)? { get }
+
     /// Commits everything that waits and closes the queue. Refuses later callers. A callback of the queue must not call
     /// it.
     func close()
 }
 
 extension GatewayQueue {
+    package var others: (any OtherGateways)? { nil }
+
     package func apply(_ rules: [String: DestinationRules]) { apply(rules, nil) }
 }

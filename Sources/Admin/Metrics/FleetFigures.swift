@@ -58,6 +58,24 @@ enum FleetFigures {
                 "Packets that were stored when another gateway had their shard already, and so perhaps twice.",
                 member: "late_acknowledgements"
             ),
+            Figure(
+                "sluice_fleet_known_repeats",
+                \.messages.knownRepeats,
+                "Requests of other gateways that this one remembers, to recognise their repetition.",
+                member: "known_repeats"
+            ),
+            Figure(
+                "sluice_fleet_recognised_repeats_total",
+                \.messages.recognisedRepeats,
+                "Repeated requests that got the answer that another gateway had given.",
+                member: "recognised_repeats"
+            ),
+            Figure(
+                "sluice_fleet_untold_repeats_total",
+                \.messages.untoldRepeats,
+                "Requests that the other gateways could not be told of, so that they would store a repetition.",
+                member: "untold_repeats"
+            ),
         ]
     )
 

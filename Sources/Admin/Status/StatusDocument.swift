@@ -171,6 +171,7 @@ extension JSONWriter {
             }
         }
         figures(FleetFigures.fleet, of: fleet, now: now)
+        member("messages_problem", fleet.messages.problem)
     }
 
     /// Writes null if there is no time.

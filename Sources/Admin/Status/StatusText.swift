@@ -34,6 +34,9 @@ extension FleetStatus {
     fileprivate var lines: [String] {
         var lines = ["cluster      \(node) is one of \(others.count { $0.isAlive } + 1) gateways"]
         if let problem { lines.append("  trouble    it cannot be reached: \(printable(problem))") }
+        if let problem = messages.problem {
+            lines.append("  trouble    the others cannot be heard: \(printable(problem))")
+        }
         for shard in shards {
             let problem = shard.problem.map { "; \(printable($0.description))" } ?? ""
             lines.append(

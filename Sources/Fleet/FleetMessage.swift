@@ -1,0 +1,101 @@
+import Queue
+
+/// What a gateway sends to others of its cluster. One that a gateway does not understand, as those of another version, is
+/// ignored.
+struct FleetMessage: Equatable {
+    enum Content: Equatable {
+        /// Requests that the sender has stored.
+        case repeats([BatchIdentity])
+        case question(UInt64, [UInt8])
+        case answer(UInt64, [UInt8])
+    }
+
+    private enum Kind: UInt8 {
+        case repeats = 1
+        case question, answer
+    }
+
+    private static let version: UInt8 = 1
+    /// More are sent in several messages.
+    static let repeatsMax = 2000
+
+    /// The life of a gateway that sent it, as `NodeRegister` names it.
+    let life: String
+    let node: String
+    let content: Content
+
+    var bytes: [UInt8] {
+        var bytes = [Self.version]
+        func append(_ value: UInt64, _ count: Int) {
+            for index in (0..<count).reversed() {
+                bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(index * 8)))
+            }
+        }
+        func append(_ text: some Collection<UInt8>) {
+            append(UInt64(text.count), 1)
+            bytes += text
+        }
+        func begin(_ kind: Kind) {
+            bytes.append(kind.rawValue)
+            append(Array(life.utf8.prefix(255)))
+            append(Array(node.utf8.prefix(255)))
+        }
+        switch content {
+        case .repeats(let repeats):
+            begin(.repeats)
+            append(UInt64(repeats.count), 2)
+            for one in repeats {
+                append(one.digest)
+                append(one.receipt)
+                append(UInt64(one.logs), 4)
+            }
+        case .question(let id, let body), .answer(let id, let body):
+            if case .question = content { begin(.question) } else { begin(.answer) }
+            append(id, 8)
+            bytes += body
+        }
+        return bytes
+    }
+
+    init(life: String, node: String, _ content: Content) {
+        self.life = life
+        self.node = node
+        self.content = content
+    }
+
+    /// nil: it is none of this version.
+    init?(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        func number(_ count: Int) -> UInt64? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        func text() -> [UInt8]? {
+            guard let count = number(1).map(Int.init), rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        guard number(1) == UInt64(Self.version), let code = number(1),
+            let kind = Kind(rawValue: UInt8(code)), let life = text(), let node = text()
+        else { return nil }
+        self.life = String(decoding: life, as: UTF8.self)
+        self.node = String(decoding: node, as: UTF8.self)
+        switch kind {
+        case .repeats:
+            guard let count = number(2), count <= Self.repeatsMax else { return nil }
+            var repeats: [BatchIdentity] = []
+            for _ in 0..<count {
+                guard let digest = text(), let receipt = text(), let logs = number(4),
+                    // It goes into a header of an answer.
+                    receipt.allSatisfy({ (0x21...0x7E).contains($0) })
+                else { return nil }
+                repeats.append(BatchIdentity(digest: digest, receipt: receipt, logs: Int(logs)))
+            }
+            content = .repeats(repeats)
+        case .question, .answer:
+            guard let id = number(8) else { return nil }
+            content = kind == .question ? .question(id, Array(rest)) : .answer(id, Array(rest))
+        }
+    }
+}

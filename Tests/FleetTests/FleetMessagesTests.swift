@@ -1,0 +1,121 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import System
+import TestCommitLog
+import TestSupport
+import Testing
+
+@testable import Fleet
+
+/// What gateways tell each other.
+@Suite(.timeLimit(.minutes(3))) struct FleetMessagesTests {
+    private func identity(_ number: UInt8, _ receipt: String = "first") -> BatchIdentity {
+        BatchIdentity(
+            digest: Array(repeating: number, count: 16),
+            receipt: Array(receipt.utf8),
+            logs: 3
+        )
+    }
+
+    @Test("A request that is repeated to another gateway gets the first answer, and is stored once")
+    func repeats() throws {
+        let trial = FleetTrial()
+        let (first, second) = (
+            try trial.start(trial.machine("a")), try trial.start(trial.machine("b"))
+        )
+        defer { for fleet in [first, second] { fleet.close() } }
+        #expect(first.store([1, 2, 3], identity: identity(1)) == .stored)
+        #expect(eventually { second.status.fleet?.messages.knownRepeats == 1 })
+        let answer = second.store([1, 2, 3], identity: identity(1, "second"))
+        #expect(answer == .repeated(receipt: Array("first".utf8), logs: 3))
+        #expect(second.status.ledger.accepted == 0)
+        #expect(second.status.repeats.repeated == 1)
+        #expect(second.status.fleet?.messages.recognisedRepeats == 1)
+        // Others are as new as before.
+        #expect(second.store([4], identity: identity(2)) == .stored)
+        #expect(eventually { first.status.fleet?.messages.knownRepeats == 1 })
+    }
+
+    @Test("What a gateway could not tell is counted, and its devices notice nothing")
+    func untold() throws {
+        let trial = FleetTrial()
+        let machine = trial.machine("a")
+        let fleet = try trial.start(machine)
+        defer { fleet.close() }
+        fleet.messages.tell(identity(1))
+        machine.view.isReachable = false
+        fleet.messages.tell(identity(2))
+        #expect(eventually { fleet.status.fleet?.messages.untoldRepeats ?? 0 >= 1 })
+        #expect(fleet.status.fleet?.messages.problem != nil)
+        machine.view.isReachable = true
+        #expect(fleet.storeUntilTaken([1]))
+        #expect(fleet.status.fleet?.messages.problem == nil)
+    }
+
+    @Test("Gateways answer each other's questions, and one that does not is missing")
+    func questions() throws {
+        let trial = FleetTrial()
+        let fleets = try ["a", "b", "c"].map { try trial.start(trial.machine($0)) }
+        defer { for fleet in fleets { fleet.close() } }
+        let large = [UInt8](repeating: 7, count: 100_000)
+        fleets[1].messages.answerQuestions { question, answer in answer(question + large) }
+        let asked = fleets[0].messages
+        #expect(asked.ask(["b", "c", "nobody"], [1, 2]) == ["b": [1, 2] + large])
+        #expect(asked.ask([], [1]) == [:])
+        fleets[1].messages.answerQuestions { _, _ in }
+        for _ in 0..<20 { #expect(asked.ask(["nobody"], [1], atMost: .milliseconds(1)) == [:]) }
+    }
+
+    @Test("Remembered requests are bounded in number and age")
+    func bounds() {
+        var repeats = ToldRepeats(atMost: 10, ageMax: .seconds(100))
+        let now = Moment.now
+        for number in 0..<25 { repeats.add(identity(UInt8(number), "r\(number)"), now) }
+        #expect(repeats.count == 10)
+        for number in 0..<25 {
+            let found = repeats.first(of: identity(UInt8(number)).digest, now)
+            #expect(found == (number < 15 ? nil : identity(UInt8(number), "r\(number)")))
+            #expect(repeats.first(of: identity(UInt8(number)).digest, now + .seconds(101)) == nil)
+        }
+        var none = ToldRepeats(atMost: 0, ageMax: .seconds(100))
+        none.add(identity(1), now)
+        #expect(none.first(of: identity(1).digest, now) == nil)
+        let long = String(repeating: "r", count: ToldRepeats.receiptBytesMax + 1)
+        repeats.add(identity(99, long), now)
+        #expect(repeats.first(of: identity(99).digest, now) == nil)
+    }
+
+    @Test("Messages are read as they were written, and others are ignored")
+    func codec() {
+        let contents: [FleetMessage.Content] = [
+            .repeats([]), .repeats([identity(1), identity(2, "")]), .question(7, []),
+            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]),
+        ]
+        for content in contents {
+            let message = FleetMessage(life: "0a1b", node: "gw-1", content)
+            #expect(FleetMessage(message.bytes) == message)
+            for length in 0..<message.bytes.count {
+                // A question that ends early is another question; nothing else can be read.
+                if case .repeats = FleetMessage(Array(message.bytes.prefix(length)))?.content {
+                    Issue.record("a part of a message was read")
+                }
+            }
+            #expect(FleetMessage([2] + message.bytes.dropFirst()) == nil)
+        }
+        #expect(
+            FleetMessage(
+                FleetMessage(life: "a", node: "b", .repeats([identity(1, "a\r\nb")])).bytes
+            ) == nil
+        )
+    }
+}
+
+extension ShardFleet {
+    fileprivate func store(_ numbers: [Int], identity: BatchIdentity) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        let batch = Batch(stream: .named("log"), logs: logs(numbers))
+        append([batch], identity: identity) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+}
