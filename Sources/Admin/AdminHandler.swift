@@ -77,7 +77,12 @@ package final class AdminHandler: RequestHandler {
     package init(_ shared: Shared) {
         self.shared = shared
         let (audit, workers) = (shared.audit, shared.workers)
-        deadLetters = DeadLetterDesk(shared.store, shared.devices.captures, audit)
+        deadLetters = DeadLetterDesk(
+            shared.store,
+            shared.devices.captures,
+            audit,
+            workers.views
+        )
         destinations = DestinationDesk(
             destinations: shared.destinations,
             reporter: shared.reporter,
@@ -98,6 +103,7 @@ package final class AdminHandler: RequestHandler {
         captures = CaptureDesk(
             devices: shared.devices,
             reporter: shared.reporter,
+            letters: shared.store,
             audit: audit,
             views: workers.views
         )
@@ -108,6 +114,7 @@ package final class AdminHandler: RequestHandler {
         door = AdminDoor(shared.access, shared.reporter.operators, shared.journal)
         let isSecure = shared.reporter.configuration.admin.tls != nil
         sessions = SessionDesk(door: door, audit: audit, tail: shared.tail, isSecure: isSecure)
+        ClusterAnswers(shared: shared).begin()
     }
 
     package func admit(_ head: RequestHead) -> Admission {
@@ -175,7 +182,8 @@ package final class AdminHandler: RequestHandler {
         case .audit: AuditDesk(decisions: shared.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }
-            deadLetters.handle(route, head, body, holder, responder)
+            let actor = Operator(name: holder.name(at: head.peer), address: head.peer.host)
+            deadLetters.handle(route, head, body, actor, responder)
         case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
             guard let holder else { return }
             destinations.handle(route, head, body, holder, responder)

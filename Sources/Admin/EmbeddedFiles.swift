@@ -2621,7 +2621,7 @@ enum EmbeddedFiles {
       },
       "x-sluice-next": {
         "description": "Where the next page begins; missing on the last page",
-        "schema": { "type": "integer", "minimum": 1 }
+        "schema": { "type": ["integer", "string"] }
       },
       "retry-after": {
         "description": "Seconds to wait",
@@ -2688,22 +2688,25 @@ enum EmbeddedFiles {
         "name": "after",
         "in": "query",
         "required": false,
-        "description": "Start after this number; see x-sluice-next",
-        "schema": { "type": "integer", "minimum": 0 }
+        "description": "Start after this id; see x-sluice-next",
+        "schema": { "type": "string", "pattern": "^([A-Za-z0-9_.~-]{1,100}-)?[0-9]{1,18}$" }
       },
       "DeadLetterId": {
         "name": "id",
         "in": "path",
         "required": true,
-        "description": "The number of the dead letter",
-        "schema": { "type": "integer", "minimum": 1 }
+        "description": "The id of the dead letter",
+        "schema": { "type": "string", "pattern": "^([A-Za-z0-9_.~-]{1,100}-)?[1-9][0-9]{0,17}$" }
       },
       "Ids": {
         "name": "ids",
         "in": "query",
         "required": false,
-        "description": "Numbers of dead letters, instead of a filter",
-        "schema": { "type": "string", "pattern": "^[1-9][0-9]{0,17}(,[1-9][0-9]{0,17})*$" }
+        "description": "Ids of dead letters, instead of a filter",
+        "schema": {
+          "type": "string",
+          "pattern": "^([A-Za-z0-9_.~-]{1,100}-)?[1-9][0-9]{0,17}(,([A-Za-z0-9_.~-]{1,100}-)?[1-9][0-9]{0,17})*$"
+        }
       },
       "All": {
         "name": "all",
@@ -3562,6 +3565,16 @@ enum EmbeddedFiles {
           "destinations": {
             "type": "object",
             "additionalProperties": { "$ref": "#/components/schemas/DestinationQueue" }
+          },
+          "other_gateways": {
+            "description": "In a cluster: the same of each other gateway, by its name",
+            "type": "object",
+            "additionalProperties": { "type": "object" }
+          },
+          "missing": {
+            "description": "In a cluster: gateways that did not answer",
+            "type": "array",
+            "items": { "type": "string" }
           }
         },
         "required": ["queue", "destinations"],
@@ -4556,14 +4569,19 @@ enum EmbeddedFiles {
             "type": "array",
             "items": { "$ref": "#/components/schemas/DeadLetterSum" }
           },
+          "missing": {
+            "description": "Gateways of the cluster that did not answer, and shards without one",
+            "type": "array",
+            "items": { "type": "string" }
+          },
           "dead_letters": {
             "type": "array",
             "items": { "$ref": "#/components/schemas/DeadLetter" },
             "maxItems": 1000
           },
-          "next": { "type": ["integer", "null"], "minimum": 1 }
+          "next": { "type": ["integer", "string", "null"] }
         },
-        "required": ["sums", "dead_letters", "next"],
+        "required": ["sums", "missing", "dead_letters", "next"],
         "additionalProperties": false
       },
       "DeadLetterSum": {
@@ -4581,7 +4599,10 @@ enum EmbeddedFiles {
       "DeadLetter": {
         "type": "object",
         "properties": {
-          "id": { "type": "integer", "minimum": 1 },
+          "id": {
+            "description": "A number; in a cluster a text with the shard, such as gw-1~0a1b2c3d-17",
+            "type": ["integer", "string"]
+          },
           "destination": { "type": "string" },
           "logstore": { "type": "string" },
           "topic": { "type": ["string", "null"] },
@@ -4732,6 +4753,16 @@ enum EmbeddedFiles {
               "required": ["destination", "logstore", "topic", "source", "tags", "accepted", "log"],
               "additionalProperties": false
             }
+          },
+          "other_gateways": {
+            "description": "In a cluster: the same of each other gateway, by its name",
+            "type": "object",
+            "additionalProperties": { "type": "object" }
+          },
+          "missing": {
+            "description": "In a cluster: gateways that did not answer",
+            "type": "array",
+            "items": { "type": "string" }
           }
         },
         "required": ["logs"],

@@ -76,6 +76,8 @@ final class FleetMessages: Sendable {
         ending.signal()
         worker.withLock { $0.take() }?.join()
         messenger.stop()
+        // It may hold those who hold this.
+        state.withLock { $0.answer = nil }
     }
 
     var figures: FleetStatus.Messages {

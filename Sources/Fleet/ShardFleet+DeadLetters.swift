@@ -3,28 +3,28 @@ import SQLiteQueue
 import System
 
 extension ShardFleet: DeadLetters {
-    /// Letters in the order of their shards' numbers. A page may be short: it ends with its shard.
+    package var letterShards: [String] { owned.map(\.name).sorted() }
+
+    package func letterName(_ id: Int64) -> LetterName {
+        let shard = Shard(ofLetter: id)
+        let name = owned.first { $0.shard == shard }?.name
+        return LetterName(shard: name, number: shard.number(ofLetter: id) ?? id)
+    }
+
+    package func letterID(_ name: LetterName) -> Int64? {
+        name.shard.flatMap { owned($0) }?.shard.letterID(name.number)
+    }
+
+    /// The letters of one shard, the one of `id`.
     package func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,
         limit: Int
     ) throws(QueueError) -> DeadLetterPage {
-        let all = owned.sorted { $0.shard.number < $1.shard.number }
-        let first = Shard(ofLetter: id).number
-        for one in all where one.shard.number >= first {
-            let page = try one.queue.deadLetters(
-                matching: filter,
-                after: max(id, one.shard.letterID(0)),
-                limit: limit
-            )
-            if page.next != nil { return page }
-            let following = all.first { $0.shard.number > one.shard.number }
-            let next = following.map { $0.shard.letterID(0) }
-            if !page.letters.isEmpty || next == nil {
-                return DeadLetterPage(letters: page.letters, next: next)
-            }
+        guard let queue = queue(of: Shard(ofLetter: id)) else {
+            return DeadLetterPage(letters: [], next: nil)
         }
-        return DeadLetterPage(letters: [], next: nil)
+        return try queue.deadLetters(matching: filter, after: id, limit: limit)
     }
 
     package func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter? {

@@ -13,6 +13,11 @@ package struct RequestHead: Sendable {
     package struct Field: Sendable {
         package let name: Range<Int>
         package let value: Range<Int>
+
+        package init(name: Range<Int>, value: Range<Int>) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// The head as received, from the method to the blank line.

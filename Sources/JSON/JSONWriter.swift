@@ -108,6 +108,15 @@ package struct JSONWriter: Sendable {
         value.withUTF8 { element(utf8: UnsafeRawBufferPointer($0)) }
     }
 
+    /// Copies a value that is JSON already.
+    package mutating func member(_ name: String, written: String) {
+        key(name)
+        raw(written)
+    }
+
+    /// The same in an array.
+    package mutating func element(written: String) { raw(written) }
+
     private mutating func element(utf8 value: UnsafeRawBufferPointer) {
         separate()
         appendJSONQuoted(value, to: &bytes)

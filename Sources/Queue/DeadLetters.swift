@@ -4,7 +4,7 @@
 /// in steps of a bounded size. Between the steps it accepts and delivers logs. It calls back on its thread after the
 /// last commit; the callback must be quick and must not wait.
 package protocol DeadLetters: Sendable {
-    /// Returns the letters behind `id` in the order in which they died, at most `limit` and 1,000. A page has fewer
+    /// Returns the letters of a shard behind `id` in the order in which they died, at most `limit` and 1,000. A page has fewer
     /// letters, even none, if they are large or if many others had to be looked at. To read all for an export, ask with
     /// `next` until it is nil.
     func deadLetters(
@@ -14,6 +14,15 @@ package protocol DeadLetters: Sendable {
     ) throws(QueueError) -> DeadLetterPage
 
     func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter?
+
+    /// The shards whose letters these are; empty: the gateway takes part in no cluster.
+    var letterShards: [String] { get }
+
+    /// The name of a letter by its id, which is good in this process only.
+    func letterName(_ id: Int64) -> LetterName
+
+    /// The id of a letter; nil: no shard of this gateway has it. Number 0 is before the first one.
+    func letterID(_ name: LetterName) -> Int64?
 
     /// The sums by destination and code at the last commit. Touches no disk.
     var deadLetterSums: [DeadLetterSum] { get }

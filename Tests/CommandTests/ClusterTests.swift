@@ -115,6 +115,112 @@ import Testing
         stop(heir)
     }
 
+    @Test("Dead letters and waiting logs of all gateways are seen and changed at any of them")
+    func operators() throws {
+        #expect(
+            sandbox.control(
+                "POST",
+                "/faults",
+                #"{"status":400,"code":"PostBodyInvalid"}"#
+            ) == 200
+        )
+        let gateways = [try start("one"), try start("two")]
+        let (one, two) = (gateways[0], gateways[1])
+        for gateway in gateways {
+            #expect(gateway.eventually("/admin/status") { $0.contains(#""alive":true"#) })
+        }
+        post(0..<2, to: one)
+        post(2..<5, to: two)
+        let path = "/admin/dead-letters"
+        #expect(one.eventually(path) { $0.contains(#""letters":5,"#) })
+        let all = try two.admin("GET", path).text
+        #expect(all.contains(#""letters":5,"#) && all.contains(#""missing":[]"#), "\(all)")
+        let ids = all.matches(of: /"id":"([^"]+)"/).map { String($0.1) }
+        #expect(ids.count == 5 && Set(ids).count == 5, "\(ids)")
+        let shards = ids.map { $0.prefix(3) }
+        #expect(shards == shards.sorted())
+        #expect(ids.count { $0.hasPrefix("one~") } == 2)
+        // In pages, each behind the one before.
+        var (paged, after) = ([String](), "")
+        repeat {
+            let page = try one.admin("GET", "\(path)?limit=2\(after)").text
+            paged += page.matches(of: /"id":"([^"]+)"/).map { String($0.1) }
+            after = page.firstMatch(of: /"next":"([^"]+)"/).map { "&after=\($0.1)" } ?? ""
+        } while !after.isEmpty
+        #expect(paged == ids)
+        #expect(
+            try one.admin("GET", "\(path)/export").text.split(separator: "\n").count == 5
+        )
+        // A change goes to the gateway that has the letter.
+        let mine = try #require(ids.first { $0.hasPrefix("one~") })
+        #expect(try two.admin("GET", "\(path)/\(mine)").text.contains(#""a":"0""#))
+        let edited = try two.admin("PUT", "\(path)/\(mine)", #"{"a":"77"}"#)
+        #expect(edited.status == 200 && edited.text.contains(#""a":"77""#), "\(edited.text)")
+        #expect(try one.admin("GET", "\(path)/one~00000000-1").status == 404)
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        let chosen = [mine, try #require(ids.last)].joined(separator: ",")
+        let replayed = try two.admin("POST", "\(path)/replay?ids=\(chosen)")
+        #expect(replayed.text == #"{"replayed":2,"unreadable":0}"# + "\n", "\(replayed.text)")
+        let purged = try one.admin("POST", "\(path)/purge?all=true")
+        #expect(purged.text == #"{"purged":3,"unreadable":0}"# + "\n", "\(purged.text)")
+        #expect(
+            eventually(within: .seconds(20)) {
+                Set(sandbox.received(field: "a")) == ["77", "4"]
+            }
+        )
+        #expect(
+            two.eventually("/admin/audit") { audit in
+                audit.matches(of: /"action":"(edit|replay|purge)"/).count == 5
+            }
+        )
+        #expect(try one.admin("POST", "/admin/destinations/app/pause").status == 200)
+        #expect(two.eventually("/admin/destinations") { $0.contains("paused") })
+        post(10..<13, to: two)
+        #expect(
+            one.eventually("/admin/queue") { queue in
+                queue.contains(#""other_gateways":{"two":{"queue":"#)
+                    && queue.contains(#""queued_logs":3"#)
+            }
+        )
+        let peek = try one.admin("GET", "/admin/queue/peek?destination=app").text
+        #expect(
+            peek.contains(#""other_gateways":{"two":{"logs":[{"#) && peek.contains(#""a":"12""#)
+        )
+        // One that does not answer is named.
+        two.program.signal(SIGSTOP)
+        let partial = try one.admin("GET", path).text
+        #expect(partial.contains(#""missing":["two"]"#), "\(partial)")
+        let refused = try one.admin("POST", "\(path)/purge?all=true")
+        #expect(refused.status == 503 && refused.text.contains("two did not answer"))
+        two.program.signal(SIGCONT)
+        stop(one, two)
+    }
+
+    @Test("A request that is repeated to another gateway is stored once")
+    func repeats() throws {
+        let (one, two) = (try start("one"), try start("two"))
+        for gateway in [one, two] {
+            #expect(gateway.eventually("/admin/status") { $0.contains(#""alive":true"#) })
+        }
+        let fields = ["x-log-bulk-id: 1", "idempotency-key: 0123456789abcdef"]
+        func post(_ gateway: Running) -> (status: Int, receipt: String?)? {
+            gateway.devices.request("POST", "/logs/lost", fields: fields, body: #"{"a":"1"}"#)
+                .map { ($0.status, $0["x-log-requestid"]) }
+        }
+        let first = try #require(post(one))
+        #expect(first.status == 200)
+        #expect(two.eventually("/admin/status") { $0.contains(#""known_repeats":1"#) })
+        let second = try #require(post(two))
+        #expect(second.status == 200 && second.receipt == first.receipt)
+        #expect(
+            try two.admin("GET", "/metrics").text.contains(
+                "sluice_fleet_recognised_repeats_total 1"
+            )
+        )
+        stop(one, two)
+        #expect(sandbox.received(field: "a") == ["1"])
+    }
+
     @Test("What an operator decides at one gateway counts at the others, with one audit log")
     func decisions() throws {
         let (one, two) = (try start("one"), try start("two"))

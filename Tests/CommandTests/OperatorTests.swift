@@ -131,9 +131,9 @@ import Testing
         "Words that cannot be meant are answered in one line",
         arguments: [
             (["dead-letters", "relist"], "unknown verb relist"),
-            (["dead-letters", "replay"], "replay needs numbers, a filter or --all"),
-            (["dead-letters", "purge", "x"], "x is not the number of a dead letter"),
-            (["dead-letters", "show"], "show needs the number of one dead letter"),
+            (["dead-letters", "replay"], "replay needs ids, a filter or --all"),
+            (["dead-letters", "purge", "x"], "x is not the id of a dead letter"),
+            (["dead-letters", "show"], "show needs the id of one dead letter"),
             (["dead-letters", "edit", "5"], "edit needs --file FILE"),
             (["dead-letters", "list", "5"], "unexpected 5"),
             (["status", "more"], "unexpected more"),

@@ -327,13 +327,21 @@ import Testing
         a.view.isReachable = false
         #expect(heir.wait { $0.fleet?.shards.count == 2 })
         var ids: [Int64] = []
-        var next: Int64? = 0
-        while let position = next {
-            let page = try heir.deadLetters(matching: .init(), after: position, limit: 2)
-            ids += page.letters.map(\.id)
-            next = page.next
+        for shard in heir.letterShards {
+            var next = heir.letterID(LetterName(shard: shard, number: 0))
+            while let position = next {
+                let page = try heir.deadLetters(matching: .init(), after: position, limit: 2)
+                ids += page.letters.map(\.id)
+                next = page.next
+            }
         }
-        #expect(ids.count == 6 && Set(ids).count == 6 && ids == ids.sorted())
+        #expect(ids.count == 6 && Set(ids).count == 6)
+        let names = ids.map { heir.letterName($0) }
+        #expect(Set(names.map(\.shard)) == Set(heir.letterShards))
+        #expect(names.map { heir.letterID($0) } == ids)
+        #expect(names.allSatisfy { $0.number > 0 })
+        #expect(heir.letterID(LetterName(shard: nil, number: 1)) == nil)
+        #expect(heir.letterID(LetterName(shard: "c~0a1b2c3d", number: 1)) == nil)
         #expect(heir.deadLetterSums.map(\.letters) == [6])
         #expect(try ids.allSatisfy { try heir.deadLetter($0)?.id == $0 })
         let changes = Awaited<DeadLetterChange>()

@@ -12,6 +12,7 @@ import System
 struct CaptureDesk {
     let devices: DeviceHandler.Shared
     let reporter: Reporter
+    let letters: any DeadLetters
     let audit: AuditTrail
     /// The thread for long reads: a replay runs filters.
     let views: SerialWorker
@@ -52,14 +53,14 @@ struct CaptureDesk {
                 }
             case (.captureExport(let id), _):
                 try export(id, as: "ndjson", "application/x-ndjson", head, holder, responder) {
-                    $0.map { CaptureDocument.record($0) }.joined()
+                    $0.map { CaptureDocument.record($0, letters) }.joined()
                 }
             case (.captureRecord(let id, let number), _):
                 let record = try record(id, number)
                 responder.send(
                     head.wantsText
-                        ? Response(text: CaptureText.record(record))
-                        : Response(json: CaptureDocument.record(record))
+                        ? Response(text: CaptureText.record(record, letters))
+                        : Response(json: CaptureDocument.record(record, letters))
                 )
             case (.captureCurl(let id, let number), _):
                 let record = try record(id, number)

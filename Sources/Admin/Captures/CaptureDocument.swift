@@ -7,15 +7,15 @@ import System
 /// A captured request as JSON.
 enum CaptureDocument {
     /// One line.
-    static func record(_ record: CaptureRecord) -> String {
+    static func record(_ record: CaptureRecord, _ letters: any DeadLetters) -> String {
         var json = JSONWriter()
-        json.object { $0.record(record) }
+        json.object { $0.record(record, letters) }
         return json.text + "\n"
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func record(_ record: CaptureRecord) {
+    fileprivate mutating func record(_ record: CaptureRecord, _ letters: any DeadLetters) {
         member("n", record.number)
         member("time", record.time.rfc3339)
         member("method", record.method)
@@ -68,7 +68,9 @@ extension JSONWriter {
             json.member("discarded", progress.discarded)
             json.member("skipped", progress.skipped)
         }
-        array("dead_letters") { json in for id in progress.letters { json.element(id) } }
+        array("dead_letters") { json in
+            for id in progress.letters { json.element(letters.letterName(id)) }
+        }
         array("upstream") { json in
             for (number, each) in progress.attempts.enumerated() {
                 json.object { $0.attempt(each, number + 1) }

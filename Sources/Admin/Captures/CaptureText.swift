@@ -26,7 +26,7 @@ enum CaptureText {
             }.joined()
     }
 
-    static func record(_ record: CaptureRecord) -> String {
+    static func record(_ record: CaptureRecord, _ letters: any DeadLetters) -> String {
         let query = record.query.map { "?\($0)" } ?? ""
         var lines = ["\(record.method) \(record.path)\(query) HTTP/1.\(record.minorVersion)"]
         lines += record.fields.map { "\($0.name): \($0.value)" }
@@ -81,7 +81,7 @@ enum CaptureText {
             lines.append("delivery \(progress.outcome): \(counts)")
         }
         if !progress.letters.isEmpty {
-            let ids = progress.letters.map { "\($0)" }.joined(separator: ", ")
+            let ids = progress.letters.map { "\(letters.letterName($0))" }.joined(separator: ", ")
             let more = progress.dead - progress.letters.count
             lines.append("dead letters \(ids)\(more > 0 ? " and \(more) more" : "")")
         }

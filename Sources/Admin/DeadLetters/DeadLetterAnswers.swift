@@ -45,18 +45,18 @@ extension DeadLetterChange {
 }
 
 extension DeadLetterEditOutcome {
-    func response(_ id: Int64, _ wantsText: Bool) -> Response {
+    func response(_ name: LetterName, _ wantsText: Bool) -> Response {
         switch self {
         case .replaced(let letter):
             return wantsText
-                ? Response(text: "dead letter \(id) is changed; replay it to deliver it\n")
-                : Response(json: DeadLetterText.line(letter) + "\n")
-        case .notFound: return HTTPProblem.noDeadLetter(id).response
+                ? Response(text: "dead letter \(name) is changed; replay it to deliver it\n")
+                : Response(json: DeadLetterText.line(letter, name) + "\n")
+        case .notFound: return HTTPProblem.noDeadLetter(name).response
         case .unreadable:
             return HTTPProblem(
                 409,
                 "DeadLetterUnreadable",
-                "dead letter \(id) is damaged on disk; send the whole log to replace it"
+                "dead letter \(name) is damaged on disk; send the whole log to replace it"
             ).response
         case .tooLarge(let bytesMax):
             return HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")

@@ -7,95 +7,167 @@ import Queue
 import SLS
 import System
 
-/// Answers requests about dead letters: list, show, export, edit, replay, purge.
+/// Answers requests about dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all
+/// gateways; a change is made by the gateway that has the shard.
 ///
-/// The admin listener's thread reads through the queue's second connection. The queue's own thread makes changes, and
-/// they are answered when they are durable.
+/// The queue's own thread makes changes, and they are answered when they are durable.
 final class DeadLetterDesk {
-    private let letters: any DeadLetters
+    private let letters: any GatewayQueue
     private let captures: Captures
     private let audit: AuditTrail
+    /// The thread for long reads, which waits for other gateways.
+    private let views: SerialWorker
+    /// False: another gateway asks, and wants only what is here.
+    private let relays: Bool
+    private let cluster: ClusterView
     private let decoder = JSONLogDecoder()
 
-    init(_ letters: any DeadLetters, _ captures: Captures, _ audit: AuditTrail) {
+    init(
+        _ letters: any GatewayQueue,
+        _ captures: Captures,
+        _ audit: AuditTrail,
+        _ views: SerialWorker,
+        relays: Bool = true
+    ) {
         self.letters = letters
         self.captures = captures
         self.audit = audit
+        self.views = views
+        self.relays = relays
+        cluster = ClusterView(store: letters)
     }
 
     func handle(
         _ route: AdminRoute,
         _ head: RequestHead,
         _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
+        _ actor: Operator,
         _ responder: Responder
     ) {
         do throws(HTTPProblem) {
             let query = try DeadLetterQuery(head)
             switch (route, head.method) {
-            case (.deadLetter(let id), .put):
-                let line = audit.entry(holder, head, "edit", "dead letter \(id)")
-                try edit(id, query, body, head.wantsText, line, responder)
-            case (.deadLetter(let id), _): responder.send(try show(id, head.wantsText))
-            case (.deadLetterReplay, _):
-                let line = audit.entry(holder, head, "replay", "dead letters \(query.inWords)")
-                letters.replay(try query.selection()) {
-                    [audit, wantsText = head.wantsText] change in
-                    audit.record(change, line)
-                    responder.send(change.response(doing: "replay", wantsText))
+            case (.deadLetter(let name), let method):
+                guard let id = letters.letterID(name) else {
+                    return try relay(name, head, body, actor, responder)
                 }
-            case (.deadLetterPurge, _):
-                let line = audit.entry(holder, head, "purge", "dead letters \(query.inWords)")
-                letters.purge(try query.selection()) { [audit, wantsText = head.wantsText] change in
-                    audit.record(change, line)
-                    responder.send(change.response(doing: "purge", wantsText))
+                guard method == .put else {
+                    return responder.send(try show(id, name, head.wantsText))
                 }
-            case (.deadLetterExport, _): responder.send(try export(query))
-            default: responder.send(try list(query, head.wantsText))
+                let line = actor.entry("edit", "dead letter \(name)")
+                try edit(id, name, query, body, head.wantsText, line, responder)
+            case (.deadLetterReplay, _): try change(.replay, query, head, actor, responder)
+            case (.deadLetterPurge, _): try change(.purge, query, head, actor, responder)
+            default: try list(query, head, isExport: route == .deadLetterExport, responder)
             }
         } catch {
             responder.send(error.response)
         }
     }
 
-    private func list(_ query: DeadLetterQuery, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        let page = try page(query)
-        let isFirst = query.after == 0
-        let sums = isFirst ? letters.deadLetterSums : []
-        var response =
-            wantsText
-            ? Response(text: DeadLetterText.list(page.letters, sums, isFirst: isFirst))
-            : Response(json: DeadLetterText.document(page, sums))
-        response.continues(at: page.next)
-        return response
-    }
-
-    private func export(_ query: DeadLetterQuery) throws(HTTPProblem) -> Response {
-        let page = try page(query)
-        let lines = page.letters.map { DeadLetterText.line($0) + "\n" }.joined()
-        var response = Response(status: 200, contentType: "application/x-ndjson", text: lines)
-        response.continues(at: page.next)
-        return response
-    }
-
-    private func page(_ query: DeadLetterQuery) throws(HTTPProblem) -> DeadLetterPage {
-        try read { () throws(QueueError) in
-            try letters.deadLetters(matching: query.filter, after: query.after, limit: query.limit)
+    /// Lets the gateway answer that has the letter.
+    private func relay(
+        _ name: LetterName,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ actor: Operator,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        guard relays, let shard = name.shard, let node = cluster.node(of: shard) else {
+            throw .noDeadLetter(name)
         }
+        let request = RelayedRequest(head, actor, body: Array(body))
+        let isTaken = views.post { [cluster] in responder.send(cluster.relay(request, to: node)) }
+        guard isTaken else { throw .tooManyViews }
     }
 
-    private func show(_ id: Int64, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        let letter = try read { () throws(QueueError) in try letters.deadLetter(id) }
-        guard let letter else { throw .noDeadLetter(id) }
+    // MARK: - Reading
+
+    private func list(
+        _ query: DeadLetterQuery,
+        _ head: RequestHead,
+        isExport: Bool,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        let wantsText = head.wantsText && !isExport
+        let list = LetterList(cluster: cluster, wantsText: wantsText)
+        let isTaken = views.post {
+            do throws(HTTPProblem) {
+                var page = try Self.read { () throws(QueueError) in try list.page(query) }
+                let isFirst = query.after == nil
+                var sums: [DeadLetterSum] = []
+                if isFirst, !isExport {
+                    let found = list.sums()
+                    sums = found.sums
+                    page.missing.formUnion(found.missing)
+                }
+                var response =
+                    if isExport {
+                        Response(
+                            status: 200,
+                            contentType: "application/x-ndjson",
+                            text: page.rows.map { $0 + "\n" }.joined()
+                        )
+                    } else if wantsText {
+                        Response(text: DeadLetterText.list(page, sums, isFirst: isFirst))
+                    } else {
+                        Response(json: DeadLetterText.document(page, sums))
+                    }
+                response.continues(at: page.next)
+                if !page.missing.isEmpty {
+                    response.fields.append(
+                        ("x-sluice-missing", page.missing.sorted().joined(separator: ", "))
+                    )
+                }
+                responder.send(response)
+            } catch {
+                responder.send(error.response)
+            }
+        }
+        guard isTaken else { throw .tooManyViews }
+    }
+
+    private func show(
+        _ id: Int64,
+        _ name: LetterName,
+        _ wantsText: Bool
+    ) throws(HTTPProblem) -> Response {
+        let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
+        guard let letter else { throw .noDeadLetter(name) }
         let records = captures.records(ofLetter: id)
         return wantsText
-            ? Response(text: DeadLetterText.page(letter, records))
-            : Response(json: DeadLetterText.document(letter, records))
+            ? Response(text: DeadLetterText.page(letter, name, records))
+            : Response(json: DeadLetterText.document(letter, name, records))
+    }
+
+    // MARK: - Changing
+
+    private func change(
+        _ verb: LetterChanges.Verb,
+        _ query: DeadLetterQuery,
+        _ head: RequestHead,
+        _ actor: Operator,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        try query.checkSelection()
+        let changes = LetterChanges(
+            verb: verb,
+            cluster: cluster,
+            audit: audit,
+            line: actor.entry(verb.rawValue, "dead letters \(query.inWords)"),
+            request: RelayedRequest(head, actor)
+        )
+        guard relays, changes.concernsOthers(query) else {
+            return changes.make(query, besides: .init(), responder)
+        }
+        let isTaken = views.post { changes.make(query, besides: changes.ask(query), responder) }
+        guard isTaken else { throw .tooManyViews }
     }
 
     /// Reads the body with the decoder for devices' logs.
     private func edit(
         _ id: Int64,
+        _ name: LetterName,
         _ query: DeadLetterQuery,
         _ body: UnsafeRawBufferPointer,
         _ wantsText: Bool,
@@ -121,7 +193,7 @@ final class DeadLetterDesk {
         ].compactMap { $0 }.joined(separator: ", ")
         letters.replace(id, with: edit) { [audit, line] outcome in
             if case .replaced = outcome { audit.record(line) }
-            responder.send(outcome.response(id, wantsText))
+            responder.send(outcome.response(name, wantsText))
         }
     }
 
@@ -137,7 +209,7 @@ final class DeadLetterDesk {
         return entry
     }
 
-    private func read<Result>(
+    private static func read<Result>(
         _ body: () throws(QueueError) -> Result
     ) throws(HTTPProblem) -> Result {
         do throws(QueueError) {
@@ -148,18 +220,9 @@ final class DeadLetterDesk {
     }
 }
 
-extension AuditTrail {
-    fileprivate func record(_ change: DeadLetterChange, _ line: AuditEntry) {
-        guard change.changed > 0 else { return }
-        var line = line
-        line.after = "\(change.changed) letters"
-        record(line)
-    }
-}
-
 extension HTTPProblem {
-    static func noDeadLetter(_ id: Int64) -> HTTPProblem {
-        HTTPProblem(404, "DeadLetterNotExist", "there is no dead letter \(id) (any more)")
+    static func noDeadLetter(_ name: LetterName) -> HTTPProblem {
+        HTTPProblem(404, "DeadLetterNotExist", "there is no dead letter \(name) (any more)")
     }
 
     fileprivate static let nothingToEdit = HTTPProblem(
@@ -179,7 +242,7 @@ extension HTTPProblem {
 
 extension Response {
     /// Adds the header with the start of the next page.
-    mutating func continues(at next: Int64?) {
+    mutating func continues(at next: (some CustomStringConvertible)?) {
         if let next { fields.append(("x-sluice-next", "\(next)")) }
     }
 }

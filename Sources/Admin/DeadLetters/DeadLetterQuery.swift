@@ -5,9 +5,10 @@ import System
 /// The dead letters that a request's query selects.
 struct DeadLetterQuery {
     var filter = DeadLetterFilter()
-    var after: Int64 = 0
+    /// nil: the list begins.
+    var after: LetterName?
     var limit = 100
-    private var ids: [Int64]?
+    private(set) var ids: [LetterName]?
     private var isAll = false
 
     private static let known =
@@ -20,29 +21,33 @@ struct DeadLetterQuery {
             case "destination": filter.destination = value
             case "logstore": filter.logstore = value
             case "code": filter.code = value
-            case "after": after = try Self.number(name, value, in: 0...Int64.max)
+            case "after": after = try Self.letter(name, value, in: 0...Int64.max)
             case "limit": limit = Int(try Self.number(name, value, in: 1...1000))
-            case "ids": ids = try Self.numbers(name, value)
+            case "ids": ids = try Self.letters(name, value)
             case "all" where value == "true": isAll = true
             default: throw .query("\(clipped(name)) is not a parameter here; \(Self.known)")
             }
         }
     }
 
-    /// The selection of a change, which must be explicit.
-    func selection() throws(HTTPProblem) -> DeadLetterSelection {
-        if let ids {
+    /// Checks that the selection of a change is explicit.
+    func checkSelection() throws(HTTPProblem) {
+        guard ids == nil else {
             guard filter == DeadLetterFilter(), !isAll else {
                 throw .query("ids cannot be combined with a filter")
             }
-            return .ids(ids)
+            guard ids?.count ?? 0 <= DeadLetterSelection.idsMax else {
+                throw .query(
+                    "at most \(DeadLetterSelection.idsMax) ids at a time; use a filter for more"
+                )
+            }
+            return
         }
         guard isAll || filter != DeadLetterFilter() else {
             throw .query(
                 "choose letters with ids=1,2,3, a filter (destination, logstore, code), or all=true"
             )
         }
-        return .matching(filter)
     }
 
     /// For the audit log.
@@ -59,12 +64,26 @@ struct DeadLetterQuery {
         return given.isEmpty ? "all" : given.joined(separator: ", ")
     }
 
-    private static func numbers(_ name: String, _ value: String) throws(HTTPProblem) -> [Int64] {
-        var numbers: [Int64] = []
+    private static func letters(
+        _ name: String,
+        _ value: String
+    ) throws(HTTPProblem) -> [LetterName] {
+        var letters: [LetterName] = []
         for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-            numbers.append(try number(name, String(part), in: 1...Int64.max))
+            letters.append(try letter(name, String(part), in: 1...Int64.max))
         }
-        return numbers
+        return letters
+    }
+
+    private static func letter(
+        _ name: String,
+        _ value: String,
+        in range: ClosedRange<Int64>
+    ) throws(HTTPProblem) -> LetterName {
+        guard let letter = LetterName(value), range.contains(letter.number) else {
+            throw .query("\(name) cannot be \(clipped(value)); \(known)")
+        }
+        return letter
     }
 
     private static func number(

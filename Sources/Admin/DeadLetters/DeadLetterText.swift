@@ -8,22 +8,29 @@ import System
 /// Dead letters as text and as JSON.
 enum DeadLetterText {
     /// One line per letter; the first page begins with the sums.
-    static func list(_ letters: [DeadLetter], _ sums: [DeadLetterSum], isFirst: Bool) -> String {
+    static func list(_ page: LetterList.Page, _ sums: [DeadLetterSum], isFirst: Bool) -> String {
         var lines: [String] = []
         if isFirst {
-            guard !sums.isEmpty else { return "no dead letters\n" }
+            lines += page.missing.sorted().map {
+                "\($0) did not answer; its dead letters are not listed"
+            }
+            guard !sums.isEmpty else {
+                return (lines + ["no dead letters"]).map { $0 + "\n" }.joined()
+            }
             lines += sums.map { sum in
                 "\(sum.letters) of \(sum.destination) died of \(printable(sum.code)) "
                     + "(\(roughSize(sum.bytes)), the last \(sum.latest.rfc3339))"
             }
             lines.append("")
         }
-        lines += letters.map { letter in
-            "\(letter.id)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
-                + "\(letter.reason.summary)"
-                + (letter.replays > 0 ? " (replayed \(times(letter.replays)))" : "")
-        }
-        return lines.map { $0 + "\n" }.joined()
+        return (lines + page.rows).map { $0 + "\n" }.joined()
+    }
+
+    /// One letter in one line.
+    static func row(_ letter: DeadLetter, _ name: LetterName) -> String {
+        "\(name)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
+            + "\(letter.reason.summary)"
+            + (letter.replays > 0 ? " (replayed \(times(letter.replays)))" : "")
     }
 
     /// A captured request with a log that became the letter.
@@ -32,10 +39,14 @@ enum DeadLetterText {
     private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
 
     /// One letter with all its details.
-    static func page(_ letter: DeadLetter, _ records: [CapturedRecord]) -> String {
+    static func page(
+        _ letter: DeadLetter,
+        _ name: LetterName,
+        _ records: [CapturedRecord]
+    ) -> String {
         let (stream, reason) = (letter.stream, letter.reason)
         var lines = [
-            "dead letter  \(letter.id)",
+            "dead letter  \(name)",
             "for          \(stream.destination)/\(stream.logstore)",
             letter.lastReplay.map {
                 "replayed     \(times(letter.replays)), last at \($0.rfc3339)"
@@ -52,7 +63,7 @@ enum DeadLetterText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    static func document(_ page: DeadLetterPage, _ sums: [DeadLetterSum]) -> String {
+    static func document(_ page: LetterList.Page, _ sums: [DeadLetterSum]) -> String {
         var json = JSONWriter()
         json.object { json in
             json.array("sums") { json in
@@ -66,23 +77,22 @@ enum DeadLetterText {
                     }
                 }
             }
-            json.array("dead_letters") { json in
-                for letter in page.letters { json.object { $0.deadLetter(letter) } }
-            }
-            if let next = page.next {
-                json.member("next", next)
-            } else {
-                json.member("next", nil as String?)
-            }
+            json.array("missing") { json in page.missing.sorted().forEach { json.element($0) } }
+            json.array("dead_letters") { json in page.rows.forEach { json.element(written: $0) } }
+            json.letter("next", page.next)
         }
         return json.text + "\n"
     }
 
     /// One letter with the captured requests that it comes from.
-    static func document(_ letter: DeadLetter, _ records: [CapturedRecord]) -> String {
+    static func document(
+        _ letter: DeadLetter,
+        _ name: LetterName,
+        _ records: [CapturedRecord]
+    ) -> String {
         var json = JSONWriter()
         json.object { json in
-            json.deadLetter(letter)
+            json.deadLetter(letter, name)
             json.array("captures") { json in
                 for record in records {
                     json.object { json in
@@ -96,9 +106,9 @@ enum DeadLetterText {
     }
 
     /// One JSON object without a line break.
-    static func line(_ letter: DeadLetter) -> String {
+    static func line(_ letter: DeadLetter, _ name: LetterName) -> String {
         var json = JSONWriter()
-        json.object { $0.deadLetter(letter) }
+        json.object { $0.deadLetter(letter, name) }
         return json.text
     }
 
@@ -119,9 +129,20 @@ extension DeathReason {
 }
 
 extension JSONWriter {
-    fileprivate mutating func deadLetter(_ letter: DeadLetter) {
+    /// A number without a cluster, and a text in one. Nil is null.
+    mutating func letter(_ key: String, _ name: LetterName?) {
+        guard let name, name.shard == nil else { return member(key, name?.description) }
+        member(key, name.number)
+    }
+
+    /// The same in an array.
+    mutating func element(_ name: LetterName) {
+        if name.shard == nil { element(name.number) } else { element(name.description) }
+    }
+
+    fileprivate mutating func deadLetter(_ letter: DeadLetter, _ name: LetterName) {
         let (stream, reason) = (letter.stream, letter.reason)
-        member("id", letter.id)
+        self.letter("id", name)
         member("destination", stream.destination)
         member("logstore", stream.logstore)
         member("topic", stream.trailer.topic)

@@ -14,6 +14,8 @@ struct QueueDesk {
     let store: any GatewayQueue
     /// The thread for long reads.
     let views: SerialWorker
+    /// False: another gateway asks, and wants only what is here.
+    var relays = true
 
     func show(_ head: RequestHead, _ responder: Responder) {
         do throws(HTTPProblem) {
@@ -27,9 +29,11 @@ struct QueueDesk {
             guard wish.count > 0 else {
                 return responder.send(response(wish, nil, wantsText))
             }
+            let request = RelayedRequest(head, Self.reader(head))
             // A slow read delays neither the queue's thread nor the thread of changes.
             let isTaken = views.post {
-                responder.send(response(wish, listing(wish), wantsText))
+                let own = response(wish, listing(wish), wantsText)
+                responder.send(withOthers(own, request))
             }
             guard isTaken else { throw .tooManyViews }
         } catch {
@@ -44,6 +48,7 @@ struct QueueDesk {
         do throws(HTTPProblem) {
             let (destination, logstore, limit) = try peekWish(head)
             let wantsText = head.wantsText
+            let request = RelayedRequest(head, Self.reader(head))
             let isTaken = views.post {
                 do throws(QueueError) {
                     let logs = try store.oldestLogs(
@@ -51,10 +56,10 @@ struct QueueDesk {
                         logstore: logstore,
                         limit: limit
                     )
-                    responder.send(
+                    let own =
                         wantsText
-                            ? Response(text: Self.text(logs)) : Response(json: Self.document(logs))
-                    )
+                        ? Response(text: Self.text(logs)) : Response(json: Self.document(logs))
+                    responder.send(withOthers(own, request))
                 } catch {
                     responder.send(HTTPProblem(503, "ServerBusy", error.description).response)
                 }
@@ -63,6 +68,43 @@ struct QueueDesk {
         } catch {
             responder.send(error.response)
         }
+    }
+
+    /// Nothing changes, so the audit log names nobody.
+    private static func reader(_ head: RequestHead) -> Operator {
+        Operator(name: "", address: head.peer.host)
+    }
+
+    /// The answer with those of the other gateways behind it.
+    private func withOthers(_ own: Response, _ request: RelayedRequest) -> Response {
+        let cluster = ClusterView(store: store)
+        guard relays, store.others != nil else { return own }
+        let nodes = cluster.otherNodes
+        let found = cluster.ask(nodes, .request(request)).compactMapValues { bytes in
+            ClusterAnswer.response(bytes).flatMap { $0.status == 200 ? $0.body : nil }
+        }
+        let answers = found.sorted { $0.key < $1.key }
+        let missing = nodes.subtracting(found.keys).sorted()
+        if request.wantsText {
+            var text = String(decoding: own.body, as: UTF8.self)
+            for (node, body) in answers {
+                text += "\ngateway \(node)\n\(String(decoding: body, as: UTF8.self))"
+            }
+            for node in missing { text += "\ngateway \(node) did not answer\n" }
+            return Response(text: text)
+        }
+        var json = JSONWriter()
+        json.object { json in
+            // The document without its braces and its line end.
+            own.body.dropFirst().dropLast(2).withUnsafeBytes { json.members(written: $0) }
+            json.object("other_gateways") { json in
+                for (node, body) in answers {
+                    json.member(node, written: String(decoding: body.dropLast(), as: UTF8.self))
+                }
+            }
+            json.array("missing") { json in missing.forEach { json.element($0) } }
+        }
+        return Response(json: json.text + "\n")
     }
 
     private func peekWish(
@@ -145,14 +187,6 @@ struct QueueDesk {
         )
         return wantsText ? Response(text: view.text) : Response(json: view.document)
     }
-}
-
-extension HTTPProblem {
-    fileprivate static let tooManyViews = HTTPProblem(
-        503,
-        "ServerBusy",
-        "too many stream listings are waiting; retry, or ask with streams=0"
-    )
 }
 
 extension StreamWish {

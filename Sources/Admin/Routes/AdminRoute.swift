@@ -1,6 +1,7 @@
 import Configuration
 import HTTP
 import Ingest
+package import Queue
 import System
 
 /// What a request's path asks for.
@@ -26,7 +27,7 @@ package enum AdminRoute: Equatable {
     case destinationPause(String), destinationResume(String), destinationFlush(String)
     case destinationTest(String)
     case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
-    case deadLetter(Int64)
+    case deadLetter(LetterName)
 
     init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -123,8 +124,9 @@ package enum AdminRoute: Equatable {
         case ["replay"]: self = .deadLetterReplay
         case ["purge"]: self = .deadLetterPurge
         default:
-            guard rest.count == 1, let number = Int64(rest[0]), number > 0 else { return nil }
-            self = .deadLetter(number)
+            guard rest.count == 1, let name = LetterName(rest[0]), name.number > 0
+            else { return nil }
+            self = .deadLetter(name)
         }
     }
 

@@ -74,11 +74,17 @@ enum DeadLetterArguments {
         throw UsageError("sluice dead-letters: unexpected \(first)", hint: hint)
     }
 
-    private static func one(_ numbers: [String], _ verb: Verb) throws(UsageError) -> Int64 {
-        guard numbers.count == 1, let number = Int64(numbers[0]), number > 0 else {
-            throw UsageError("\(verb.rawValue) needs the number of one dead letter", hint: hint)
+    private static func one(_ numbers: [String], _ verb: Verb) throws(UsageError) -> String {
+        guard numbers.count == 1, isID(numbers[0]) else {
+            throw UsageError("\(verb.rawValue) needs the id of one dead letter", hint: hint)
         }
-        return number
+        return numbers[0]
+    }
+
+    /// "17", and "gw-1~0a1b2c3d-17" in a cluster.
+    private static func isID(_ text: String) -> Bool {
+        let digits = text.split(separator: "-", omittingEmptySubsequences: false).last ?? ""
+        return Int64(digits) ?? 0 > 0
     }
 
     private static func selection(
@@ -87,12 +93,12 @@ enum DeadLetterArguments {
         _ arguments: Arguments,
         _ verb: Verb
     ) throws(UsageError) -> [(name: String, value: String)] {
-        if let wrong = numbers.first(where: { (Int64($0) ?? 0) <= 0 }) {
-            throw UsageError("\(wrong) is not the number of a dead letter", hint: hint)
+        if let wrong = numbers.first(where: { !isID($0) }) {
+            throw UsageError("\(wrong) is not the id of a dead letter", hint: hint)
         }
         let isAll = arguments.flags.contains("--all")
         guard !numbers.isEmpty || !filter.isEmpty || isAll else {
-            throw UsageError("\(verb.rawValue) needs numbers, a filter or --all", hint: hint)
+            throw UsageError("\(verb.rawValue) needs ids, a filter or --all", hint: hint)
         }
         if !numbers.isEmpty { return filter + [("ids", numbers.joined(separator: ","))] }
         return filter.isEmpty ? [("all", "true")] : filter

@@ -6,6 +6,8 @@ package struct AdminAnswer: Sendable {
     package var body: [UInt8] = []
     /// The start of the listing's next page; nil after the last page.
     package var next: String?
+    /// Gateways of the cluster that are not in it.
+    package var missing: String?
 
     package var text: String { String(decoding: body, as: UTF8.self) }
     package var isFine: Bool { (200..<300).contains(status) }

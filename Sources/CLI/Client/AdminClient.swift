@@ -27,7 +27,7 @@ package struct AdminClient: Sendable {
         var transfer = try transferRequest(
             request,
             keeping: ResponseUse(
-                headers: ["x-sluice-next"],
+                headers: ["x-sluice-next", "x-sluice-missing"],
                 body: .first(Self.bodyBytesMax, max: Self.bodyBytesMax)
             )
         )
@@ -37,7 +37,8 @@ package struct AdminClient: Sendable {
             let answer = AdminAnswer(
                 status: response.head.status,
                 body: response.body,
-                next: response.head["x-sluice-next"]
+                next: response.head["x-sluice-next"],
+                missing: response.head["x-sluice-missing"]
             )
             // A TLS listener answers a plain-text client like this.
             let said = "this port speaks TLS"

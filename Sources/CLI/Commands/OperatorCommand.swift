@@ -16,6 +16,7 @@ package struct OperatorCommand: Sendable {
         guard let client = client() else { return ExitCode.wrong }
         var request = request
         var document = request.arrayOfPages.map { PagedDocument(array: $0) }
+        var isComplete = true
         while true {
             do throws(AdminClient.Unreachable) {
                 let answer = try client.ask(request)
@@ -25,7 +26,13 @@ package struct OperatorCommand: Sendable {
                 }
                 let part = document?.part(of: answer.body, isLast: answer.next == nil)
                 Terminal.say(bytes: part ?? answer.body)
-                guard let next = answer.next else { return ExitCode.fine }
+                if let missing = answer.missing, isComplete {
+                    isComplete = false
+                    Terminal.complain("not complete: no answer from \(missing)")
+                }
+                guard let next = answer.next else {
+                    return isComplete ? ExitCode.fine : ExitCode.failed
+                }
                 request.query.removeAll { $0.name == "after" }
                 request.query.append(("after", next))
             } catch {

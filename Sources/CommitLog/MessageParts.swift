@@ -5,9 +5,9 @@ package import System
 /// A part has the message's random number, its own index, and how many there are.
 package struct MessageParts {
     /// What one message may have.
-    package static let messageBytesMax = 16 << 20
+    package static let messageBytesMax = 64 << 20
     /// What the parts of unfinished messages may have together.
-    static let heldBytesMax = 64 << 20
+    static let heldBytesMax = 128 << 20
     /// A message whose parts did not come within so long has lost one.
     static let patience = Duration.seconds(10)
     private static let headBytes = 16

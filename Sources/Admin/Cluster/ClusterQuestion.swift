@@ -1,0 +1,163 @@
+import Crypto
+import HTTP
+import JSON
+import Net
+import Queue
+import System
+
+/// What one gateway asks another one for an operator.
+enum ClusterQuestion: Equatable {
+    /// Dead letters of a shard, rendered.
+    case letters(LetterName, DeadLetterFilter, limit: Int, wantsText: Bool)
+    /// The sums of dead letters.
+    case sums
+    /// A request that an operator may make, and the answer of the gateway alone.
+    case request(RelayedRequest)
+
+    var bytes: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            switch self {
+            case .letters(let after, let filter, let limit, let wantsText):
+                json.member("letters_after", after.description)
+                json.member("destination", filter.destination)
+                json.member("logstore", filter.logstore)
+                json.member("code", filter.code)
+                json.member("limit", limit)
+                json.member("text", wantsText)
+            case .sums: json.member("sums", true)
+            case .request(let request):
+                json.member("method", request.method.name)
+                json.member("target", request.target)
+                json.member("text", request.wantsText)
+                json.member("actor", request.actor.name)
+                json.member("address", request.actor.address)
+                json.member("body", Digest.base64(request.body))
+            }
+        }
+        return json.bytes
+    }
+
+    /// nil: a gateway of another version asked for something else.
+    init?(_ bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes, depthMax: 2) else { return nil }
+        let wantsText = json["text"] == .bool(true)
+        if let after = json["letters_after"]?.text.flatMap({ LetterName($0) }),
+            let limit = json["limit"]?.wholeNumber
+        {
+            let filter = DeadLetterFilter(
+                destination: json["destination"]?.text,
+                logstore: json["logstore"]?.text,
+                code: json["code"]?.text
+            )
+            self = .letters(after, filter, limit: max(1, min(limit, 1000)), wantsText: wantsText)
+        } else if json["sums"] == .bool(true) {
+            self = .sums
+        } else if let method = json["method"]?.text.flatMap(RequestHead.Method.init(relayed:)),
+            let target = json["target"]?.text, let actor = json["actor"]?.text,
+            let body = json["body"]?.text.flatMap({ base64Decoded(Array($0.utf8)[...], .standard) })
+        {
+            self = .request(
+                RelayedRequest(
+                    method: method,
+                    target: target,
+                    wantsText: wantsText,
+                    actor: Operator(name: actor, address: json["address"]?.text ?? ""),
+                    body: body
+                )
+            )
+        } else {
+            return nil
+        }
+    }
+
+    init(_ request: RelayedRequest) { self = .request(request) }
+}
+
+/// Who asks for a change, as the audit log names it.
+struct Operator: Equatable, Sendable {
+    let name: String
+    let address: String
+
+    func entry(_ action: String, _ subject: String) -> AuditEntry {
+        AuditEntry(
+            actor: name,
+            address: address,
+            action: action,
+            subject: subject,
+            before: "",
+            after: ""
+        )
+    }
+}
+
+/// A request that another gateway answers in the place of the one that got it, which has checked token and query.
+struct RelayedRequest: Equatable, Sendable {
+    let method: RequestHead.Method
+    /// Path and query.
+    let target: String
+    let wantsText: Bool
+    let actor: Operator
+    var body: [UInt8] = []
+
+    init(
+        method: RequestHead.Method,
+        target: String,
+        wantsText: Bool,
+        actor: Operator,
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.wantsText = wantsText
+        self.actor = actor
+        self.body = body
+    }
+
+    init(_ head: RequestHead, _ actor: Operator, body: [UInt8] = []) {
+        self.init(
+            method: head.method,
+            target: head.pathText + (head.queryText.map { "?\($0)" } ?? ""),
+            wantsText: head.wantsText,
+            actor: actor,
+            body: body
+        )
+    }
+
+    var head: RequestHead {
+        let begin = "\(method.name) "
+        let field = "accept: "
+        let accept = wantsText ? "text/plain" : "application/json"
+        let bytes = Array("\(begin)\(target) HTTP/1.1\r\n\(field)\(accept)\r\n\r\n".utf8)
+        let start = begin.utf8.count
+        let end = start + target.utf8.count
+        let mark = bytes[start..<end].firstIndex(of: UInt8(ascii: "?"))
+        let fields = end + " HTTP/1.1\r\n".utf8.count
+        let value = fields + field.utf8.count
+        return RequestHead(
+            bytes: bytes,
+            method: method,
+            path: start..<(mark ?? end),
+            query: mark.map { $0 + 1..<end },
+            fields: [
+                RequestHead.Field(
+                    name: fields..<fields + field.utf8.count - 2,
+                    value: value..<value + accept.utf8.count
+                )
+            ],
+            minorVersion: 1,
+            peer: PeerAddress(host: actor.address, port: 0)
+        )
+    }
+}
+
+extension RequestHead.Method {
+    fileprivate init?(relayed name: String) {
+        switch name {
+        case "GET": self = .get
+        case "POST": self = .post
+        case "PUT": self = .put
+        default: return nil
+        }
+    }
+}

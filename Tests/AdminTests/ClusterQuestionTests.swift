@@ -1,0 +1,101 @@
+import HTTP
+import Queue
+import System
+import Testing
+
+@testable import Admin
+
+/// What gateways ask each other for operators.
+@Suite struct ClusterQuestionTests {
+    @Test("A question is read as it was written, and nonsense is none")
+    func questions() {
+        let actor = Operator(name: "admin (certificate \"x\")", address: "192.0.2.1")
+        let questions: [ClusterQuestion] = [
+            .sums,
+            .letters(
+                LetterName(shard: "gw-1~0a1b2c3d", number: 0),
+                DeadLetterFilter(destination: "app", code: "Wrong"),
+                limit: 100,
+                wantsText: true
+            ),
+            .request(
+                RelayedRequest(
+                    method: .put,
+                    target: "/admin/dead-letters/gw-1~0a1b2c3d-7?logstore=x",
+                    wantsText: false,
+                    actor: actor,
+                    body: Array(#"{"a":"b"}"#.utf8)
+                )
+            ),
+        ]
+        for question in questions {
+            #expect(ClusterQuestion(question.bytes) == question)
+            for length in 0..<question.bytes.count {
+                #expect(ClusterQuestion(Array(question.bytes.prefix(length))) == nil)
+            }
+        }
+        #expect(
+            ClusterQuestion(Array(#"{"method":"DELETE","target":"/","actor":"a","body":""}"#.utf8))
+                == nil
+        )
+    }
+
+    @Test("A relayed request has the path, the query, the form and the address of the first one")
+    func head() {
+        let request = RelayedRequest(
+            method: .get,
+            target: "/admin/queue?streams=5&order=oldest",
+            wantsText: true,
+            actor: Operator(name: "", address: "2001:db8::1")
+        )
+        let head = request.head
+        #expect(head.method == .get && head.pathText == "/admin/queue")
+        #expect(head.queryText == "streams=5&order=oldest" && head.wantsText)
+        #expect(head.peer.host == "2001:db8::1")
+        #expect(RelayedRequest(head, request.actor) == request)
+        let plain = RelayedRequest(
+            method: .post,
+            target: "/admin/dead-letters/replay",
+            wantsText: false,
+            actor: request.actor
+        )
+        #expect(plain.head.query == nil && !plain.head.wantsText)
+        #expect(RelayedRequest(plain.head, plain.actor) == plain)
+    }
+
+    @Test("Answers are read as they were written")
+    func answers() {
+        let letters = ClusterAnswer.Letters(rows: [#"{"a":"\u0000"}"#, "é"], next: 1 << 40)
+        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: letters)) == letters)
+        let end = ClusterAnswer.Letters(rows: [], next: nil)
+        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: end)) == end)
+        let sums = [
+            DeadLetterSum(
+                destination: "app",
+                code: "Wrong",
+                letters: 3,
+                bytes: 900,
+                latest: WallTime(nanoseconds: 5_000_000_000)
+            )
+        ]
+        #expect(ClusterAnswer.sums(ClusterAnswer.bytes(of: sums)) == sums)
+        let response = Response(status: 409, contentType: "text/plain", text: "no\n")
+        let read = ClusterAnswer.response(ClusterAnswer.bytes(of: response))
+        #expect(read?.status == 409 && read?.body == response.body)
+        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: response)) == nil)
+        #expect(ClusterAnswer.sums(ClusterAnswer.bytes(of: response)) == nil)
+    }
+
+    @Test("A letter's name is a number, behind its shard in a cluster")
+    func names() {
+        for text in ["1", "0", "gw-1~0a1b2c3d-17", "a-b-c~00000000-9"] {
+            #expect(LetterName(text)?.description == text)
+        }
+        #expect(LetterName("gw-1~0a1b2c3d-17")?.shard == "gw-1~0a1b2c3d")
+        for text in [
+            "", "-", "-1", "a", "a-", "a-b", "1.5", "99999999999999999999", "a- 1", "a-+1",
+        ] {
+            #expect(LetterName(text) == nil, "\(text)")
+        }
+    }
+}
