@@ -136,6 +136,15 @@ final class FleetLoop {
                 )
             }
         }
+        for (register, isAlive) in watch.known(now) where isAlive && !others.contains(register.node)
+        {
+            guard let reason = own.foreignness(to: register) else { continue }
+            journal.error(
+                "a gateway of another cluster has the same cluster name; set another name for one of them in the group "
+                    + "of queue.engine",
+                ["node": register.node, "reason": reason]
+            )
+        }
         for node in others.subtracting(living) {
             journal.warning("another gateway of the cluster is gone", ["node": node])
         }

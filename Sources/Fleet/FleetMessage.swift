@@ -8,11 +8,13 @@ struct FleetMessage: Equatable {
         case repeats([BatchIdentity])
         case question(UInt64, [UInt8])
         case answer(UInt64, [UInt8])
+        /// Who is there? Answered by nothing, at once.
+        case call(UInt64)
     }
 
     private enum Kind: UInt8 {
         case repeats = 1
-        case question, answer
+        case question, answer, call
     }
 
     private static let version: UInt8 = 1
@@ -53,6 +55,9 @@ struct FleetMessage: Equatable {
             if case .question = content { begin(.question) } else { begin(.answer) }
             append(id, 8)
             bytes += body
+        case .call(let id):
+            begin(.call)
+            append(id, 8)
         }
         return bytes
     }
@@ -96,6 +101,9 @@ struct FleetMessage: Equatable {
         case .question, .answer:
             guard let id = number(8) else { return nil }
             content = kind == .question ? .question(id, Array(rest)) : .answer(id, Array(rest))
+        case .call:
+            guard let id = number(8) else { return nil }
+            content = .call(id)
         }
     }
 }

@@ -11,6 +11,8 @@ import System
 final class FleetMessages: Sendable {
     /// How long others may take to answer.
     static let patience = Duration.seconds(2)
+    /// A gateway that lives answers a call at once.
+    private static let callPatience = Duration.milliseconds(500)
     /// Requests are told together, at most so often. A device repeats one later than that.
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
@@ -156,6 +158,7 @@ final class FleetMessages: Sendable {
             state.withLock { state in
                 for one in repeats { state.repeats.add(one, now) }
             }
+        case .call(let id): _ = send(.answer(id, []), to: message.node)
         case .question(let id, let question): answer(id, question, to: message.node)
         case .answer(let id, let answer):
             let wake = state.withLock { state -> WakeUp? in
@@ -199,6 +202,19 @@ extension FleetMessages: OtherGateways {
         _ question: [UInt8],
         atMost patience: Duration
     ) -> [String: [UInt8]] {
+        ask(nodes, atMost: patience) { .question($0, question) }
+    }
+
+    /// Those of the nodes that have a gateway at this moment, another one than this.
+    func call(_ nodes: Set<String>) -> Set<String> {
+        Set(ask(nodes, atMost: Self.callPatience) { .call($0) }.keys)
+    }
+
+    private func ask(
+        _ nodes: Set<String>,
+        atMost patience: Duration,
+        _ content: (UInt64) -> FleetMessage.Content
+    ) -> [String: [UInt8]] {
         guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
         let id = UInt64.random(in: 0...UInt64.max)
         let mayAsk = state.withLock { state in
@@ -207,8 +223,13 @@ extension FleetMessages: OtherGateways {
             return true
         }
         guard mayAsk else { return [:] }
-        for node in nodes { _ = send(.question(id, question), to: node) }
         let deadline = Moment.now + patience
+        for node in nodes {
+            // A gateway that has just come may not be heard yet.
+            while !send(content(id), to: node), .now < deadline {
+                wake.wait(timeout: .milliseconds(20))
+            }
+        }
         while .now < deadline, state.withLock({ $0.asked[id]?.missing.isEmpty == false }) {
             wake.wait(timeout: deadline - .now)
         }

@@ -42,6 +42,16 @@ package final class FleetOpening: Sendable {
 
     /// May be tried again after a `passing` problem.
     package func open() throws(ShardProblem) -> ShardFleet {
+        let messages = try startMessages()
+        do throws(ShardProblem) {
+            return try open(messages)
+        } catch {
+            messages.stop()
+            throw error
+        }
+    }
+
+    private func open(_ messages: FleetMessages) throws(ShardProblem) -> ShardFleet {
         let began = Moment.now
         let choice: HomeChoice
         let cluster = opener.cluster
@@ -52,6 +62,7 @@ package final class FleetOpening: Sendable {
             // First, because a gateway reads no older registers than its own.
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
+            try checkName(own, registers, messages)
             choice = HomeChoice(for: settings.node, among: shards, registers)
             if let unlisted = choice.unlisted, .now < unlistedUntil {
                 throw CommitLogError(
@@ -74,13 +85,6 @@ package final class FleetOpening: Sendable {
             { losses.note() }
         }
         claim.stop()
-        let messages: FleetMessages
-        do throws(ShardProblem) {
-            messages = try startMessages()
-        } catch {
-            home.queue.close()
-            throw error
-        }
         let fleet = ShardFleet(
             home,
             control,
@@ -93,11 +97,28 @@ package final class FleetOpening: Sendable {
             fleet.keep(by: keeper)
             losses.tell(keeper.whenLost(.home, home.name))
         } catch {
-            messages.stop()
             home.queue.close()
             throw ShardProblem(.lasting, error.description)
         }
         return fleet
+    }
+
+    /// A second gateway of one name would take the shard of the first. It waits, as for an earlier life that still stops.
+    private func checkName(
+        _ own: NodeRegister,
+        _ registers: [String: Register],
+        _ messages: FleetMessages
+    ) throws(CommitLogError) {
+        let hasNamesake = registers.values.compactMap { NodeRegister($0.value) }.contains {
+            $0.node == own.node && $0.life != own.life && !$0.isStopped
+        }
+        guard hasNamesake, !messages.call([own.node]).isEmpty else { return }
+        try opener.cluster.set(own.name, to: nil)
+        throw CommitLogError(
+            .unreachable,
+            "another gateway of the cluster has the name \(own.node); set a unique node for each in the group of "
+                + "queue.engine"
+        )
     }
 
     private func startMessages() throws(ShardProblem) -> FleetMessages {

@@ -138,12 +138,37 @@ import Testing
         for fleet in fleets { fleet.close() }
     }
 
-    @Test("Two gateways of one name have a home shard each, and say that they are two")
+    @Test("A second gateway of one name waits until the first has ended")
+    func namesake() throws {
+        let (one, two) = (trial.machine("a"), trial.machine("a"))
+        let older = try trial.start(one)
+        #expect(older.store(1...5) == .stored)
+        let opening = try FleetOpening(two.settings(), two.view, trial.recorder.journal)
+        for _ in 0..<3 {
+            #expect {
+                _ = try opening.open()
+            } throws: { error in
+                "\(error)".contains("another gateway of the cluster has the name a")
+                    && (error as? ShardProblem)?.kind == .passing
+            }
+        }
+        #expect(older.store(6...10) == .stored && older.status.fleet?.losses == 0)
+        older.close()
+        let newer = try opening.open()
+        #expect(newer.status.ledger.accepted == 10)
+        newer.close()
+    }
+
+    @Test(
+        "Gateways of one name that did not hear each other have a home shard each, and say that they are two"
+    )
     func twins() throws {
         let (one, two) = (trial.machine("a"), trial.machine("a"))
         let older = try trial.start(one)
         #expect(older.store(1...5) == .stored)
+        one.view.isReachable = false
         let newer = try trial.start(two)
+        one.view.isReachable = true
         #expect(newer.status.ledger.accepted == 5)
         #expect(older.storeUntilTaken(6...10) && newer.store(11...15) == .stored)
         #expect(older.status.fleet?.shards.first?.name != newer.status.fleet?.shards.first?.name)
@@ -160,6 +185,13 @@ import Testing
         #expect(dead.store(1...5) == .stored)
         let other = try trial.start(b)
         #expect(other.wait { $0.fleet?.others.map(\.name) == ["a"] })
+        #expect(
+            eventually {
+                trial.recorder.text.contains(
+                    "a gateway of another cluster has the same cluster name"
+                )
+            }
+        )
         a.view.isReachable = false
         #expect(other.wait { $0.fleet?.refusedOrphans.count == 1 })
         #expect(trial.recorder.text.contains("shard cannot be adopted"))

@@ -62,7 +62,7 @@ package struct QueueOpening {
                 try SealingKey(key)
             }
         }
-        settings.keyMark = key?.mark
+        settings.keyMark = key?.clusterMark
         return settings
     }
 
@@ -122,15 +122,5 @@ package struct QueueOpening {
                 ["file": logs.path, "dead": logs.dead]
             )
         }
-    }
-}
-
-extension SealingKey {
-    /// By which gateways of a cluster see that they have the same key. Other servers see it, so a passphrase, which can be
-    /// guessed, has none.
-    fileprivate var mark: String? {
-        guard !isPassphrase else { return nil }
-        let bytes = plainBytes.withBytes { Array($0) } + Array("sluice cluster".utf8)
-        return hex(Digest.sha256(bytes).prefix(8))
     }
 }
