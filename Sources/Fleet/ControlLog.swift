@@ -184,7 +184,9 @@ final class ControlLog: Sendable {
                 throw CommitLogError(.newer, "entry \(stored.number) is no decision")
             }
             let decision = try ControlEntry(body: Array(entry.body))
-            let missing = shared.withLock { $0.state.take(decision, stored.number) }
+            let missing = shared.withLock {
+                $0.state.take(decision, stored.number, bytes: stored.bytes.count)
+            }
             if !missing.isEmpty {
                 journal.error(
                     "decisions are missing in the control log",
@@ -198,7 +200,7 @@ final class ControlLog: Sendable {
                 "a decision in the control log cannot be read",
                 ["entry": stored.number, "reason": error.description]
             )
-            shared.withLock { $0.state.skip(stored.number) }
+            shared.withLock { $0.state.skip(stored.number, bytes: stored.bytes.count) }
             return nil
         }
     }
@@ -230,7 +232,7 @@ final class ControlLog: Sendable {
             if let refusal = check(state) { return refusal }
             switch log.append([part], after: state.end, id: id, until: deadline) {
             case .appended(let number):
-                _ = shared.withLock { $0.state.take(entry, number) }
+                _ = shared.withLock { $0.state.take(entry, number, bytes: part.count) }
                 return nil
             case .noRoom: return .queue(.diskFull)
             case .refused: return .queue(.failing)

@@ -6,6 +6,8 @@ import System
 struct ControlState {
     /// Entries of the audit log that are kept. The log itself keeps twice as many.
     static let auditMax = 10_000
+    /// What the log keeps at most. An engine has room for twice as much.
+    static let bytesMax = 128 << 20
 
     private var values: [String: (value: [UInt8], entry: UInt64)] = [:]
     /// Oldest first.
@@ -13,14 +15,20 @@ struct ControlState {
     /// The last entry, and the first one that the log has.
     private(set) var end: UInt64 = 0
     private var first: UInt64 = 0
+    /// The bytes of each entry from the first one on.
+    private var sizes: [UInt32] = []
+    private var bytes = 0
 
     var settings: [String: [UInt8]] { values.mapValues(\.value) }
 
     /// Returns the entries that are missing before this one.
-    mutating func take(_ entry: ControlEntry, _ number: UInt64) -> Range<UInt64> {
+    mutating func take(
+        _ entry: ControlEntry,
+        _ number: UInt64,
+        bytes: Int
+    ) -> Range<UInt64> {
         let missing = end == 0 ? number..<number : end + 1..<number
-        if end == 0 { first = number }
-        end = number
+        note(number, bytes)
         for name in entry.resets { values[name] = nil }
         for (name, value) in entry.settings { values[name] = (value, number) }
         guard let audited = entry.audit else { return missing }
@@ -33,9 +41,15 @@ struct ControlState {
     }
 
     /// An entry that cannot be read counts as read.
-    mutating func skip(_ number: UInt64) {
+    mutating func skip(_ number: UInt64, bytes: Int) { note(number, bytes) }
+
+    private mutating func note(_ number: UInt64, _ bytes: Int) {
         if end == 0 { first = number }
         end = number
+        let missing = Int(number - first) - sizes.count
+        if missing > 0 { sizes += Array(repeating: 0, count: missing) }
+        sizes.append(UInt32(clamping: bytes))
+        self.bytes += bytes
     }
 
     /// True if the number of settings stays within its bound.
@@ -55,8 +69,15 @@ struct ControlState {
 
     /// The log can be cut before this entry, when the settings of `old` were repeated.
     var cut: UInt64? {
-        guard end - first >= UInt64(2 * Self.auditMax) else { return nil }
-        return end - UInt64(Self.auditMax)
+        if end - first >= UInt64(2 * Self.auditMax) { return end - UInt64(Self.auditMax) }
+        guard bytes > Self.bytesMax else { return nil }
+        var left = bytes
+        var index = 0
+        while left > Self.bytesMax / 2 {
+            left -= Int(sizes[index])
+            index += 1
+        }
+        return first + UInt64(index)
     }
 
     /// Settings that only entries before this one have.
@@ -64,5 +85,11 @@ struct ControlState {
         values.filter { $0.value.entry < cut }.map { ($0.key, $0.value.value) }
     }
 
-    mutating func trimmed(before cut: UInt64) { first = max(first, cut) }
+    mutating func trimmed(before cut: UInt64) {
+        guard cut > first else { return }
+        let gone = min(Int(cut - first), sizes.count)
+        bytes -= sizes[..<gone].reduce(0) { $0 + Int($1) }
+        sizes.removeFirst(gone)
+        first = cut
+    }
 }

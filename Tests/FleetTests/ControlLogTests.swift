@@ -163,7 +163,8 @@ import Testing
     func trimming() {
         var state = ControlState()
         func take(_ number: UInt64, _ settings: [String: [UInt8]]) {
-            _ = state.take(ControlEntry(decision(settings), time: .now, node: "a"), number)
+            let entry = ControlEntry(decision(settings), time: .now, node: "a")
+            _ = state.take(entry, number, bytes: 100)
         }
         take(1, ["old": [1]])
         take(2, ["kept": [1]])
@@ -173,10 +174,36 @@ import Testing
         let cut = state.cut
         #expect(cut == end - UInt64(ControlState.auditMax))
         #expect(Set(state.old(before: cut ?? 0).map(\.name)) == ["old", "kept"])
-        _ = state.take(ControlEntry(keeping: "old", [1], time: .now, node: "a"), end + 1)
+        _ = state.take(
+            ControlEntry(keeping: "old", [1], time: .now, node: "a"),
+            end + 1,
+            bytes: 100
+        )
         #expect(state.old(before: cut ?? 0).map(\.name) == ["kept"])
         state.trimmed(before: cut ?? 0)
         #expect(state.cut == nil && state.settings.count == 3)
+    }
+
+    @Test("Large decisions leave before the engine has no room for others")
+    func largeDecisions() {
+        var state = ControlState()
+        let entry = ControlEntry(decision(["a": [1]]), time: .now, node: "a")
+        var number: UInt64 = 100
+        for _ in 0..<128 {
+            _ = state.take(entry, number, bytes: 1 << 20)
+            #expect(state.cut == nil)
+            number += 1
+        }
+        // One that cannot be read, behind some that are missing.
+        state.skip(number + 3, bytes: 1 << 20)
+        #expect(state.cut == 100 + 65)
+        state.trimmed(before: 165)
+        state.trimmed(before: 150)
+        #expect(state.cut == nil)
+        for more in 1...64 { _ = state.take(entry, number + 3 + UInt64(more), bytes: 1 << 20) }
+        #expect(state.cut == nil)
+        _ = state.take(entry, number + 3 + 65, bytes: 1 << 20)
+        #expect(state.cut != nil)
     }
 
     @Test("A decision reads as it was written")
