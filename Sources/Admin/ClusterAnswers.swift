@@ -11,7 +11,7 @@ struct ClusterAnswers: Sendable {
     /// From now on.
     func begin() {
         shared.store.others?.answerQuestions { [self] question, reply in
-            let isTaken = shared.workers.views.post { answer(ClusterQuestion(question), reply) }
+            let isTaken = shared.workers.answers.post { answer(ClusterQuestion(question), reply) }
             if !isTaken { reply(ClusterAnswer.bytes(of: Self.busy)) }
         }
     }
@@ -52,7 +52,7 @@ struct ClusterAnswers: Sendable {
                 shared.store,
                 shared.devices.captures,
                 shared.audit,
-                shared.workers.views,
+                shared.workers.answers,
                 relays: false
             )
             request.body.withUnsafeBytes { body in
@@ -62,7 +62,7 @@ struct ClusterAnswers: Sendable {
             let desk = QueueDesk(
                 reporter: shared.reporter,
                 store: shared.store,
-                views: shared.workers.views,
+                views: shared.workers.answers,
                 relays: false
             )
             if route == .queue { desk.show(head, responder) } else { desk.peek(head, responder) }

@@ -27,7 +27,13 @@ import Testing
         func admin(_ method: String, _ path: String, _ body: String = "") throws -> (
             status: Int, text: String
         ) {
-            let answer = try TestConnection(port: adminPort).request(
+            try Self.ask(adminPort, method, path, body)
+        }
+
+        static func ask(_ port: UInt16, _ method: String, _ path: String, _ body: String = "")
+            throws -> (status: Int, text: String)
+        {
+            let answer = try TestConnection(port: port).request(
                 method,
                 path,
                 fields: [
@@ -175,6 +181,18 @@ import Testing
         let shards = ids.map { $0.prefix(3) }
         #expect(shards == shards.sorted())
         #expect(ids.count { $0.hasPrefix("one~") } == 2)
+        // Both may ask each other at the same moment.
+        let incomplete = SharedValue(0)
+        let askers = try gateways.map(\.adminPort).map { port in
+            try Worker("asker") {
+                for _ in 0..<20 {
+                    let text = (try? Running.ask(port, "GET", path).text) ?? ""
+                    if !text.contains(#""missing":[]"#) { incomplete.change { $0 += 1 } }
+                }
+            }
+        }
+        for asker in askers { asker.join() }
+        #expect(incomplete.now == 0)
         // In pages, each behind the one before.
         var (paged, after) = ([String](), "")
         repeat {

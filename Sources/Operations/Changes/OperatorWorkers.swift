@@ -6,8 +6,10 @@ package struct OperatorWorkers: Sendable {
     package let changes: SerialWorker
     /// Proves credentials, which may wait long for SLS and STS.
     package let proofs: SerialWorker
-    /// Reads long lists from the queue.
+    /// Reads long lists from the queue, also those of other gateways of the cluster, for whose answers it waits.
     package let views: SerialWorker
+    /// Answers other gateways. It waits for none of them, so two that ask each other both get their answers.
+    package let answers: SerialWorker
 
     /// How often the thread of changes looks at certificates, credentials and removed destinations.
     private static let watchPause: Duration = .seconds(10)
@@ -16,6 +18,7 @@ package struct OperatorWorkers: Sendable {
         changes = try SerialWorker("changes")
         proofs = try SerialWorker("rotations")
         views = try SerialWorker("views", waitingMax: 8)
+        answers = try SerialWorker("answers", waitingMax: 16)
     }
 
     package func start(
@@ -30,11 +33,13 @@ package struct OperatorWorkers: Sendable {
         }
         try proofs.start()
         try views.start()
+        try answers.start()
     }
 
     package func stop() {
         changes.stop()
         proofs.stop()
         views.stop()
+        answers.stop()
     }
 }
