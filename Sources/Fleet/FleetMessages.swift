@@ -41,6 +41,8 @@ final class FleetMessages: Sendable {
     private let state: Locked<State>
     private let parts = Locked(MessageParts())
     private let isStopping = Atomic<Bool>(false)
+    /// The gateway has its name, and answers those who call it.
+    private let hasName = Atomic<Bool>(false)
     private let wake: WakeUp
     /// Ends a pause early.
     private let ending: WakeUp
@@ -158,7 +160,9 @@ final class FleetMessages: Sendable {
             state.withLock { state in
                 for one in repeats { state.repeats.add(one, now) }
             }
-        case .call(let id): _ = send(.answer(id, []), to: message.node)
+        case .call(let id):
+            guard hasName.load(ordering: .acquiring) else { return }
+            _ = send(.answer(id, []), to: message.node)
         case .question(let id, let question): answer(id, question, to: message.node)
         case .answer(let id, let answer):
             let wake = state.withLock { state -> WakeUp? in
@@ -204,6 +208,9 @@ extension FleetMessages: OtherGateways {
     ) -> [String: [UInt8]] {
         ask(nodes, atMost: patience) { .question($0, question) }
     }
+
+    /// From now on this gateway has its name. One that waits for it must not keep others waiting.
+    func takeName() { hasName.store(true, ordering: .releasing) }
 
     /// Those of the nodes that have a gateway at this moment, another one than this.
     func call(_ nodes: Set<String>) -> Set<String> {

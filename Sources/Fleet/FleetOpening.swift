@@ -63,6 +63,7 @@ package final class FleetOpening: Sendable {
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
             try checkName(own, registers, messages)
+            messages.takeName()
             choice = HomeChoice(for: settings.node, among: shards, registers)
             if let unlisted = choice.unlisted, .now < unlistedUntil {
                 throw CommitLogError(

@@ -153,10 +153,21 @@ import Testing
             }
         }
         #expect(older.store(6...10) == .stored && older.status.fleet?.losses == 0)
-        older.close()
+        // Those who wait do not keep each other waiting.
+        let waiting = try FleetMessages(
+            two.view.messenger(for: "a", trial.recorder.journal),
+            node: "a",
+            life: "waits",
+            repeatsMax: 0,
+            repeatsAgeMax: .zero
+        )
+        try waiting.start()
+        defer { waiting.stop() }
+        one.view.isReachable = false
         let newer = try opening.open()
         #expect(newer.status.ledger.accepted == 10)
         newer.close()
+        older.close()
     }
 
     @Test(
