@@ -170,7 +170,7 @@ let package = Package(
             "CLI",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
-                "Configuration", "NATS", "CommitLog", "Fleet",
+                "Fleet", "Configuration", "NATS", "CommitLog",
             ]
         ),
         program(

@@ -12,7 +12,8 @@ import Testing
         "Help is there for all and for each",
         arguments: [
             ["help"], [], ["--help"], ["help", "serve"], ["serve", "--help"], ["help", "check"],
-            ["sandbox", "-h"], ["help", "fsck"], ["help", "backup"],
+            ["sandbox", "-h"], ["help", "fsck"], ["help", "backup"], ["help", "shards"],
+            ["help", "restore"],
         ]
     )
     func help(words: [String]) throws {

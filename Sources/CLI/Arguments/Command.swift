@@ -4,6 +4,7 @@ package import Configuration
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
     case credentials, rotate, tail, queue, route, resolve, fsck, backup
+    case shards, restore
     case console, capture, refusals, clients, configuration
     case deadLetters = "dead-letters"
 
@@ -50,6 +51,8 @@ enum Command: String, CaseIterable {
             [("--listen", "ADDRESS"), ("--storage", "FILE"), ("--resolver", nil)]
         case .fsck: [("--json", nil)]
         case .backup: [("--config", "FILE"), ("--data-dir", "DIR"), ("--json", nil)]
+        case .shards: ShardArguments.listOptions
+        case .restore: ShardArguments.restoreOptions
         }
     }
 
@@ -59,7 +62,7 @@ enum Command: String, CaseIterable {
         case .deadLetters: DeadLetterArguments.wordsMax
         case .destinations: DestinationArguments.wordsMax
         case .pause, .resume, .flush, .rotate, .route, .resolve, .fsck, .backup: 1
-        case .credentials: 2
+        case .credentials, .shards, .restore: 2
         case .capture: CaptureArguments.wordsMax
         case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue, .console, .refusals,
             .clients, .configuration:
@@ -140,6 +143,8 @@ enum Command: String, CaseIterable {
             let path = try arguments.path("FILE", of: self)
             let isJSON = arguments.flags.contains("--json")
             return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
+        case .shards: return try ShardArguments.list(arguments, arguments.inputs)
+        case .restore: return try ShardArguments.restore(arguments, arguments.inputs)
         case .sandbox:
             return server.sandbox(
                 .init(

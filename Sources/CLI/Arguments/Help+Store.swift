@@ -29,4 +29,31 @@ extension Help {
 
         Exit code: 0 copied and checked, 1 failed, 2 wrong usage or configuration.
         """
+
+    static let shards = """
+        Usage: sluice shards [OPTIONS]
+
+        Lists the shards of a cluster: the gateway that has each, its epoch, whether it is a home or an adopted
+        shard, and the last entry of its log. It asks the brokers or the database, and needs no running gateway.
+        It names what is strange: a log that no gateway claims, a claim whose log is gone.
+
+          --config FILE           a YAML file of the cluster            SLUICE_CONFIG
+          --json                  print JSON, for scripts
+
+        Exit code: 0 listed, 1 the servers cannot be used, 2 wrong usage or configuration.
+        """
+
+    static let restore = """
+        Usage: sluice restore SHARD FILE [OPTIONS]
+
+        Reads the log of a shard to its end and writes its queue into a new file, for `sluice fsck` or as queue.db
+        of a gateway. It changes nothing in the cluster, so the gateway of the shard goes on meanwhile. FILE appears
+        when it is complete, and only its owner may read it, because it holds logs.
+
+          --partial               if the log is damaged, keep what is whole before the damage
+          --config FILE           a YAML file of the cluster            SLUICE_CONFIG
+          --json                  print JSON, for scripts
+
+        Exit code: 0 restored, 1 failed, or restored in part, 2 wrong usage or configuration.
+        """
 }

@@ -17,6 +17,8 @@ enum Help {
           sandbox    run an SLS look-alike
           fsck       check a whole queue and report damage
           backup     copy the queue into a file, even while the gateway runs
+          shards     list the shards of a cluster
+          restore    write the queue of a shard into a file
           help       describe a command; help metrics and help settings list all of them
           --version  print the version
 
@@ -86,6 +88,8 @@ enum Help {
             )
         case .fsck: fsck
         case .backup: backup
+        case .shards: shards
+        case .restore: restore
         case .deadLetters: deadLetters
         }
     }

@@ -135,6 +135,13 @@ final class ShardLog: ChangeLog {
         notePosition(directory)
     }
 
+    /// Makes the scratch database what the log says, without taking the shard. After an error it has the commits before
+    /// that; see `restored`.
+    func read(_ directory: DataDirectory) throws(SQLiteError) { _ = try catchUp(directory) }
+
+    /// The last commit that the scratch database has; nil: it has none.
+    var restored: LogPosition? { applied }
+
     /// Writes down the last entry, now and then.
     func notePosition(_ directory: DataDirectory) {
         guard lastEntry > notedEntry else { return }
@@ -252,9 +259,23 @@ final class ShardLog: ChangeLog {
     ) throws(SQLiteError) -> UInt32? {
         var scratch: (connection: Connection, transaction: WriteTransaction)?
         var bytes = 0
-        while let commit = try next(&reader) {
+        var whole = reader.position
+        while true {
+            let found: Commit?
+            do throws(SQLiteError) {
+                found = try next(&reader)
+            } catch {
+                // The commits before it are whole.
+                try scratch?.transaction.commit()
+                if base.isThere { applied = whole }
+                throw error
+            }
+            guard let commit = found else { break }
             base.holds(commit.body.count, until: reader.position.entry)
-            guard commit.kind == .changes else { continue }
+            guard commit.kind == .changes else {
+                whole = reader.position
+                continue
+            }
             guard base.isThere, commit.schema >= scratchSchema else {
                 let text =
                     "commit \(commit.id.commit) has schema \(commit.schema), and no base fits it"
@@ -264,6 +285,7 @@ final class ShardLog: ChangeLog {
             if scratch == nil { scratch = try open(directory) }
             try scratch?.transaction.begin()
             try scratch?.connection.apply(commit.body)
+            whole = reader.position
             base.grew(by: commit.body.count)
             bytes += commit.body.count
             if bytes >= Self.appliedAtOnce {

@@ -7,11 +7,12 @@ import System
 struct DatabaseCopy {
     let path: String
 
-    /// The copy's name while it is written.
-    var draft: String { path + ".new" }
+    /// The copy's name while it is written, in the same file system.
+    let draft: String
 
-    init(to path: String) {
+    init(to path: String, draft: String? = nil) {
         self.path = path
+        self.draft = draft ?? path + ".new"
     }
 
     /// The size of a copy: all pages but the free ones, and a little for rounding.
@@ -45,6 +46,9 @@ struct DatabaseCopy {
             throw error
         }
     }
+
+    /// Syncs a draft that was changed after `write`.
+    func syncDraft() throws(SQLiteError) { try Self.sync(draft) }
 
     /// Removes the draft, including one that an earlier process left.
     func discard() {

@@ -1,0 +1,154 @@
+import Foundation
+import TestNATS
+import TestPostgreSQL
+import TestSupport
+import Testing
+
+/// `sluice shards` and `sluice restore`, with real brokers and a real database.
+@Suite(.timeLimit(.minutes(3))) final class ShardCommandTests {
+    enum Engine: String, CaseIterable {
+        case jetStream = "jetstream"
+        case postgreSQL = "postgresql"
+    }
+
+    private let scratch = TemporaryDirectory()
+    private let sandbox: RunningSandbox
+    private var broker: Broker?
+    private var database: Database?
+
+    init() throws {
+        sandbox = try RunningSandbox()
+    }
+
+    private func startServers(of engine: Engine) throws {
+        switch engine {
+        case .jetStream:
+            let broker = Broker()
+            try broker.start()
+            self.broker = broker
+        case .postgreSQL: database = try Database()
+        }
+    }
+
+    /// The configuration of a gateway in the cluster, or of one with a queue of its own.
+    private func file(_ node: String, _ engine: Engine?) throws -> String {
+        var text = sandbox.configuration(dataDirectory: "\(scratch.path)/\(node)")
+        text += "\ndrain_timeout: 0s\n"
+        if let broker, engine == .jetStream {
+            text += """
+                queue:
+                  engine: jetstream
+                  max_bytes: 64MiB
+                  jetstream: { servers: ["\(broker.address)"], node: \(node), replicas: 1 }
+                """
+        }
+        if let database, engine == .postgreSQL {
+            text += """
+                queue:
+                  engine: postgresql
+                  postgresql: { url: "\(database.url)", node: \(node) }
+                """
+        }
+        return scratch.file("\(node)-\(engine?.rawValue ?? "sqlite").yaml", text)
+    }
+
+    private func start(
+        _ node: String,
+        _ engine: Engine?
+    ) throws -> (program: Program, devices: TestConnection) {
+        let program = try Program(
+            ["serve", "--config", try file(node, engine)],
+            environment: RunningSandbox.keys
+        )
+        let ports = try #require(program.listeners(), "\(program.errors.lines)")
+        return (program, try TestConnection(port: ports.devices))
+    }
+
+    private func post(_ numbers: some Sequence<Int>, to devices: TestConnection) {
+        for number in numbers {
+            let body = #"{"a":"\#(number)"}"#
+            #expect(devices.request("POST", "/logs/moved", body: body)?.status == 200)
+        }
+    }
+
+    /// Runs a command to its end.
+    private func sluice(_ words: String...) throws -> Program.Outcome {
+        try Program(words).finished()
+    }
+
+    private func stop(_ program: Program) {
+        program.signal(SIGTERM)
+        #expect(program.finished().exitCode == 0)
+    }
+
+    private func holdUpDelivery() {
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+    }
+
+    private func shards(_ file: String) throws -> [[String: Any]] {
+        let list = try sluice("shards", "--config", file, "--json")
+        #expect(list.exitCode == 0, "\(list.errors)")
+        let document = try JSONSerialization.jsonObject(with: Data(list.output.utf8))
+        return try #require((document as? [String: Any])?["shards"] as? [[String: Any]])
+    }
+
+    @Test(
+        "Shards are listed, and one is written into a file while its gateway runs",
+        arguments: Engine.allCases
+    )
+    func restore(engine: Engine) throws {
+        guard engine == .jetStream || Database.isInstalled else { return }
+        try startServers(of: engine)
+        holdUpDelivery()
+        let gateway = try start("one", engine)
+        post(0..<20, to: gateway.devices)
+        let file = try file("one", engine)
+        #expect(eventually { (try? shards(file).first?["epoch"] as? Int) == 1 })
+        let shard = try #require(try shards(file).first)
+        #expect(shard["owner"] as? String == "one" && shard["state"] as? String == "owned")
+        #expect(shard["role"] as? String == "home" && shard["last_entry"] as? Int ?? 0 > 3)
+        #expect((shard["findings"] as? [Any])?.isEmpty == true)
+        let name = try #require(shard["name"] as? String)
+
+        let copy = scratch.path + "/copy.db"
+        let restored = try sluice("restore", name, copy, "--config", file)
+        #expect(restored.exitCode == 0, "\(restored.errors)")
+        #expect(restored.output.contains("20 queued logs and 0 dead letters"))
+        let check = try sluice("fsck", copy)
+        #expect(
+            check.exitCode == 0 && check.output.contains("accepted 20 = delivered 0 + queued 20")
+        )
+        let again = try sluice("restore", name, copy, "--config", file)
+        #expect(again.exitCode == 1 && again.errors.contains("\(copy) is there already"))
+        let unknown = try sluice("restore", "two~00000000", copy + "2", "--config", file)
+        #expect(unknown.exitCode == 1 && unknown.errors.contains("there is no shard two~00000000"))
+        // It was not taken.
+        post(20..<25, to: gateway.devices)
+        stop(gateway.program)
+        let list = try sluice("shards", "--config", file)
+        #expect(list.output.contains("stopped"), "\(list.output)")
+        try FileManager.default.removeItem(atPath: "\(scratch.path)/one")
+        let last = try sluice("restore", name, copy + "3", "--config", file, "--json")
+        #expect(last.exitCode == 0 && last.output.contains(#""logs":25"#), "\(last.errors)")
+    }
+
+    @Test(
+        "Without a cluster there is nothing to list or restore, and the servers are named if they are away"
+    )
+    func withoutCluster() throws {
+        let local = try file("one", nil)
+        let list = try sluice("shards", "--config", local)
+        #expect(list.exitCode == 2 && list.errors.contains("queue.engine is sqlite"))
+        try startServers(of: .jetStream)
+        let file = try file("one", .jetStream)
+        broker?.kill()
+        let away = try sluice(
+            "restore",
+            "one~00000000",
+            scratch.path + "/copy.db",
+            "--config",
+            file
+        )
+        #expect(away.exitCode == 1 && away.errors.contains("sluice restore: queue.jetstream: "))
+    }
+}
