@@ -133,6 +133,39 @@ import Testing
     }
 
     @Test(
+        "A stopped gateway's queue moves into the cluster, and each log arrives once",
+        arguments: Engine.allCases
+    )
+    func add(engine: Engine) throws {
+        guard engine == .jetStream || Database.isInstalled else { return }
+        try startServers(of: engine)
+        holdUpDelivery()
+        let local = try start("local", nil)
+        post(0..<30, to: local.devices)
+        let (data, file) = ("\(scratch.path)/local", try file("two", engine))
+        let busy = try sluice("shards", "add", data, "--config", file)
+        #expect(busy.exitCode == 1 && busy.errors.contains("in use by process"), "\(busy.errors)")
+        local.program.signal(SIGKILL)
+        _ = local.program.finished()
+        let cluster = try start("two", engine)
+        post(30..<40, to: cluster.devices)
+        let moved = try sluice("shards", "add", data + "/", "--config", file)
+        #expect(moved.exitCode == 0 && moved.output.contains("30 queued logs"), "\(moved.errors)")
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        #expect(cluster.program.errors.next(containing: ["shard adopted"]) != nil)
+        #expect(cluster.program.errors.next(containing: ["emptied shard absorbed"]) != nil)
+        #expect(sandbox.received(field: "a").map { Int($0) ?? -1 }.sorted() == Array(0..<40))
+        let again = try sluice("shards", "add", data, "--config", file)
+        #expect(again.exitCode == 1 && again.errors.contains("has no queue.db"))
+        stop(cluster.program)
+        // The directory begins another queue.
+        let next = try start("local", nil)
+        post(40..<45, to: next.devices)
+        #expect(eventually { sandbox.received(field: "a").count == 45 })
+        stop(next.program)
+    }
+
+    @Test(
         "Without a cluster there is nothing to list or restore, and the servers are named if they are away"
     )
     func withoutCluster() throws {

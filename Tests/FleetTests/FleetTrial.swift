@@ -210,6 +210,7 @@ final class Sink: Sendable {
 
     /// In the order of their arrival.
     var numbers: [Int] { state.now.numbers }
+    var packetIDs: [String] { state.now.packetIDs }
     var unrequested: Int { state.now.unrequested }
     var announced: [Outlet] { state.now.announced }
     var retired: [Outlet] { state.now.retired }

@@ -32,15 +32,20 @@ extension Help {
 
     static let shards = """
         Usage: sluice shards [OPTIONS]
+               sluice shards add DIR [OPTIONS]     make the queue of a stopped gateway a shard
 
         Lists the shards of a cluster: the gateway that has each, its epoch, whether it is a home or an adopted
         shard, and the last entry of its log. It asks the brokers or the database, and needs no running gateway.
         It names what is strange: a log that no gateway claims, a claim whose log is gone.
 
+        `add` moves the queue in a data directory of a gateway with queue.engine: sqlite into the cluster, where a
+        running gateway adopts and delivers it. If it is cut off, run it again: no log is delivered twice. The old
+        queue stays in the directory under another name.
+
           --config FILE           a YAML file of the cluster            SLUICE_CONFIG
           --json                  print JSON, for scripts
 
-        Exit code: 0 listed, 1 the servers cannot be used, 2 wrong usage or configuration.
+        Exit code: 0 done, 1 failed or the servers cannot be used, 2 wrong usage or configuration.
         """
 
     static let restore = """

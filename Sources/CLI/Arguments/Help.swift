@@ -17,7 +17,7 @@ enum Help {
           sandbox    run an SLS look-alike
           fsck       check a whole queue and report damage
           backup     copy the queue into a file, even while the gateway runs
-          shards     list the shards of a cluster
+          shards     list the shards of a cluster, or move a queue there
           restore    write the queue of a shard into a file
           help       describe a command; help metrics and help settings list all of them
           --version  print the version

@@ -11,10 +11,18 @@ enum ShardArguments {
         _ arguments: Arguments,
         _ inputs: ConfigurationInputs
     ) throws(UsageError) -> CInt {
-        if let word = arguments.words.first {
-            throw UsageError("sluice shards: unexpected \(word)", hint: "sluice help shards")
+        let isJSON = arguments.flags.contains("--json")
+        guard let verb = arguments.words.first else {
+            return ShardList(inputs, isJSON: isJSON).run()
         }
-        return ShardList(inputs, isJSON: arguments.flags.contains("--json")).run()
+        let hint = "sluice help shards"
+        guard verb == "add" else {
+            throw UsageError("sluice shards: unexpected \(verb)", hint: hint)
+        }
+        guard arguments.words.count == 2 else {
+            throw UsageError("shards add needs a value: sluice shards add DIR", hint: hint)
+        }
+        return QueueAddition(inputs, from: directory(arguments.words[1]), isJSON: isJSON).run()
     }
 
     static func restore(
@@ -34,5 +42,12 @@ enum ShardArguments {
             keepsWhole: arguments.flags.contains("--partial"),
             isJSON: arguments.flags.contains("--json")
         ).run()
+    }
+
+    /// Without the slashes at its end, which paths in it would repeat.
+    private static func directory(_ word: String) -> String {
+        var path = word[...]
+        while path.count > 1, path.last == "/" { path.removeLast() }
+        return String(path)
     }
 }

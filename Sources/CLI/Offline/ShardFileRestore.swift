@@ -64,8 +64,8 @@ package struct ShardFileRestore: Sendable {
     private func text(_ outcome: ShardRestore.Outcome) -> String {
         let report = outcome.report
         var text =
-            "\(path) has \(report.logs) queued logs and \(report.deadLetters) dead letters in \(report.bytes) bytes, as "
-            + "the shard \(shard) was at entry \(outcome.lastEntry)"
+            "\(path) has \(report.logs) queued logs and \(report.deadLetters) dead letters in \(report.bytes) bytes, "
+            + "as the shard \(shard) was at entry \(outcome.lastEntry)"
         if let damage = outcome.damage {
             text += "\nThe log is damaged behind that entry, so the file is not complete: \(damage)"
         }

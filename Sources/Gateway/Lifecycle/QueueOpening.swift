@@ -104,6 +104,7 @@ package struct QueueOpening {
     private func checkOtherQueue() throws(StartProblem) {
         let directory = configuration.dataDirectory
         let isLocal = configuration.queue.engine == .sqlite
+        try Gateway.start { () throws(QueueError) in try MoveNote.checkStart(in: directory) }
         let logs = try Gateway.start { () throws(QueueError) in
             isLocal
                 ? try StoredLogs.ofShards(in: directory)

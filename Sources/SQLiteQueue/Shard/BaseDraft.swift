@@ -12,6 +12,11 @@ struct BaseDraft: ~Copyable {
     /// Transactions lie between its pieces.
     private(set) var isInterrupted = false
     private var bytes: UInt64 = 0
+    /// It is the local queue of a gateway that becomes a shard.
+    private(set) var isMoved = false
+
+    /// The body of such a base's first commit. Until the base is whole, the log must not be taken for a new one.
+    static let moveMark = Array("moved queue".utf8)
 
     init(of database: String) {
         path = database
@@ -31,6 +36,7 @@ struct BaseDraft: ~Copyable {
             file = nil
             head = commit
             isInterrupted = false
+            isMoved = commit.body == Self.moveMark
             bytes = 0
             file = OwnedDescriptor(
                 taking: try call("open") { [path] in

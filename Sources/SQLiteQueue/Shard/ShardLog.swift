@@ -249,6 +249,15 @@ final class ShardLog: ChangeLog {
         }
         // A base that its writer gave up.
         directory.removeDatabase()
+        guard !draft.isMoved else {
+            throw SQLiteError(
+                CommitLogError(
+                    .refused,
+                    "the log is not whole, because the queue of a gateway is being moved there; if that was cut off, "
+                        + "run sluice shards add with its directory again"
+                )
+            )
+        }
     }
 
     /// Applies the commits that follow, many in one transaction. Returns nil at the end of the log, or a newer schema that

@@ -4,8 +4,8 @@ package import Queue
 import SQLite
 import System
 
-/// `sluice restore`: reads the commit log of a shard to its end and writes its database into a file. It only reads the log,
-/// so the owner of the shard goes on meanwhile.
+/// `sluice restore`: reads the commit log of a shard to its end and writes its database into a file. It only reads the
+/// log, so the owner of the shard goes on meanwhile.
 package struct ShardRestore {
     /// What was read so far.
     package struct Progress: Sendable {
@@ -123,8 +123,8 @@ package struct ShardRestore {
         if let finding = report.findings.first, !keepsWhole {
             throw QueueError(
                 .corrupt,
-                "the shard \(shard) is restored, but its database is damaged: \(finding.text); sluice restore --partial "
-                    + "writes it all the same."
+                "the shard \(shard) is restored, but its database is damaged: \(finding.text); "
+                    + "sluice restore --partial writes it all the same."
             )
         }
         do throws(SQLiteError) {

@@ -1,0 +1,211 @@
+package import CommitLog
+import Glibc
+package import Queue
+import SQLite
+import System
+
+/// The local queue of a stopped gateway on its way into a shard: it becomes the base of the shard's log.
+///
+/// The caller holds the directory's lock.
+package struct MovingQueue {
+    /// What was sent so far.
+    package struct Progress: Sendable {
+        package let sent: Int
+        package let bytes: Int
+    }
+
+    private static let patience = Duration.seconds(30)
+
+    private let directory: DataDirectory
+    private let shard: String
+
+    package init(in directory: String, to shard: String) {
+        self.directory = DataDirectory(path: directory)
+        self.shard = shard
+    }
+
+    /// The queue's name after the move. No gateway looks at it.
+    package var aside: String { "\(directory.path)/queue.moved-\(shard).db" }
+    private var copy: DatabaseCopy { DatabaseCopy(to: directory.path + "/queue.moving.db") }
+    private var source: String { fileSize(aside) == nil ? directory.database : aside }
+
+    /// There is a queue that no move has put aside.
+    package static func isThere(in directory: String) -> Bool {
+        fileSize(DataDirectory(path: directory).database) ?? 0 > 0
+    }
+
+    // MARK: - The copy
+
+    /// Makes the copy that the shard begins with: of this version's tables, and without decisions, among which are
+    /// credentials. Checks that it is sound.
+    package func makeCopy() throws(QueueError) -> InspectionReport {
+        if source == directory.database { try settle() }
+        copy.discard()
+        let source = source
+        do throws(SQLiteError) {
+            let connection = try Connection(source, .readOnly)
+            try connection.execute("PRAGMA mmap_size = 0")
+            guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID
+            else {
+                throw .damage("the file is not a Sluice queue")
+            }
+            var disk = DiskSpace(directory.path)
+            disk.look()
+            let bytes = try DatabaseCopy.bytes(connection)
+            guard disk.freeBytes >= bytes else {
+                throw .full(
+                    .unsuitable("a copy takes \(bytes) bytes, and \(disk.freeBytes) are free")
+                )
+            }
+            try copy.write(connection)
+            try Self.clean(copy.draft)
+        } catch {
+            throw QueueError(error, path: source)
+        }
+        let report = try Inspection.look(at: copy.draft)
+        guard let finding = report.findings.first else { return report }
+        discardCopy()
+        throw damage(finding.text)
+    }
+
+    private func damage(_ reason: some CustomStringConvertible) -> QueueError {
+        QueueError(
+            .corrupt,
+            "\(source) is damaged: \(reason); let sluice serve repair it with queue.engine: sqlite first."
+        )
+    }
+
+    /// Moves the WAL into the database, so that it is one file.
+    private func settle() throws(QueueError) {
+        try directory.settleSalvage()
+        if let problem = directory.problemOfFiles() { throw damage(problem) }
+        do throws(SQLiteError) {
+            let connection = try Connection(directory.database, .readWrite)
+            let version = Int(try connection.integer("PRAGMA user_version"))
+            guard version <= QueueSchema.migrations.count else {
+                throw .newerSchema(version, known: QueueSchema.migrations.count)
+            }
+            try connection.finish()
+        } catch {
+            throw QueueError(error, path: directory.database)
+        }
+        guard fileSize(directory.log) == nil else {
+            throw QueueError(
+                .inUse,
+                "\(directory.log) does not go, so another program has the queue open; end it."
+            )
+        }
+    }
+
+    private static func clean(_ path: String) throws(SQLiteError) {
+        let (connection, _) = try QueueDatabase.connect(
+            path,
+            QueueConfiguration(directory: DataDirectory.parent(of: path))
+        )
+        try connection.execute("DELETE FROM decisions; DELETE FROM audit")
+        // Deleted rows stay in free pages.
+        try connection.execute("VACUUM")
+        try connection.finish()
+    }
+
+    /// The size of the copy.
+    package var copyBytes: Int { fileSize(copy.draft) ?? 0 }
+
+    package func discardCopy() {
+        copy.discard()
+        for suffix in ["-wal", "-shm"] { unlink(copy.draft + suffix) }
+    }
+
+    // MARK: - The log
+
+    /// Reads the shard's log to its end, or to its first whole base: only with one can a gateway own the shard.
+    package static func look(
+        at log: any CommitLog
+    ) throws(CommitLogError) -> (isWhole: Bool, end: LogPosition) {
+        // A log is trimmed only before a whole base.
+        if let first = try log.read(from: 1, atMost: 1).first, first.number > 1 {
+            return (true, .start)
+        }
+        var reader = CommitReader(log, after: .start)
+        while let commit = try reader.next() {
+            if commit.kind == .baseEnds { return (true, reader.end) }
+        }
+        return (false, reader.end)
+    }
+
+    /// Appends the copy to the log, which ends there, as its base. `isEnding` is called before the entry that makes it
+    /// whole.
+    package func send(
+        to log: any CommitLog,
+        after end: LogPosition,
+        progress: (Progress) throws(QueueError) -> Void,
+        isEnding: () throws(QueueError) -> Void
+    ) throws(QueueError) {
+        let bytes = copyBytes
+        let pieces: BasePieces
+        do throws(SQLiteError) { pieces = try BasePieces(copy.draft) } catch {
+            throw QueueError(error, path: copy.draft)
+        }
+        var retries = CommitWriter.RetryPolicy()
+        retries.timeout = Self.patience
+        var writer: CommitWriter
+        do throws(CommitLogError) {
+            writer = try CommitWriter(
+                log,
+                after: end,
+                writer: .random(in: 1...UInt64.max),
+                schema: UInt32(QueueSchema.migrations.count),
+                retries: retries
+            )
+        } catch {
+            throw problem(error)
+        }
+        do throws(CommitLogError) { try writer.publish(.baseBegins, BaseDraft.moveMark) } catch {
+            throw problem(error)
+        }
+        let first = writer.position.entry
+        var sent = 0
+        try progress(Progress(sent: sent, bytes: bytes))
+        while true {
+            let piece: [UInt8]?
+            do throws(SQLiteError) { piece = try pieces.next() } catch {
+                throw QueueError(error, path: copy.draft)
+            }
+            guard let piece else { break }
+            do throws(CommitLogError) { try writer.publish(.baseChunk, piece) } catch {
+                throw problem(error)
+            }
+            sent += piece.count
+            try progress(Progress(sent: sent, bytes: bytes))
+        }
+        try isEnding()
+        do throws(CommitLogError) { try writer.publish(.baseEnds, pieces.trailer) } catch {
+            throw problem(error)
+        }
+        // What attempts before this one have left.
+        _ = try? log.trim(before: first)
+    }
+
+    private func problem(_ error: CommitLogError) -> QueueError {
+        QueueError(SQLiteError(error), path: copy.draft)
+    }
+
+    /// Gives the queue another name, under which no gateway finds it.
+    package func putAside() throws(QueueError) {
+        guard source == directory.database else { return }
+        guard rename(directory.database, aside) == 0 else {
+            throw directory.problem("cannot hold \(aside)", errno)
+        }
+        for suffix in ["-wal", "-shm"] { unlink(directory.database + suffix) }
+        try directory.sync()
+    }
+
+    /// Gives it back its name: the shard has nothing of it.
+    package func bringBack() throws(QueueError) {
+        guard source == aside, fileSize(directory.database) == nil else { return }
+        guard rename(aside, directory.database) == 0 else {
+            throw directory.problem("cannot hold queue.db", errno)
+        }
+        try directory.sync()
+    }
+}
