@@ -60,7 +60,7 @@ import Testing
             ["serve", "--config", try file(node, engine)],
             environment: RunningSandbox.keys
         )
-        let ports = try #require(program.listeners(), "\(program.errors.lines)")
+        let ports = try #require(program.listeners(), "\(node): \(program.errors.lines)")
         return (program, try TestConnection(port: ports.devices))
     }
 
@@ -163,6 +163,53 @@ import Testing
         post(40..<45, to: next.devices)
         #expect(eventually { sandbox.received(field: "a").count == 45 })
         stop(next.program)
+    }
+
+    @Test(
+        "A queue moves into the cluster and back, and each log arrives once",
+        arguments: Engine.allCases
+    )
+    func thereAndBack(engine: Engine) throws {
+        guard engine == .jetStream || Database.isInstalled else { return }
+        try startServers(of: engine)
+        holdUpDelivery()
+        let local = try start("local", nil)
+        post(0..<30, to: local.devices)
+        stop(local.program)
+        let (data, file) = ("\(scratch.path)/local", try file("two", engine))
+        let added = try sluice("shards", "add", data, "--config", file, "--json")
+        #expect(added.exitCode == 0, "\(added.errors)")
+        let shard = try #require(try shards(file).first)
+        let name = try #require(shard["name"] as? String)
+        #expect(shard["state"] as? String == "unclaimed")
+
+        let gateway = try start("two", engine)
+        #expect(gateway.program.errors.next(containing: ["shard adopted"]) != nil)
+        post(30..<40, to: gateway.devices)
+        let busy = try sluice("restore", "--take", name, data, "--config", file)
+        #expect(busy.exitCode == 1 && busy.errors.contains("the gateway two has the shard \(name)"))
+        stop(gateway.program)
+
+        // Its own shard and the adopted one.
+        for shard in try shards(file) {
+            let name = try #require(shard["name"] as? String)
+            let home = shard["role"] as? String == "home"
+            let directory = home ? "\(scratch.path)/two" : data
+            let back = try sluice("restore", "--take", name, directory, "--config", file)
+            #expect(back.exitCode == 0, "\(back.errors)")
+            #expect(back.output.contains(home ? "10 queued logs" : "30 queued logs"))
+        }
+        #expect(try shards(file).isEmpty)
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        for node in ["local", "two"] {
+            let gateway = try start(node, nil)
+            let wanted = node == "local" ? Set(0..<30) : Set(0..<40)
+            #expect(
+                eventually { Set(sandbox.received(field: "a").compactMap { Int($0) }) == wanted }
+            )
+            stop(gateway.program)
+        }
+        #expect(sandbox.received(field: "a").map { Int($0) ?? -1 }.sorted() == Array(0..<40))
     }
 
     @Test(

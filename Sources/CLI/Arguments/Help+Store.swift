@@ -50,10 +50,14 @@ extension Help {
 
     static let restore = """
         Usage: sluice restore SHARD FILE [OPTIONS]
+               sluice restore --take SHARD DIR [OPTIONS]    move the shard out of the cluster
 
         Reads the log of a shard to its end and writes its queue into a new file, for `sluice fsck` or as queue.db
         of a gateway. It changes nothing in the cluster, so the gateway of the shard goes on meanwhile. FILE appears
         when it is complete, and only its owner may read it, because it holds logs.
+
+        With --take the shard becomes the queue of the data directory DIR, for a gateway with queue.engine: sqlite,
+        and is no shard any more. No gateway may have it. If it is cut off, run it again: no log is delivered twice.
 
           --partial               if the log is damaged, keep what is whole before the damage
           --config FILE           a YAML file of the cluster            SLUICE_CONFIG

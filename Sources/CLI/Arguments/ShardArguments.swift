@@ -4,7 +4,7 @@ import Configuration
 enum ShardArguments {
     static let listOptions: [Command.Option] = [("--config", "FILE"), ("--json", nil)]
     static let restoreOptions: [Command.Option] = [
-        ("--config", "FILE"), ("--json", nil), ("--partial", nil),
+        ("--config", "FILE"), ("--json", nil), ("--partial", nil), ("--take", nil),
     ]
 
     static func list(
@@ -35,12 +35,23 @@ enum ShardArguments {
                 hint: "sluice help restore"
             )
         }
+        let isJSON = arguments.flags.contains("--json")
+        if arguments.flags.contains("--take") {
+            guard !arguments.flags.contains("--partial") else {
+                throw UsageError(
+                    "--take and --partial exclude each other",
+                    hint: "sluice help restore"
+                )
+            }
+            let path = directory(arguments.words[1])
+            return ShardToQueue(inputs, of: arguments.words[0], to: path, isJSON: isJSON).run()
+        }
         return ShardFileRestore(
             inputs,
             of: arguments.words[0],
             to: arguments.words[1],
             keepsWhole: arguments.flags.contains("--partial"),
-            isJSON: arguments.flags.contains("--json")
+            isJSON: isJSON
         ).run()
     }
 

@@ -115,6 +115,8 @@ package struct QueueOpening {
             throw StartProblem(
                 "\(logs.path) has \(logs.queued) undelivered logs of another queue.engine; start with that "
                     + "engine until they are delivered, or move the file and its -wal away"
+                    + (isLocal
+                        ? "; a shard that was moved out of the cluster is not there any more" : "")
             )
         }
         if logs.dead > 0 {

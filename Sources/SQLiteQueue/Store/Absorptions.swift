@@ -18,8 +18,8 @@ final class Absorptions: StorePart {
         case done
     }
 
-    private static let prefix = "absorption/"
-    private static let cededName = "ceded_to"
+    static let prefix = "absorption/"
+    static let cededName = "ceded_to"
 
     let context: StoreContext
     private let letters: DeadLetterBook

@@ -1,0 +1,63 @@
+package import Configuration
+import Fleet
+import JSON
+import SQLiteQueue
+import System
+
+/// `sluice restore --take`: makes a shard the local queue of a directory.
+package struct ShardToQueue: Sendable {
+    private let inputs: ConfigurationInputs
+    private let shard: String
+    private let directory: String
+    private let isJSON: Bool
+
+    package init(
+        _ inputs: ConfigurationInputs,
+        of shard: String,
+        to directory: String,
+        isJSON: Bool
+    ) {
+        self.inputs = inputs
+        self.shard = shard
+        self.directory = directory
+        self.isJSON = isJSON
+    }
+
+    package func run() -> CInt {
+        let access: ClusterAccess
+        switch ClusterAccess.open("restore", inputs) {
+        case .success(let opened): access = opened
+        case .failure(let problem): return problem.code
+        }
+        Terminal.complain(
+            "sluice restore: waits up to 15 s, until it is certain that no gateway has the shard"
+        )
+        do throws(ShardProblem) {
+            let outcome = try ShardTake(access.cluster, shard, to: directory).run()
+            Terminal.say(isJSON ? document(outcome) : text(outcome))
+            return ExitCode.fine
+        } catch {
+            return access.complain("restore", error)
+        }
+    }
+
+    private func text(_ outcome: ShardTake.Outcome) -> String {
+        var text =
+            "\(directory)/queue.db has the shard \(shard) now, and the cluster has it no more"
+        if let report = outcome.report {
+            text += "\nIt has \(report.logs) queued logs and \(report.deadLetters) dead letters."
+        }
+        return text + "\nStart a gateway with queue.engine: sqlite and this data_dir."
+    }
+
+    private func document(_ outcome: ShardTake.Outcome) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("shard", shard)
+            json.member("path", "\(directory)/queue.db")
+            json.member("logs", outcome.report.map { Int($0.logs) })
+            json.member("dead_letters", outcome.report?.deadLetters)
+        }
+        return json.text
+    }
+}

@@ -1,0 +1,199 @@
+package import CommitLog
+import Queue
+package import SQLiteQueue
+import System
+
+/// `sluice restore --take`: makes a shard that no gateway has the local queue of a directory.
+///
+/// 1. The directory notes the shard and a mark.
+/// 2. The shard's last transaction cedes it to the mark: no gateway delivers anything of it after that.
+/// 3. The local queue is written, with the mark, and gets its name when it is durable.
+/// 4. A register tells that the shard is gone, its log is removed, and the note.
+///
+/// Before 2 the shard is the cluster's, and after it the directory's. A command that is run again goes on where the last
+/// one was cut off.
+package struct ShardTake {
+    package struct Outcome: Sendable {
+        /// nil: an earlier command had written the queue.
+        package let report: InspectionReport?
+    }
+
+    /// What is done. Tests end the command there.
+    enum Step: CaseIterable {
+        case noted, endingNoted, ceded, written, goneSet, logRemoved
+    }
+
+    private let cluster: any ShardCluster
+    private let shard: String
+    private let directory: String
+    private let timing: FleetTiming
+    private let life = hex(randomBytes(4))
+    var reached: (Step) throws(QueueError) -> Void = { _ in }
+
+    package init(
+        _ cluster: any ShardCluster,
+        _ shard: String,
+        to directory: String,
+        timing: FleetTiming = FleetTiming()
+    ) {
+        self.cluster = cluster
+        self.shard = shard
+        self.directory = directory
+        self.timing = timing
+    }
+
+    package func run() throws(ShardProblem) -> Outcome {
+        let lock = try ShardMove.onQueue { () throws(QueueError) in try DirectoryLock(directory) }
+        defer { withExtendedLifetime(lock) {} }
+        try ShardMove.onEngine { () throws(CommitLogError) in try cluster.open() }
+        let note = try note()
+        let queue = TakenQueue(of: shard, in: directory, mark: note.mark)
+        if try ShardMove.onQueue({ () throws(QueueError) in try queue.isThere() }) {
+            try finish()
+            return Outcome(report: nil)
+        }
+        do throws(ShardProblem) {
+            // After the shard was ceded, no gateway has it.
+            try waitUntilFree()
+            let claim = try claim()
+            defer { end(claim) }
+            let report = try take(note, queue)
+            try finish()
+            return Outcome(report: report)
+        } catch {
+            try? forget(error)
+            throw error
+        }
+    }
+
+    /// If the shard stays in the cluster, gateways may start in the directory.
+    private func forget(_ problem: ShardProblem) throws(QueueError) {
+        let isBegun = try MoveNote.read(in: directory)?.stage == .begun
+        // Another gateway has absorbed it, which it cannot do with a shard that is ceded to this move.
+        let isAbsorbed = problem.kind == .gone && (try? ShardMove.isGone(shard, cluster)) == true
+        if isBegun || isAbsorbed { try MoveNote.remove(in: directory) }
+    }
+
+    private func note() throws(ShardProblem) -> MoveNote {
+        let log = cluster.log(of: shard).name
+        return try ShardMove.onQueue { () throws(QueueError) in
+            if let found = try MoveNote.read(in: directory) {
+                guard found.direction == .fromShard, found.shard == shard, found.log == log else {
+                    throw QueueError(
+                        .refused,
+                        "\(directory): \(found); \(found.remedy(in: directory))"
+                    )
+                }
+                return found
+            }
+            let note = MoveNote(.fromShard, shard, log: log, mark: ShardMove.mark())
+            // Refuses any queue: none has this mark.
+            _ = try TakenQueue(of: shard, in: directory, mark: note.mark).isThere()
+            try note.write(in: directory)
+            try reached(.noted)
+            return note
+        }
+    }
+
+    // MARK: - The shard's gateway
+
+    /// Waits until it is certain that no gateway has the shard, as one that adopts it does.
+    private func waitUntilFree() throws(ShardProblem) {
+        let wake: WakeUp
+        do throws(SystemError) { wake = try WakeUp() } catch {
+            throw ShardProblem(.lasting, error.description)
+        }
+        var watch = ShardWatch(timing)
+        while true {
+            try ShardMove.onEngine { () throws(CommitLogError) in
+                watch.look(at: try cluster.shards(), .now)
+                watch.look(at: try cluster.registers(), .now)
+            }
+            guard watch.shards.contains(shard) else {
+                throw ShardProblem(
+                    .gone,
+                    "there is no shard \(shard); list them with: sluice shards"
+                )
+            }
+            let owners = watch.claimants(of: shard, .now)
+            let living = watch.names(.now)
+            if let owner = owners.first(where: { living.contains($0.node) }) {
+                throw ShardProblem(
+                    .taken,
+                    "the gateway \(owner.node) has the shard \(shard); stop the gateways of the cluster, then run "
+                        + "this again"
+                )
+            }
+            // One that said that it stops has closed its shards.
+            let hasStopped = watch.lastOwner(of: shard)?.isStopped ?? false
+            if owners.isEmpty, hasStopped || watch.orphans(.now).contains(shard) { return }
+            wake.wait(timeout: timing.touch)
+        }
+    }
+
+    /// Keeps gateways from adopting the shard meanwhile. Only a hint: the fence decides.
+    private func claim() throws(ShardProblem) -> StartClaim {
+        do throws(SystemError) {
+            let claim = try StartClaim(own, cluster, every: timing.touch)
+            claim.set(shard)
+            return claim
+        } catch {
+            throw ShardProblem(.lasting, error.description)
+        }
+    }
+
+    private var own: NodeRegister { NodeRegister(node: "sluice-restore", life: life) }
+
+    private func end(_ claim: StartClaim) {
+        claim.stop()
+        // Gateways forget it by themselves.
+        try? cluster.set(own.name, to: nil)
+    }
+
+    // MARK: - The move
+
+    private func take(
+        _ note: MoveNote,
+        _ queue: TakenQueue
+    ) throws(ShardProblem) -> InspectionReport {
+        let log = cluster.log(of: shard)
+        let shards = try ShardMove.onEngine { () throws(CommitLogError) in
+            try log.open(makes: false)
+            return Set(try cluster.shards().map(\.name))
+        }
+        return try ShardMove.onQueue { () throws(QueueError) in
+            try queue.take(from: log, hasLog: shards.contains) { () throws(QueueError) in
+                var ending = note
+                ending.stage = .ending
+                try ending.write(in: directory)
+                try reached(.endingNoted)
+            }
+            try reached(.ceded)
+            let report = try queue.write()
+            try reached(.written)
+            return report
+        }
+    }
+
+    /// The queue is here: removes what is left of the shard.
+    private func finish() throws(ShardProblem) {
+        try ShardMove.onEngine { () throws(CommitLogError) in
+            // Its gateway may come back with a copy, and must not take the log for lost.
+            let gone = ShardDirectories.goneRegister(of: shard)
+            try cluster.set(gone, to: ShardDirectories.goneValue)
+        }
+        try ShardMove.onQueue { () throws(QueueError) in try reached(.goneSet) }
+        let gone = try ShardMove.onEngine { () throws(CommitLogError) in
+            try cluster.remove(shard)
+            return ShardDirectories.gone(try cluster.registers())
+        }
+        try ShardMove.onQueue { () throws(QueueError) in
+            try reached(.logRemoved)
+            // Copies of shards that are elsewhere now would keep a gateway with this queue from starting.
+            for name in Set(gone.keys).union([shard]) where ShardName.node(of: name) != nil {
+                StoredLogs.removeScratch(in: "\(directory)/shards/\(name)")
+            }
+            try MoveNote.remove(in: directory)
+        }
+    }
+}

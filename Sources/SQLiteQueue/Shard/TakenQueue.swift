@@ -1,0 +1,181 @@
+package import CommitLog
+import Glibc
+package import Queue
+import SQLite
+import System
+
+/// A shard on its way into the local queue of a directory.
+///
+/// The shard is *ceded* to the move: its last transaction names the move's mark. Whatever opens the shard later delivers
+/// nothing of it. So the queue of the directory is the only one, also after a crash at any point.
+///
+/// The caller holds the directory's lock.
+package struct TakenQueue {
+    private static let patience = Duration.seconds(30)
+    private static let markName = "taken_by"
+
+    private let directory: DataDirectory
+    private let scratch: DataDirectory
+    private let shard: String
+    private let mark: String
+
+    package init(of shard: String, in directory: String, mark: String) {
+        self.directory = DataDirectory(path: directory)
+        scratch = DataDirectory(path: "\(directory)/shards/\(shard)", isScratch: true)
+        self.shard = shard
+        self.mark = mark
+    }
+
+    /// True if the directory has the queue of this move, which is whole then. Throws if it has another one.
+    package func isThere() throws(QueueError) -> Bool {
+        guard fileSize(directory.database) ?? 0 > 0 else { return false }
+        var found: String?
+        do throws(SQLiteError) {
+            let connection = try Connection(directory.database, .readOnly)
+            let value = try connection.prepare("SELECT value FROM settings WHERE name = ?")
+            value.bind(1, Self.markName)
+            if try value.step() { found = String(decoding: value.bytes(0), as: UTF8.self) }
+        } catch {
+            throw QueueError(error, path: directory.database)
+        }
+        guard found == mark else {
+            throw QueueError(
+                .directory,
+                "\(directory.database) is there already; name a directory without a queue."
+            )
+        }
+        return true
+    }
+
+    // MARK: - Taking the shard
+
+    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway that had the shard has it
+    /// no more. `isEnding` is called before the entry that cedes it. `hasLog` tells if another shard has a log.
+    package func take(
+        from log: any CommitLog,
+        hasLog: (String) -> Bool,
+        isEnding: () throws(QueueError) -> Void
+    ) throws(QueueError) {
+        let lock = try DirectoryLock(scratch.path)
+        defer { withExtendedLifetime(lock) {} }
+        var configuration = QueueConfiguration(directory: scratch.path)
+        configuration.commitLog = log
+        configuration.commitRetries.timeout = Self.patience
+        let shardLog = ShardLog(log, configuration)
+        try run { () throws(SQLiteError) in try shardLog.read(scratch) }
+        guard shardLog.restored != nil else {
+            throw QueueError(
+                .refused,
+                "the log of the shard \(shard) (\(log.name)) has no whole copy of a database; start a gateway of "
+                    + "the cluster, or see: sluice shards."
+            )
+        }
+        guard try !isCeded(hasLog) else { return }
+        try run { () throws(SQLiteError) in try shardLog.prepare(scratch, configuration) }
+        // Its owner may have written until now.
+        guard try !isCeded(hasLog) else { return }
+        try isEnding()
+        try run { () throws(SQLiteError) in
+            let (connection, _) = try QueueDatabase.connect(scratch.database, configuration)
+            let database = try QueueDatabase(connection, path: scratch.database, log: shardLog)
+            try database.write()
+            try database.settings.save(Array(mark.utf8), as: Absorptions.cededName)
+            try database.commit()
+        }
+    }
+
+    /// True if the shard is ceded to this move. Throws if it belongs to other shards.
+    private func isCeded(_ hasLog: (String) -> Bool) throws(QueueError) -> Bool {
+        var cededTo: String?
+        var absorbed: [String] = []
+        try run { () throws(SQLiteError) in
+            let connection = try Connection(scratch.database, .readOnly)
+            let settings = try connection.prepare(
+                """
+                SELECT name, value FROM settings
+                WHERE name = ?1 OR name >= ?2 AND name < ?2 || char(1114111)
+                """
+            )
+            settings.bind(1, Absorptions.cededName)
+            settings.bind(2, Absorptions.prefix)
+            while try settings.step() {
+                let name = settings.text(0)
+                if name == Absorptions.cededName {
+                    cededTo = String(decoding: settings.bytes(1), as: UTF8.self)
+                } else {
+                    absorbed.append(String(name.dropFirst(Absorptions.prefix.count)))
+                }
+            }
+        }
+        if let cededTo {
+            guard cededTo != mark else { return true }
+            throw QueueError(
+                .refused,
+                "the shard \(shard) is a part of \(cededTo) now, which has absorbed it or is about to; move that one, "
+                    + "or start a gateway of the cluster to finish it."
+            )
+        }
+        guard let other = absorbed.first(where: hasLog) else { return false }
+        throw QueueError(
+            .refused,
+            "the shard \(shard) absorbs the shard \(other); start a gateway of the cluster until that is done."
+        )
+    }
+
+    // MARK: - The local queue
+
+    /// Writes the local queue durably from what `take` has read.
+    package func write() throws(QueueError) -> InspectionReport {
+        let copy = DatabaseCopy(to: directory.database)
+        copy.discard()
+        try run { () throws(SQLiteError) in
+            let connection = try Connection(scratch.database, .readWrite)
+            try connection.finish()
+            var disk = DiskSpace(directory.path)
+            disk.look()
+            let bytes = try DatabaseCopy.bytes(connection)
+            guard disk.freeBytes >= bytes else {
+                throw .full(
+                    .unsuitable("the queue takes \(bytes) bytes, and \(disk.freeBytes) are free")
+                )
+            }
+            try copy.write(connection)
+            try enter(copy.draft)
+            try copy.syncDraft()
+        }
+        let report = try Inspection.look(at: copy.draft)
+        if let finding = report.findings.first {
+            throw QueueError(
+                .corrupt,
+                "\(copy.draft), the queue of the shard \(shard), is damaged: \(finding.text); it stays in the cluster."
+            )
+        }
+        try run { () throws(SQLiteError) in try copy.publishIfAbsent() }
+        return report
+    }
+
+    /// Makes a shard's database that of a local queue.
+    private func enter(_ path: String) throws(SQLiteError) {
+        let (connection, _) = try QueueDatabase.connect(
+            path,
+            QueueConfiguration(directory: directory.path)
+        )
+        let database = try QueueDatabase(connection, path: path)
+        try database.write()
+        try database.settings.remove(Absorptions.cededName)
+        for (name, _) in try database.settings.texts(Absorptions.prefix) {
+            try database.settings.remove(name)
+        }
+        try database.settings.save(Array(mark.utf8), as: Self.markName)
+        try database.commit()
+        try connection.finish()
+    }
+
+    private func run(_ body: () throws(SQLiteError) -> Void) throws(QueueError) {
+        do throws(SQLiteError) {
+            try body()
+        } catch {
+            throw QueueError(error, path: scratch.database)
+        }
+    }
+}
