@@ -7,7 +7,9 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 
+from harness.host import Host
 from harness.program import Programs
 from harness.signals import signals_deferred
 
@@ -25,22 +27,25 @@ def free_port() -> int:
 class Broker:
     """One server, which keeps its ports and its directory over its lives."""
 
-    def __init__(self, work: pathlib.Path, number: int, routes: list[int], programs: Programs) -> None:
-        self.name, self.port, self.programs = f"n{number + 1}", free_port(), programs
+    def __init__(self, work: pathlib.Path, number: int, host: Host, routes: Sequence[str], programs: Programs) -> None:
+        self.name, self.host, self.programs = f"n{number + 1}", host, programs
+        self.port = free_port()
         self.directory = work / f"broker-{self.name}"
         self.directory.mkdir(exist_ok=True)
-        listed = ", ".join(f"nats://127.0.0.1:{route}" for route in routes)
+        # A trial may have mounted a disk of its own there.
+        self.store = self.directory / "store"
         self.file = self.directory / "nats.conf"
+        listed = ", ".join(f"nats://{route}" for route in routes)
         self.file.write_text(
-            f"server_name: {self.name}\nlisten: 127.0.0.1:{self.port}\n{SYNC}\n"
-            f"jetstream {{ store_dir: {self.directory}, max_file_store: 60GB, sync_interval: always }}\n"
-            f"cluster {{ name: proof, listen: 127.0.0.1:{routes[number]}, routes: [{listed}] }}\n"
+            f"server_name: {self.name}\nlisten: {host.address}:{self.port}\n{SYNC}\n"
+            f"jetstream {{ store_dir: {self.store}, max_file_store: 60GB, sync_interval: always }}\n"
+            f"cluster {{ name: proof, listen: {routes[number]}, routes: [{listed}] }}\n"
         )
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         log = self.directory / "log"
-        with signals_deferred():
+        with signals_deferred(), self.host.inside():
             words = [os.environ["NATS_SERVER"], "-c", str(self.file), "-l", str(log)]
             self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.programs.add(self)
@@ -54,11 +59,15 @@ class Broker:
         if self.process is not None:
             self.process.wait()
 
+    def connect(self, seconds: float) -> socket.socket:
+        with self.host.inside():
+            return socket.create_connection((self.host.address, self.port), seconds)
+
     def wait(self, seconds: float = 10) -> None:
         """Waits until it takes connections."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            with contextlib.suppress(OSError), self.connect(1):
                 return
             time.sleep(0.02)
         raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
@@ -67,9 +76,9 @@ class Broker:
 class Brokers:
     """A cluster, started at once."""
 
-    def __init__(self, work: pathlib.Path, programs: Programs, count: int = 3) -> None:
-        routes = [free_port() for _ in range(count)]
-        self.all = [Broker(work, number, routes, programs) for number in range(count)]
+    def __init__(self, work: pathlib.Path, programs: Programs, hosts: Sequence[Host] = (Host(),) * 3) -> None:
+        routes = [f"{host.route_address}:{free_port()}" for host in hosts]
+        self.all = [Broker(work, number, host, routes, programs) for number, host in enumerate(hosts)]
         for broker in self.all:
             broker.start()
         for broker in self.all:
@@ -77,7 +86,7 @@ class Brokers:
 
     def settings(self, node: str, cluster: str = "main", more: str = "") -> str:
         """Lines of a gateway's configuration that put its queue into this cluster."""
-        servers = ", ".join(f'"nats://127.0.0.1:{broker.port}"' for broker in self.all)
+        servers = ", ".join(f'"nats://{broker.host.address}:{broker.port}"' for broker in self.all)
         jetstream = f"{{ servers: [{servers}], node: {node}, cluster: {cluster}, replicas: {len(self.all)} }}"
         return f"queue: {{ engine: jetstream, jetstream: {jetstream}{more} }}\n"
 

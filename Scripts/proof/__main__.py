@@ -32,7 +32,7 @@ PARTS = {
     "judge": "judge",
     "brokers": "brokers",
     "database": "database",
-    "cluster": "cluster",
+    "cluster": "cluster.kills",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",

@@ -1,0 +1,1 @@
+"""Three gateways of one cluster under load, while their parts are broken."""

@@ -1,0 +1,164 @@
+"""Gateways of one cluster lose their machines, hang and stop, brokers die, and no answered log is lost: the others deliver
+what a dead gateway had."""
+
+import signal
+import time
+
+from harness.brokers import Brokers
+from harness.database import PROGRAMS, Database
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, MAX_BYTES, Session
+from proof.trial import Trial
+
+# The long form kills gateways and brokers so often in one session, and compares every log at its end.
+KILLS_LEAST = 100
+ROUNDS = 10
+# Rounds of a second session, without exactly_once, and of one in a database.
+MORE_ROUNDS, DATABASE_ROUNDS = 2, 4
+# Crashes that follow one another in a round.
+CRASHES = {False: 1, True: 3}
+# Seconds between the deaths of two gateways: the second one is about to adopt the first one's shard, or has it.
+HEIR_LIVES = 11, 17
+GATEWAYS_KILLED, BROKERS_KILLED = "gateways killed", "brokers killed"
+
+
+def check(trial: Trial) -> None:
+    exactly_once = trial.is_long or trial.random.random() < 0.5
+    break_brokers(trial, exactly_once, ROUNDS if trial.is_long else 1, KILLS_LEAST if trial.is_long else 0)
+    if trial.is_long:
+        break_brokers(trial, False, MORE_ROUNDS)
+        break_gateways(trial)
+
+
+class KilledCluster(Session):
+    """Gateways and brokers are killed, hang and stop."""
+
+    brokers: Brokers
+
+    def lose_machine(self) -> None:
+        """A gateway dies for good. The others deliver what it had; later another one takes its place."""
+        member = self.trial.random.choice(self.members)
+        member.kill(loses_disk=True)
+        began, before = time.monotonic(), self.absorptions()
+        self.counts[GATEWAYS_KILLED] += 1
+        self.goes_on("a gateway is lost")
+        self.others_empty("a gateway lost with its disk", began, before)
+        member.start()
+        self.goes_on("a new gateway has come")
+
+    def lose_heir(self) -> None:
+        """A gateway dies for good, and another one while it adopts the first one's shard, or has it. The last one
+        delivers what both had."""
+        first, second, last = self.trial.random.sample(self.members, 3)
+        first.kill(loses_disk=True)
+        time.sleep(self.trial.random.uniform(*HEIR_LIVES))
+        second.kill(loses_disk=True)
+        began = time.monotonic()
+        self.counts[GATEWAYS_KILLED] += 2
+        self.goes_on("two gateways are lost")
+        late = "the last gateway has not absorbed the shards of two others"
+        if self.wait_for(lambda: last.fleet()["cluster_shards"] == 1, ADOPTED_WITHIN, late):
+            self.trial.say(f"two gateways lost: emptied and absorbed {time.monotonic() - began:.1f} s after the second")
+        for member in (first, second):
+            member.start()
+        self.goes_on("two new gateways have come")
+
+    def crash(self) -> None:
+        """A gateway is killed and comes back at once."""
+        member = self.trial.random.choice(self.members)
+        home = member.home()
+        member.kill(loses_disk=self.trial.random.random() < 0.5)
+        self.counts[GATEWAYS_KILLED] += 1
+        member.start()
+        self.goes_on("a gateway has come back")
+        self.trial.expect(member.home() == home, "a gateway that came back at once has another home shard")
+
+    def upgrade(self) -> None:
+        """Each gateway is stopped and started, one after the other."""
+        for member in self.members:
+            member.stop()
+            self.counts["stops"] += 1
+            member.start()
+        self.goes_on("all gateways were stopped and started")
+
+    def hang(self) -> None:
+        """A gateway stands still for longer than the others wait, wakes, and finds its shards taken."""
+        member = self.trial.random.choice(self.members)
+        gateway, shards = member.running, member.shards()
+        gateway.signal(signal.SIGSTOP)
+        with self.without(member):
+            began, before = time.monotonic(), self.absorptions()
+            self.counts["hangs"] += 1
+            self.others_empty("a gateway that hangs", began, before)
+        gateway.signal(signal.SIGCONT)
+        self.begins_another(member, shards, "a gateway that hung")
+        self.goes_on("a gateway that hung goes on")
+
+    def kill_brokers(self, count: int) -> None:
+        chosen = self.trial.random.sample(self.brokers.all, count)
+        for broker in chosen:
+            broker.kill()
+        self.counts[BROKERS_KILLED] += count
+        if count == 1:
+            self.goes_on("a broker is dead")
+        else:
+            time.sleep(self.trial.random.uniform(0, 3))
+        for broker in chosen:
+            broker.start()
+        self.goes_on(f"{count} brokers were killed and are back")
+
+    def kill_both(self) -> None:
+        """A gateway and a broker die at the same moment."""
+        member, broker = self.trial.random.choice(self.members), self.trial.random.choice(self.brokers.all)
+        broker.kill()
+        member.kill(loses_disk=True)
+        self.counts[GATEWAYS_KILLED] += 1
+        self.counts[BROKERS_KILLED] += 1
+        self.goes_on("a gateway and a broker are lost")
+        broker.start()
+        member.start()
+        self.goes_on("a gateway and a broker are back")
+
+    @property
+    def kills(self) -> int:
+        return self.counts[GATEWAYS_KILLED] + self.counts[BROKERS_KILLED]
+
+
+def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: int = 0) -> None:
+    """With JetStream gateways and brokers are broken."""
+    brokers = Brokers(trial.work, trial.programs)
+    session = KilledCluster(trial, lambda node: brokers.settings(node, "cluster", MAX_BYTES), exactly_once)
+    session.brokers = brokers
+    for number in range(1, rounds + 1):
+        session.lose_machine()
+        for _ in range(CRASHES[trial.is_long]):
+            session.crash()
+        session.kill_brokers(1)
+        session.hang()
+        session.kill_both()
+        session.upgrade()
+        session.kill_brokers(2)
+        if trial.is_long:
+            session.lose_heir()
+            trial.say(f"round {number} of {rounds}: {session.kills} kills")
+    session.end()
+    trial.say(f"{session.kills} kills of gateways and brokers")
+    trial.expect(session.kills >= kills_least, f"{session.kills} kills, and {kills_least} are wanted")
+    brokers.kill()
+
+
+def break_gateways(trial: Trial) -> None:
+    """With PostgreSQL gateways are broken; `Scripts/prove database` breaks the servers."""
+    if not (PROGRAMS / "initdb").exists():
+        return trial.skip("cluster in a database", "PostgreSQL is not installed")
+    database = Database(trial.programs)
+    session = KilledCluster(trial, database.settings, exactly_once=True)
+    for _ in range(DATABASE_ROUNDS):
+        session.lose_machine()
+        for _ in range(CRASHES[True]):
+            session.crash()
+        session.hang()
+        session.upgrade()
+        session.lose_heir()
+    session.end()
+    trial.say(f"{session.kills} kills of gateways in a database")
+    database.kill()

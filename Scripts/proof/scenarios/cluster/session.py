@@ -1,0 +1,216 @@
+"""Three gateways of one cluster under load, and the verdict about their logs."""
+
+import contextlib
+import json
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness.gateway import Gateway
+from harness.host import Host
+from proof.clients.device import ConnectionLost, Device
+from proof.clients.senders import Senders
+from proof.trial import Trial
+
+GATEWAYS = 3
+# Each shard reserves five times as much on each broker.
+MAX_BYTES = ", max_bytes: 256MiB"
+# Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
+PAUSE = {False: 0.01, True: 0.08}
+# A gateway is taken for dead after 12 s, and one that stopped after 15; the rest is for the heir, on a crowded machine.
+ADOPTED_WITHIN = 60
+GOES_ON_WITHIN = 30
+EMPTY_WITHIN = 90
+
+
+class Member:
+    """A place of the cluster: a node with a directory and one gateway after the other."""
+
+    def __init__(self, session: "Session", number: int, host: Host) -> None:
+        self.session, self.node, self.host = session, f"gw-{number}", host
+        self.data = session.trial.work / self.node
+        self.gateway: Gateway | None = None
+
+    def start(self) -> None:
+        session = self.session
+        with self.host.inside():
+            self.gateway = session.trial.gateway(
+                session.endpoint,
+                session.settings(self.node),
+                session.destination,
+                data=self.data,
+                seconds=60,
+                **self.host.launch,
+            )
+
+    def kill(self, loses_disk: bool) -> None:
+        if self.gateway is not None:
+            self.gateway.kill()
+            self.gateway = None
+        if loses_disk:
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def stop(self) -> None:
+        """As an upgrade does. What is left goes to the others if it does not come back."""
+        if self.gateway is not None:
+            self.gateway.stop()
+            self.gateway = None
+
+    def connect(self) -> Device:
+        gateway = self.gateway
+        if gateway is None:
+            raise ConnectionLost(f"{self.node} is not there")
+        with self.host.inside():
+            return Device(gateway.devices, 10)
+
+    @property
+    def running(self) -> Gateway:
+        assert self.gateway is not None
+        return self.gateway
+
+    def status(self) -> dict[str, Any]:
+        """The status of the whole queue, with the fleet."""
+        with self.host.inside():
+            queue: dict[str, Any] = json.loads(self.running.ask("/admin/status"))["queue"]
+        return queue
+
+    def fleet(self) -> dict[str, Any]:
+        fleet: dict[str, Any] = self.status()["fleet"]
+        return fleet
+
+    def ledger(self) -> dict[str, Any]:
+        with self.host.inside():
+            return self.running.ledger()
+
+    def shards(self, role: str = "") -> set[str]:
+        return {shard["name"] for shard in self.fleet()["shards"] if role in shard["role"]}
+
+    def home(self) -> str:
+        """The shard that takes the logs of its devices."""
+        return next(iter(self.shards("home")))
+
+
+class Session:
+    """A cluster under load while its parts are broken, and the verdict about its logs."""
+
+    def __init__(
+        self,
+        trial: Trial,
+        settings: Callable[[str], str],
+        exactly_once: bool,
+        hosts: Sequence[Host] = (),
+        endpoint: Callable[[int], str] = "http://localhost:{}".format,
+        **sandbox: Any,
+    ) -> None:
+        """`settings` has the lines of configuration for a node, `endpoint` the sandbox's URL by its port."""
+        self.trial, self.settings, self.exactly_once = trial, settings, exactly_once
+        self.destination = ", exactly_once: true" if exactly_once else ""
+        self.sandbox = trial.sandbox(**sandbox)
+        self.endpoint = endpoint(self.sandbox.port)
+        places = hosts or [Host()] * GATEWAYS
+        self.members = [Member(self, number, host) for number, host in enumerate(places, 1)]
+        self.counts: Counter[str] = Counter()
+        for member in self.members:
+            member.start()
+        self.random = random.Random(trial.random.getrandbits(32))
+        self.senders = Senders(trial, self.connect, batch=10, pause=PAUSE[trial.is_long])
+        self.goes_on("nothing is broken yet")
+
+    @property
+    def living(self) -> list[Member]:
+        return [member for member in self.members if member.gateway is not None]
+
+    def connect(self) -> Device:
+        """To any gateway, as through a balancer."""
+        living = self.living
+        if not living:
+            raise ConnectionLost("no gateway is there")
+        return self.random.choice(living).connect()
+
+    def others(self, member: Member) -> list[Member]:
+        return [other for other in self.members if other is not member]
+
+    def goes_on(self, what: str, within: float = GOES_ON_WITHIN) -> None:
+        if not self.senders.go_on(what, within):
+            for member in self.living:
+                self.trial.say(
+                    f"{member.node}: " + "\n".join(str(event) for event in list(member.running.events())[-8:])
+                )
+
+    def wait_for(self, holds: Callable[[], object], within: float, what: str) -> bool:
+        """Waits until a gateway's status or the journal shows it. Too late is a complaint."""
+        began = time.monotonic()
+        while not holds():
+            if time.monotonic() > began + within:
+                return self.trial.expect(False, f"after {within} s: {what}")
+            time.sleep(0.1)
+        return True
+
+    # Shards of gateways that are gone.
+
+    def absorptions(self) -> int:
+        return sum(member.fleet()["absorptions"] for member in self.living)
+
+    @contextlib.contextmanager
+    def without(self, member: Member) -> Iterator[None]:
+        """The senders and the checks leave this gateway alone for the length of the block."""
+        gateway, member.gateway = member.running, None
+        try:
+            yield
+        finally:
+            member.gateway = gateway
+
+    def others_empty(self, what: str, began: float, before: int) -> None:
+        """Waits until the others have absorbed a shard that was lost at `began`, after `before` absorptions."""
+        late = f"{what}: its shard is not absorbed"
+        if self.wait_for(lambda: self.absorptions() > before, began + ADOPTED_WITHIN - time.monotonic(), late):
+            self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
+
+    def begins_another(self, member: Member, before: set[str], what: str) -> None:
+        """A gateway whose shards were taken begins a shard with another name."""
+        self.wait_for(lambda: member.shards() - before, GOES_ON_WITHIN, f"{what} has no new shard")
+        taken = member.shards() & before
+        self.trial.expect(not taken, f"{what} still has {taken}, which others have absorbed")
+
+    # The verdict.
+
+    def end(self) -> None:
+        self.senders.stop()
+        sums: Counter[str] = Counter()
+        deadline = time.monotonic() + EMPTY_WITHIN
+        while time.monotonic() < deadline:
+            sums = Counter()
+            for member in self.members:
+                whole = member.ledger()
+                self.trial.expect(whole["closed"], f"the ledger of {member.node} is open: {whole}")
+                sums.update(whole["ledger"])
+            shards = [member.fleet()["cluster_shards"] for member in self.members]
+            if sums["queued"] == 0 and all(count == GATEWAYS for count in shards):
+                break
+            time.sleep(0.2)
+        self.trial.expect(sums["queued"] == 0, f"after {EMPTY_WITHIN} s the cluster is not empty: {dict(sums)}")
+        arrived, answered = self.senders.judge(self.sandbox), len(self.senders.promises.answered)
+        # A log that was accepted although its device was told otherwise was sent twice by the device.
+        accepted, delivered = sums["accepted"], sums["delivered"]
+        self.trial.expect(
+            accepted == delivered + sums["expired"] + sums["discarded"] + sums["dead"] and accepted >= answered,
+            f"the cluster's ledger does not fit {answered} answered logs: {dict(sums)}",
+        )
+        twice = arrived.count - delivered
+        self.trial.expect(twice >= 0, f"{delivered} logs count as delivered, and {arrived.count} arrived")
+        if self.exactly_once:
+            self.trial.expect(twice == 0, f"{twice} logs were stored twice in spite of exactly_once")
+        late = sum(member.fleet()["late_acknowledgements"] for member in self.members)
+        events = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
+        longest, refused = self.senders.longest, self.senders.refused
+        self.trial.say(f"{events}; longest wait for answers {longest:.1f} s, {refused} requests refused")
+        self.trial.say(
+            f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, "
+            f"{twice} of them twice{' (exactly_once)' if self.exactly_once else ''}, {late} late acknowledgements"
+        )
+        for member in self.members:
+            member.kill(loses_disk=True)
+        self.sandbox.kill()
