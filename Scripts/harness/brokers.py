@@ -1,13 +1,17 @@
 """Three NATS servers of one cluster, which hold the commit logs of gateways."""
 
 import contextlib
+import json
 import os
 import pathlib
+import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from harness.host import Host
 from harness.program import Programs
@@ -22,6 +26,10 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
+
+
+def stream_of(shard: str, cluster: str) -> str:
+    return f"SLUICE_{cluster}_Q_{shard}"
 
 
 class Broker:
@@ -63,6 +71,23 @@ class Broker:
         with self.host.inside():
             return socket.create_connection((self.host.address, self.port), seconds)
 
+    def ask(self, subject: str, document: object = None, seconds: float = 5) -> dict[str, Any]:
+        """The answer to one request, such as one of JetStream's API."""
+        inbox = f"_INBOX.{secrets.token_hex(8)}"
+        body = b"" if document is None else json.dumps(document).encode()
+        head = f'CONNECT {{"verbose": false}}\r\nSUB {inbox} 1\r\nPUB {subject} {inbox} {len(body)}\r\n'
+        with self.connect(seconds) as connection, connection.makefile("rwb") as stream:
+            stream.write(head.encode() + body + b"\r\n")
+            stream.flush()
+            while words := stream.readline().split():
+                if words[0] == b"MSG":
+                    answer: dict[str, Any] = json.loads(stream.read(int(words[-1])))
+                    return answer
+                if words[0] == b"PING":
+                    stream.write(b"PONG\r\n")
+                    stream.flush()
+        raise OSError(f"broker {self.name} does not answer {subject}")
+
     def wait(self, seconds: float = 10) -> None:
         """Waits until it takes connections."""
         deadline = time.monotonic() + seconds
@@ -90,6 +115,13 @@ class Brokers:
         jetstream = f"{{ servers: [{servers}], node: {node}, cluster: {cluster}, replicas: {len(self.all)} }}"
         return f"queue: {{ engine: jetstream, jetstream: {jetstream}{more} }}\n"
 
+    def leader_of(self, shard: str, cluster: str) -> Broker:
+        """The broker that leads the stream of this shard."""
+        info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream_of(shard, cluster)}")
+        return next(broker for broker in self.all if broker.name == info["cluster"]["leader"])
+
     def kill(self) -> None:
+        """Ends all and removes what they have: others of the same trial begin with nothing."""
         for broker in self.all:
             broker.kill()
+            shutil.rmtree(broker.directory, ignore_errors=True)

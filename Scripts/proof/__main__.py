@@ -33,6 +33,7 @@ PARTS = {
     "brokers": "brokers",
     "database": "database",
     "cluster": "cluster.kills",
+    "partitions": "cluster.partitions",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",

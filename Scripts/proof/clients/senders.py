@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from harness.sandbox import Sandbox
+from harness.sandbox import Log, Sandbox
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.promised_logs import Arrived, PromisedLogs, request
 from proof.trial import Trial
@@ -33,10 +33,7 @@ class Senders:
     def send(self) -> None:
         device: Device | None = None
         while not self.is_over:
-            with self.lock:
-                logs = self.promises.logs(self.batch)
-                names = {log["name"] for log in logs}
-                self.promises.unanswered |= names
+            logs = self.new_logs()
             status = None
             while status != 200 and not self.is_over:
                 try:
@@ -51,11 +48,34 @@ class Senders:
                         self.refused += 1
                     time.sleep(0.1)
             if status == 200:
-                with self.lock:
-                    self.promises.unanswered -= names
-                    self.promises.answered |= names
-                    self.answered += 1
+                self.note_answered(logs)
                 time.sleep(self.pause)
+
+    def new_logs(self) -> list[Log]:
+        with self.lock:
+            logs = self.promises.logs(self.batch)
+            self.promises.unanswered |= {log["name"] for log in logs}
+            return logs
+
+    def note_answered(self, logs: list[Log]) -> None:
+        names = {log["name"] for log in logs}
+        with self.lock:
+            self.promises.unanswered -= names
+            self.promises.answered |= names
+            self.answered += 1
+
+    def post_once(self, connect: Callable[[], Device]) -> int | None:
+        """One request beside those of the senders, which is not repeated. None: no answer."""
+        logs = self.new_logs()
+        try:
+            device = connect()
+            status, _ = device.post(*request(logs))
+            device.close()
+        except (ConnectionLost, OSError):
+            return None
+        if status == 200:
+            self.note_answered(logs)
+        return status
 
     def go_on(self, what: str, within: float) -> bool:
         """Waits for answers."""

@@ -1,8 +1,8 @@
 """Three gateways of one cluster under load, and the verdict about their logs."""
 
 import contextlib
+import itertools
 import json
-import random
 import shutil
 import time
 from collections import Counter
@@ -30,7 +30,8 @@ class Member:
     """A place of the cluster: a node with a directory and one gateway after the other."""
 
     def __init__(self, session: "Session", number: int, host: Host) -> None:
-        self.session, self.node, self.host = session, f"gw-{number}", host
+        self.session, self.node = session, f"gw-{number}"
+        self.host: Host = host
         self.data = session.trial.work / self.node
         self.gateway: Gateway | None = None
 
@@ -115,7 +116,7 @@ class Session:
         self.counts: Counter[str] = Counter()
         for member in self.members:
             member.start()
-        self.random = random.Random(trial.random.getrandbits(32))
+        self.turns = itertools.count()
         self.senders = Senders(trial, self.connect, batch=10, pause=PAUSE[trial.is_long])
         self.goes_on("nothing is broken yet")
 
@@ -124,11 +125,11 @@ class Session:
         return [member for member in self.members if member.gateway is not None]
 
     def connect(self) -> Device:
-        """To any gateway, as through a balancer."""
+        """To one gateway after the other, as through a balancer."""
         living = self.living
         if not living:
             raise ConnectionLost("no gateway is there")
-        return self.random.choice(living).connect()
+        return living[next(self.turns) % len(living)].connect()
 
     def others(self, member: Member) -> list[Member]:
         return [other for other in self.members if other is not member]
@@ -145,9 +146,27 @@ class Session:
         began = time.monotonic()
         while not holds():
             if time.monotonic() > began + within:
-                return self.trial.expect(False, f"after {within} s: {what}")
+                return self.trial.expect(False, f"after {within:.0f} s: {what}")
             time.sleep(0.1)
         return True
+
+    def post(self, member: Member) -> int | None:
+        """One request to this gateway alone."""
+        return self.senders.post_once(member.connect)
+
+    def each_goes_on(self, what: str, within: float = GOES_ON_WITHIN) -> float:
+        """Waits until each gateway accepts logs; the senders would find one that does. Returns the seconds."""
+        began = time.monotonic()
+        for member in self.living:
+            left = max(1, began + within - time.monotonic())
+            self.wait_for(lambda: self.post(member) == 200, left, f"{member.node} accepts no logs: {what}")
+        self.goes_on(what, within)
+        return time.monotonic() - began
+
+    def settle(self, within: float) -> None:
+        """Waits until no shard is left of those that gateways have lost."""
+        settled = lambda: all(member.fleet()["cluster_shards"] == GATEWAYS for member in self.members)
+        self.wait_for(settled, within, "there are other shards than those of the gateways")
 
     # Shards of gateways that are gone.
 
@@ -169,9 +188,9 @@ class Session:
         if self.wait_for(lambda: self.absorptions() > before, began + ADOPTED_WITHIN - time.monotonic(), late):
             self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
 
-    def begins_another(self, member: Member, before: set[str], what: str) -> None:
+    def begins_another(self, member: Member, before: set[str], what: str, within: float = GOES_ON_WITHIN) -> None:
         """A gateway whose shards were taken begins a shard with another name."""
-        self.wait_for(lambda: member.shards() - before, GOES_ON_WITHIN, f"{what} has no new shard")
+        self.wait_for(lambda: member.shards() - before, within, f"{what} has no new shard")
         taken = member.shards() & before
         self.trial.expect(not taken, f"{what} still has {taken}, which others have absorbed")
 
