@@ -34,6 +34,7 @@ PARTS = {
     "database": "database",
     "cluster": "cluster.kills",
     "partitions": "cluster.partitions",
+    "cluster_clocks": "cluster.clocks",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",

@@ -229,6 +229,7 @@ class Session:
         self.trial.say(
             f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, "
             f"{twice} of them twice{' (exactly_once)' if self.exactly_once else ''}, {late} late acknowledgements"
+            + (f", {arrived.kept_aside} with their own time kept aside" if arrived.kept_aside else "")
         )
         for member in self.members:
             member.kill(loses_disk=True)
