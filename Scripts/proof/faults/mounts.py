@@ -81,6 +81,17 @@ class FragileDisk(Mounted):
         self.mount("-o", "loop", str(self.file))
 
 
+def fill(file: pathlib.Path) -> None:
+    """Takes all the space that is left."""
+    with open(file, "wb", buffering=0) as taken:
+        size = 1 << 20
+        while size:
+            try:
+                taken.write(bytes(size))
+            except OSError:
+                size //= 2
+
+
 def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
 

@@ -9,10 +9,9 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof import fan_out
 from proof.fan_out import FanOut, is_dropped
-from proof.faults.mounts import SmallDisk, Unavailable
+from proof.faults.mounts import SmallDisk, Unavailable, fill
 from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
-from proof.scenarios.disk.small_disk import fill
 from proof.trial import Trial
 
 FAULTS = [("write", "error=ENOSPC"), ("write", "error=EIO"), ("fdatasync", "error=EIO")]

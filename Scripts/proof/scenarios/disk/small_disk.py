@@ -11,7 +11,7 @@ from typing import Any
 from harness.program import DidNotStart
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, Unavailable
+from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, Unavailable, fill
 from proof.gateway_life import Life
 from proof.queues.prepared import SETTINGS
 from proof.queues.queue_files import DATABASE, PAGE
@@ -178,14 +178,3 @@ def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after a new mount")
     trial.say(f"{life.name}: {problem}")
     life.check_after_kill()
-
-
-def fill(file: pathlib.Path) -> None:
-    """Takes all the space that is left."""
-    with open(file, "wb", buffering=0) as taken:
-        size = 1 << 20
-        while size:
-            try:
-                taken.write(bytes(size))
-            except OSError:
-                size //= 2
