@@ -121,7 +121,7 @@ class Brokers:
         return next(broker for broker in self.all if broker.name == info["cluster"]["leader"])
 
     def kill(self) -> None:
-        """Ends all and removes what they have: others of the same trial begin with nothing."""
+        """Ends all and removes what they have but for their logs: others of the same trial begin with nothing."""
         for broker in self.all:
             broker.kill()
-            shutil.rmtree(broker.directory, ignore_errors=True)
+            shutil.rmtree(broker.store, ignore_errors=True)

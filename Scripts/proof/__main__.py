@@ -36,6 +36,7 @@ PARTS = {
     "partitions": "cluster.partitions",
     "cluster_clocks": "cluster.clocks",
     "broker_disks": "cluster.broker_disks",
+    "damaged_logs": "cluster.damaged_logs",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",
@@ -50,7 +51,7 @@ PARTS = {
     "soak": "soak",
 }
 # Parts that take too long for a short run of all parts. Named, they have a short form.
-ONLY_LONG = ("broker_disks",)
+ONLY_LONG = ("broker_disks", "damaged_logs")
 # Parts that measure latency or processor time: no other part runs beside them.
 MEASURED = ("edge", "cost", "full_machine", "limits")
 
