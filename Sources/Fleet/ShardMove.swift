@@ -6,8 +6,6 @@ import System
 enum ShardMove {
     /// The node in the names of shards that were local queues. No gateway takes such a shard for its own former home.
     static let node = "moved"
-    /// What a shard is ceded to that becomes a local queue. It is no name of a shard.
-    static func mark() -> String { "local \(hex(randomBytes(8)))" }
 
     static func onEngine<Value>(
         _ body: () throws(CommitLogError) -> Value

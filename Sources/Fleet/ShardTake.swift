@@ -10,8 +10,8 @@ import System
 /// 3. The local queue is written, with the mark, and gets its name when it is durable.
 /// 4. A register tells that the shard is gone, its log is removed, and the note.
 ///
-/// Before 2 the shard is the cluster's, and after it the directory's. A command that is run again goes on where the last
-/// one was cut off.
+/// Before 2 the shard is the cluster's, and after it the directory's. A command that is run again goes on where the
+/// last one was cut off.
 package struct ShardTake {
     package struct Outcome: Sendable {
         /// nil: an earlier command had written the queue.
@@ -27,6 +27,7 @@ package struct ShardTake {
     private let shard: String
     private let directory: String
     private let timing: FleetTiming
+    private let progress: @Sendable (ShardRestore.Progress) -> Void
     private let life = hex(randomBytes(4))
     var reached: (Step) throws(QueueError) -> Void = { _ in }
 
@@ -34,12 +35,14 @@ package struct ShardTake {
         _ cluster: any ShardCluster,
         _ shard: String,
         to directory: String,
-        timing: FleetTiming = FleetTiming()
+        timing: FleetTiming = FleetTiming(),
+        progress: @escaping @Sendable (ShardRestore.Progress) -> Void = { _ in }
     ) {
         self.cluster = cluster
         self.shard = shard
         self.directory = directory
         self.timing = timing
+        self.progress = progress
     }
 
     package func run() throws(ShardProblem) -> Outcome {
@@ -86,7 +89,7 @@ package struct ShardTake {
                 }
                 return found
             }
-            let note = MoveNote(.fromShard, shard, log: log, mark: ShardMove.mark())
+            let note = MoveNote(.fromShard, shard, log: log, mark: TakenQueue.newMark())
             // Refuses any queue: none has this mark.
             _ = try TakenQueue(of: shard, in: directory, mark: note.mark).isThere()
             try note.write(in: directory)
@@ -162,7 +165,11 @@ package struct ShardTake {
             return Set(try cluster.shards().map(\.name))
         }
         return try ShardMove.onQueue { () throws(QueueError) in
-            try queue.take(from: log, hasLog: shards.contains) { () throws(QueueError) in
+            try queue.take(
+                from: log,
+                hasLog: shards.contains,
+                progress: progress
+            ) { () throws(QueueError) in
                 var ending = note
                 ending.stage = .ending
                 try ending.write(in: directory)

@@ -181,6 +181,29 @@ import Testing
         #expect(try take(shard, to: free).report?.logs == 9)
     }
 
+    @Test("If the directory is lost in between, a file of the shard can be a queue")
+    func lostDirectory() throws {
+        let (shard, _) = try fill(1...50)
+        #expect(throws: ShardProblem.self) { try take(shard, until: .ceded) }
+        let other = scratch.path + "/other"
+        #expect { _ = try self.take(shard, to: other) } throws: {
+            "\($0)".contains("sluice restore \(shard) FILE")
+        }
+        try MoveNote.checkStart(in: other)
+        let view = trial.cluster.view()
+        try view.open()
+        let file = other + "/queue.db"
+        let outcome = try ShardRestore(view.log(of: shard), of: shard, to: file).run()
+        #expect(outcome.report.logs == 50)
+        let queue = try DurableQueue(
+            QueueConfiguration(directory: other, freeBytesMin: 0),
+            journal: .silent
+        )
+        #expect(queue.cededTo == nil)
+        #expect(try deliver(queue, count: 50).1 == Array(1...50))
+        queue.close()
+    }
+
     @Test("A queue that went into the cluster comes back with the same packet")
     func thereAndBack() throws {
         let (shard, packet) = try fill(1...50)

@@ -33,7 +33,11 @@ package struct ShardToQueue: Sendable {
             "sluice restore: waits up to 15 s, until it is certain that no gateway has the shard"
         )
         do throws(ShardProblem) {
-            let outcome = try ShardTake(access.cluster, shard, to: directory).run()
+            let display = ProgressLines("sluice restore")
+            let take = ShardTake(access.cluster, shard, to: directory) { progress in
+                display.show { "\(progress.bytes >> 20) MiB read, entry \(progress.entry)" }
+            }
+            let outcome = try take.run()
             Terminal.say(isJSON ? document(outcome) : text(outcome))
             return ExitCode.fine
         } catch {

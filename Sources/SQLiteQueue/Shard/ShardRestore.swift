@@ -36,7 +36,7 @@ package struct ShardRestore {
         to path: String,
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) {
-        self.log = ReportingLog(log, progress)
+        self.log = ReportingLog(log, canAppend: false, progress)
         self.shard = shard
         self.path = path
     }
@@ -113,8 +113,10 @@ package struct ShardRestore {
     ) throws(QueueError) -> InspectionReport {
         let copy = DatabaseCopy(to: path, draft: directory.database)
         do throws(SQLiteError) {
+            let connection = try Connection(directory.database, .readWrite)
+            try TakenQueue.forgetMove(connection)
             // The file must be whole without its WAL.
-            try Connection(directory.database, .readWrite).finish()
+            try connection.finish()
             try copy.syncDraft()
         } catch {
             throw QueueError(error, path: directory.database)
@@ -137,13 +139,19 @@ package struct ShardRestore {
 }
 
 /// A log that tells how far it was read.
-private final class ReportingLog: CommitLog {
+final class ReportingLog: CommitLog {
     private let log: any CommitLog
+    private let canAppend: Bool
     private let progress: @Sendable (ShardRestore.Progress) -> Void
     private let state = Locked((read: ShardRestore.Progress(), request: UInt64(0)))
 
-    init(_ log: any CommitLog, _ progress: @escaping @Sendable (ShardRestore.Progress) -> Void) {
+    init(
+        _ log: any CommitLog,
+        canAppend: Bool,
+        _ progress: @escaping @Sendable (ShardRestore.Progress) -> Void
+    ) {
         self.log = log
+        self.canAppend = canAppend
         self.progress = progress
     }
 
@@ -157,7 +165,9 @@ private final class ReportingLog: CommitLog {
         id: AppendID,
         until deadline: Moment
     ) -> AppendAnswer {
-        .refused("this log is only read")
+        canAppend
+            ? log.append(parts, after: last, id: id, until: deadline)
+            : .refused("this log is only read")
     }
 
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
@@ -175,6 +185,7 @@ private final class ReportingLog: CommitLog {
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        throw CommitLogError(.refused, "this log is only read")
+        guard canAppend else { throw CommitLogError(.refused, "this log is only read") }
+        return try log.trim(before: number)
     }
 }

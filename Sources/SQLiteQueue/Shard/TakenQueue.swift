@@ -6,18 +6,33 @@ import System
 
 /// A shard on its way into the local queue of a directory.
 ///
-/// The shard is *ceded* to the move: its last transaction names the move's mark. Whatever opens the shard later delivers
-/// nothing of it. So the queue of the directory is the only one, also after a crash at any point.
+/// The shard is *ceded* to the move: its last transaction names the move's mark. Whatever opens the shard later
+/// delivers nothing of it. So the queue of the directory is the only one, also after a crash at any point.
 ///
 /// The caller holds the directory's lock.
 package struct TakenQueue {
     private static let patience = Duration.seconds(30)
     private static let markName = "taken_by"
+    /// No shard has such a name.
+    private static let markPrefix = "local "
 
     private let directory: DataDirectory
     private let scratch: DataDirectory
     private let shard: String
     private let mark: String
+
+    /// Tells a move from others.
+    package static func newMark() -> String { markPrefix + hex(randomBytes(8)) }
+
+    /// Makes a shard's database usable that a move has ceded. For a copy, of which the operator decides.
+    static func forgetMove(_ connection: Connection) throws(SQLiteError) {
+        try connection.execute(
+            """
+            DELETE FROM settings WHERE name = '\(Absorptions.cededName)'
+                AND CAST(value AS TEXT) LIKE '\(markPrefix)%'
+            """
+        )
+    }
 
     package init(of shard: String, in directory: String, mark: String) {
         self.directory = DataDirectory(path: directory)
@@ -49,13 +64,15 @@ package struct TakenQueue {
 
     // MARK: - Taking the shard
 
-    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway that had the shard has it
-    /// no more. `isEnding` is called before the entry that cedes it. `hasLog` tells if another shard has a log.
+    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway that had the shard has
+    /// it no more. `isEnding` is called before the entry that cedes it. `hasLog` tells if another shard has a log.
     package func take(
         from log: any CommitLog,
         hasLog: (String) -> Bool,
+        progress: @escaping @Sendable (ShardRestore.Progress) -> Void = { _ in },
         isEnding: () throws(QueueError) -> Void
     ) throws(QueueError) {
+        let log = ReportingLog(log, canAppend: true, progress)
         let lock = try DirectoryLock(scratch.path)
         defer { withExtendedLifetime(lock) {} }
         var configuration = QueueConfiguration(directory: scratch.path)
@@ -109,6 +126,13 @@ package struct TakenQueue {
         }
         if let cededTo {
             guard cededTo != mark else { return true }
+            if cededTo.hasPrefix(Self.markPrefix) {
+                throw QueueError(
+                    .refused,
+                    "the shard \(shard) is being moved to another directory, and must be finished there; if that is "
+                        + "lost, sluice restore \(shard) FILE writes a file that can be the queue.db of a gateway."
+                )
+            }
             throw QueueError(
                 .refused,
                 "the shard \(shard) is a part of \(cededTo) now, which has absorbed it or is about to; move that one, "
