@@ -28,7 +28,6 @@ package struct ShardTake {
     private let directory: String
     private let timing: FleetTiming
     private let progress: @Sendable (ShardRestore.Progress) -> Void
-    private let life = hex(randomBytes(4))
     var reached: (Step) throws(QueueError) -> Void = { _ in }
 
     package init(
@@ -57,9 +56,10 @@ package struct ShardTake {
         }
         do throws(ShardProblem) {
             // After the shard was ceded, no gateway has it.
-            try waitUntilFree()
-            let claim = try claim()
-            defer { end(claim) }
+            let own = Self.register(note)
+            try waitUntilFree(besides: own)
+            let claim = try claim(own)
+            defer { end(claim, of: own) }
             let report = try take(note, queue)
             try finish()
             return Outcome(report: report)
@@ -100,8 +100,14 @@ package struct ShardTake {
 
     // MARK: - The shard's gateway
 
+    /// Claims the shard for this move, so that gateways leave it alone meanwhile. A command that is run again has the
+    /// same one.
+    private static func register(_ note: MoveNote) -> NodeRegister {
+        NodeRegister(node: "sluice-restore", life: String(note.mark.suffix(8)))
+    }
+
     /// Waits until it is certain that no gateway has the shard, as one that adopts it does.
-    private func waitUntilFree() throws(ShardProblem) {
+    private func waitUntilFree(besides own: NodeRegister) throws(ShardProblem) {
         let wake: WakeUp
         do throws(SystemError) { wake = try WakeUp() } catch {
             throw ShardProblem(.lasting, error.description)
@@ -110,7 +116,7 @@ package struct ShardTake {
         while true {
             try ShardMove.onEngine { () throws(CommitLogError) in
                 watch.look(at: try cluster.shards(), .now)
-                watch.look(at: try cluster.registers(), .now)
+                watch.look(at: try cluster.registers().filter { $0.key != own.name }, .now)
             }
             guard watch.shards.contains(shard) else {
                 throw ShardProblem(
@@ -134,8 +140,8 @@ package struct ShardTake {
         }
     }
 
-    /// Keeps gateways from adopting the shard meanwhile. Only a hint: the fence decides.
-    private func claim() throws(ShardProblem) -> StartClaim {
+    /// Only a hint: the fence decides.
+    private func claim(_ own: NodeRegister) throws(ShardProblem) -> StartClaim {
         do throws(SystemError) {
             let claim = try StartClaim(own, cluster, every: timing.touch)
             claim.set(shard)
@@ -145,9 +151,7 @@ package struct ShardTake {
         }
     }
 
-    private var own: NodeRegister { NodeRegister(node: "sluice-restore", life: life) }
-
-    private func end(_ claim: StartClaim) {
+    private func end(_ claim: StartClaim, of own: NodeRegister) {
         claim.stop()
         // Gateways forget it by themselves.
         try? cluster.set(own.name, to: nil)

@@ -212,6 +212,52 @@ import Testing
         #expect(sandbox.received(field: "a").map { Int($0) ?? -1 }.sorted() == Array(0..<40))
     }
 
+    /// Kills the command, later and later, until it ends by itself.
+    private func runKilled(_ words: [String]) throws -> (kills: Int, outcome: Program.Outcome) {
+        var kills = 0
+        var pause = 20_000.0
+        while true {
+            let command = try Program(words)
+            usleep(useconds_t(pause))
+            pause *= 1.5
+            command.signal(SIGKILL)
+            let outcome = command.finished()
+            guard outcome.exitCode == -SIGKILL else { return (kills, outcome) }
+            kills += 1
+        }
+    }
+
+    @Test("Commands that are killed again and again move each log once, there and back")
+    func killed() throws {
+        try startServers(of: .jetStream)
+        holdUpDelivery()
+        let local = try start("local", nil)
+        let filler = String((0..<4000).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+        for number in 0..<600 {
+            let body = #"{"a":"\#(number)","b":"\#(filler)\#(number)"}"#
+            #expect(local.devices.request("POST", "/logs/moved", body: body)?.status == 200)
+        }
+        stop(local.program)
+        let (data, file) = ("\(scratch.path)/local", try file("two", .jetStream))
+        let (kills, added) = try runKilled(["shards", "add", data, "--config", file])
+        // If it was killed after its last step, there is nothing left to do.
+        #expect(added.exitCode == 0 || added.errors.contains("has no queue.db"), "\(added.errors)")
+        #expect(kills > 3)
+        let found = try shards(file)
+        #expect(found.count == 1)
+        let shard = try #require(found.first?["name"] as? String)
+        let (more, back) = try runKilled(["restore", "--take", shard, data, "--config", file])
+        let isDone = back.exitCode == 0 || back.errors.contains("is there already")
+        #expect(isDone, "\(back.errors)")
+        #expect(more > 3)
+        #expect(try shards(file).isEmpty)
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        let again = try start("local", nil)
+        #expect(eventually { sandbox.received(field: "a").count >= 600 })
+        stop(again.program)
+        #expect(sandbox.received(field: "a").map { Int($0) ?? -1 }.sorted() == Array(0..<600))
+    }
+
     @Test(
         "Without a cluster there is nothing to list or restore, and the servers are named if they are away"
     )
