@@ -84,10 +84,13 @@ enum Command: String, CaseIterable {
                 .run(HealthArguments.request(arguments))
         case .status:
             let request = StatusArguments.request(arguments)
+            let part = StatusArguments.part(arguments)
             guard let pause = try StatusArguments.pause(arguments) else {
-                return OperatorCommand(arguments.inputs).run(request)
+                return OperatorCommand(arguments.inputs).run(request, showing: part)
             }
-            return WatchCommand(arguments.inputs, every: pause).run(request)
+            let isForPeople = !arguments.flags.contains("--json")
+            return WatchCommand(arguments.inputs, every: pause, onScreen: isForPeople)
+                .run(request, showing: part)
         case .destinations:
             let request = try DestinationArguments.request(arguments)
             return OperatorCommand(arguments.inputs).run(request)

@@ -185,6 +185,8 @@ enum Help {
         discarded), the destinations and the credentials.
 
           --watch[=SECONDS]       repeat every 2 or SECONDS s until interrupted, even while no gateway answers
+          --cluster               only the cluster: its gateways and shards, the sum of all ledgers, and shards
+                                  without a gateway with the reason
         \(reach)
 
         \(token)

@@ -50,11 +50,24 @@ enum QueueArguments {
 enum StatusArguments {
     static let options =
         Command.reach + [
-            ("--watch", "[=SECONDS]")
+            ("--watch", "[=SECONDS]"), ("--cluster", nil),
         ]
 
     static func request(_ arguments: Arguments) -> AdminRequest {
-        AdminRequest(.get, "/admin/status", accept: arguments.accept)
+        let isCluster = arguments.flags.contains("--cluster")
+        // The part about the cluster is made here, from the whole status.
+        return AdminRequest(
+            .get,
+            "/admin/status",
+            accept: isCluster ? "application/json" : arguments.accept
+        )
+    }
+
+    /// What to show of the answer; nil: all of it.
+    static func part(_ arguments: Arguments) -> (@Sendable ([UInt8]) -> [UInt8])? {
+        guard arguments.flags.contains("--cluster") else { return nil }
+        let isJSON = arguments.flags.contains("--json")
+        return { ClusterStatus.answer(from: $0, asJSON: isJSON) }
     }
 
     /// The pause between repetitions; nil shows the status once.

@@ -11,8 +11,12 @@ package struct OperatorCommand: Sendable {
         self.patience = patience
     }
 
-    /// Prints the answer; the exit code tells if it was good.
-    package func run(_ request: AdminRequest) -> CInt {
+    /// Prints the answer; the exit code tells if it was good. `part` makes the text to print of an answer; nil: all of
+    /// it.
+    package func run(
+        _ request: AdminRequest,
+        showing part: (@Sendable ([UInt8]) -> [UInt8])? = nil
+    ) -> CInt {
         guard let client = client() else { return ExitCode.wrong }
         var request = request
         var document = request.arrayOfPages.map { PagedDocument(array: $0) }
@@ -24,8 +28,10 @@ package struct OperatorCommand: Sendable {
                     Terminal.complain(Self.complaint(answer))
                     return ExitCode.failed
                 }
-                let part = document?.part(of: answer.body, isLast: answer.next == nil)
-                Terminal.say(bytes: part ?? answer.body)
+                let shown =
+                    document?.part(of: answer.body, isLast: answer.next == nil)
+                    ?? part?(answer.body)
+                Terminal.say(bytes: shown ?? answer.body)
                 if let missing = answer.missing, isComplete {
                     isComplete = false
                     Terminal.complain("not complete: no answer from \(missing)")

@@ -6,16 +6,21 @@ import System
 package struct WatchCommand: Sendable {
     private let inputs: ConfigurationInputs
     private let pause: Duration
+    private let isOnScreen: Bool
 
-    package init(_ inputs: ConfigurationInputs, every pause: Duration) {
+    package init(_ inputs: ConfigurationInputs, every pause: Duration, onScreen: Bool) {
         self.inputs = inputs
         self.pause = pause
+        isOnScreen = onScreen
     }
 
-    /// Returns only when the configuration cannot be read.
-    package func run(_ request: AdminRequest) -> CInt {
+    /// Returns only when the configuration cannot be read. `part` makes the text to show of an answer; nil: all of it.
+    package func run(
+        _ request: AdminRequest,
+        showing part: (@Sendable ([UInt8]) -> [UInt8])? = nil
+    ) -> CInt {
         guard let sleeper = try? WakeUp() else { return ExitCode.failed }
-        let screen = request.accept == "text/plain" ? Screen.current : nil
+        let screen = isOnScreen ? Screen.current : nil
         while true {
             let access: AdminAccess
             do throws(ConfigurationProblems) {
@@ -25,16 +30,21 @@ package struct WatchCommand: Sendable {
                 Terminal.complain(error.description)
                 return ExitCode.wrong
             }
-            let text = answer(access, request)
+            let text = answer(access, request, part)
             Terminal.say(bytes: Array((screen?.drawn(text) ?? "\(text)\n").utf8))
             sleeper.wait(timeout: pause)
         }
     }
 
-    private func answer(_ access: AdminAccess, _ request: AdminRequest) -> String {
+    private func answer(
+        _ access: AdminAccess,
+        _ request: AdminRequest,
+        _ part: (([UInt8]) -> [UInt8])?
+    ) -> String {
         do throws(AdminClient.Unreachable) {
             let answer = try AdminClient(access, patience: .seconds(10)).ask(request)
-            return answer.isFine ? answer.text : OperatorCommand.complaint(answer) + "\n"
+            guard answer.isFine else { return OperatorCommand.complaint(answer) + "\n" }
+            return part.map { String(decoding: $0(answer.body), as: UTF8.self) } ?? answer.text
         } catch {
             return "\(error.description)\n(retrying every \(Int(pause / .seconds(1))) s)\n"
         }
