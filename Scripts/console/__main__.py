@@ -1,9 +1,11 @@
 """Walks a browser through the console of a running gateway, in light, dark and narrow windows."""
 
 import pathlib
+import sys
 
 from console.archive import check_archives, check_command_lines
 from console.browser import Browser
+from console.cluster import check_cluster
 from console.walk import SCREENS, prepare, walk
 from harness.check import Check, run_check
 
@@ -59,4 +61,10 @@ def check_console(check: Check) -> None:
     check.stop(gateway)
 
 
-run_check("check-console", check_console)
+def check_all(check: Check) -> None:
+    if sys.argv[1:] != ["cluster"]:
+        check_console(check)
+    check_cluster(check, PICTURES)
+
+
+run_check("check-console", check_all)

@@ -4,6 +4,7 @@ import { badge, button, field, h, note, replace, time, update, visible } from ".
 import { Problem, call, events } from "./api.js";
 import { audit, configuration, refusals } from "./lists.js";
 import { capture } from "./capture.js";
+import { cluster } from "./cluster.js";
 import { clients, resolvers } from "./hosts.js";
 import { credentials } from "./credentials.js";
 import { deadLetters } from "./letters.js";
@@ -14,7 +15,7 @@ import { status } from "./status.js";
 import { tail } from "./tail.js";
 
 const screens = {
-  status, tail, destinations, credentials, queue, "dead-letters": deadLetters, capture, refusals, routes,
+  status, cluster, tail, destinations, credentials, queue, "dead-letters": deadLetters, capture, refusals, routes,
   resolvers, clients, configuration, audit,
 };
 const refreshEvery = 5000;
@@ -34,6 +35,9 @@ function remember(name, value) {
 
 const app = document.getElementById("app");
 let session = null;
+// A gateway takes part in a cluster, or not, for as long as it runs; a session ends before that.
+let isInCluster = false;
+const isShown = (name) => name !== "cluster" || isInCluster;
 // The screen that is shown, as its functions see it.
 let page = null;
 let failures = 0;
@@ -48,7 +52,7 @@ async function begin() {
     session = code
       ? await call("POST", "admin/session", { body: { code }, quiet: true })
       : await call("GET", "admin/session", { quiet: true });
-    frame();
+    await frame();
   } catch (problem) {
     login(code ? problem.message : "");
   }
@@ -65,7 +69,7 @@ function login(said) {
       session = await call("POST", "admin/session",
         { headers: { authorization: `Bearer ${token.value.trim()}` }, quiet: true });
       token.value = "";
-      frame();
+      await frame();
     } catch (problem) {
       const wait = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
       replace(told, note("bad", problem.status === 401 ? "The gateway does not know this token." : problem.message + wait));
@@ -81,9 +85,11 @@ function login(said) {
   token.focus();
 }
 
-function frame() {
+async function frame() {
   remember("visited", "yes");
-  const links = Object.entries(screens).map(([name, screen]) =>
+  const state = await call("GET", "admin/status", { quiet: true }).catch(() => null);
+  isInCluster = Boolean(state?.queue.fleet);
+  const links = Object.entries(screens).filter(([name]) => isShown(name)).map(([name, screen]) =>
     h("a", { href: `#/${name}`, id: `nav-${name}` }, screen.title));
   const menu = h("nav", { id: "menu", "aria-label": "Screens" }, links);
   replace(app,
@@ -130,7 +136,7 @@ function place() {
     words = [];
   }
   const [name, ...rest] = words;
-  return { name: Object.hasOwn(screens, name ?? "") ? name : "status", words: rest, params: new URLSearchParams(query) };
+  return { name: Object.hasOwn(screens, name ?? "") && isShown(name) ? name : "status", words: rest, params: new URLSearchParams(query) };
 }
 
 function leave() {

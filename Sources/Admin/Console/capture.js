@@ -140,7 +140,7 @@ async function record(page, id, n) {
     h("h2", {}, "On its way"),
     one.delivery === "none" ? null : pairs(["Delivery", badge(one.delivery === "delivered" ? "good" : "warn", one.delivery)],
       ["Logs", Object.entries(one.outcomes).filter(([, amount]) => amount).map(([name, amount]) => `${count(amount)} ${name}`).join(", ")],
-      one.dead_letters.length ? ["Dead letters", one.dead_letters.map((letter, index) => [index ? ", " : "", h("a", { href: `#/dead-letters/${letter}` }, letter)])] : null),
+      one.dead_letters.length ? ["Dead letters", one.dead_letters.map((letter, index) => [index ? ", " : "", h("a", { href: `#/dead-letters/${part(letter)}` }, letter)])] : null),
     table({ caption: "Attempts to deliver packets with its logs", rows: one.upstream, key: (row) => row.attempt,
       empty: one.delivery === "none" ? "Nothing of it is on its way." : "No attempt yet.",
       columns: [{ name: "attempt", label: "Attempt", cell: (row) => row.attempt }, { name: "time", label: "When", cell: (row) => time(row.time) },

@@ -2,6 +2,7 @@
 
 import { badge, button, bytes, count, difference, field, h, log, note, pairs, replace, time } from "./dom.js";
 import { Problem, call, get, part } from "./api.js";
+import { incomplete } from "./cluster.js";
 import { change, dialog } from "./dialog.js";
 import { table } from "./table.js";
 
@@ -47,8 +48,10 @@ const exportOf = (query) => `../admin/dead-letters/export?${new URLSearchParams(
 async function list(page) {
   const filter = filterOf(page);
   const after = page.params.get("after");
-  const [{ sums: all }, { dead_letters: letters, next }] = await Promise.all([
-    get("admin/dead-letters", { limit: 1 }), get("admin/dead-letters", { ...filter, after, limit: 50 })]);
+  const shown = await get("admin/dead-letters", { ...filter, after, limit: 50 });
+  const { dead_letters: letters, next, missing } = shown;
+  // Only the first page has the sums.
+  const all = after ? (await get("admin/dead-letters", { limit: 1 })).sums : shown.sums;
   selection = new Set([...selection].filter((id) => letters.some((letter) => letter.id === id)));
   const ids = () => ({ ids: [...selection].join(",") });
   const toggle = (id) => (event) => {
@@ -57,6 +60,7 @@ async function list(page) {
     page.refresh();
   };
   return [
+    incomplete(missing),
     sums(page, all, filter),
     all.length ? [
       h("h2", {}, Object.keys(filter).length ? `Letters: ${inWords(filter)}` : "Letters"),
@@ -66,7 +70,7 @@ async function list(page) {
       table({ caption: "Dead letters, oldest first", rows: letters, key: (row) => row.id, empty: "None suits.",
         columns: [
           page.mayChange ? { name: "select", label: "Select", cell: (row) => h("input", { type: "checkbox", "aria-label": `Select ${row.id}`, checked: selection.has(row.id), onchange: toggle(row.id) }) } : null,
-          { name: "id", label: "Letter", cell: (row) => h("a", { href: `#/dead-letters/${row.id}` }, row.id) },
+          { name: "id", label: "Letter", cell: (row) => h("a", { href: `#/dead-letters/${part(row.id)}` }, row.id) },
           { name: "code", label: "Reason", cell: (row) => [h("b", {}, row.code), h("div", { class: "reason" }, row.message)] },
           { name: "replays", label: "Replayed", kind: "number", cell: (row) => (row.replays ? times(row.replays) : "–") },
           { name: "place", label: "Place", cell: (row) => `${row.destination}/${row.logstore}` },
@@ -98,7 +102,7 @@ function edit(page, letter) {
     const save = async (replays) => {
       try {
         const body = read();
-        await call("PUT", `admin/dead-letters/${letter.id}`, { body, query: logstore.value !== letter.logstore ? { logstore: logstore.value } : {} });
+        await call("PUT", `admin/dead-letters/${part(letter.id)}`, { body, query: logstore.value !== letter.logstore ? { logstore: logstore.value } : {} });
         if (replays) await call("POST", "admin/dead-letters/replay", { query: { ids: letter.id } });
         close(true);
         page.say("good", replays ? `letter ${letter.id} is in the queue again` : `letter ${letter.id} is changed`);

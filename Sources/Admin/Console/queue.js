@@ -2,13 +2,18 @@
 
 import { badge, button, bytes, count, h, log, note, replace, span, time } from "./dom.js";
 import { Problem, get, part } from "./api.js";
+import { incomplete } from "./cluster.js";
 import { dialog } from "./dialog.js";
 import { table } from "./table.js";
 
-async function peek(page, destination, logstore) {
+/** `node` is another gateway of the cluster. */
+async function peek(page, node, destination, logstore) {
   let logs;
   try {
-    ({ logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 }));
+    const all = await get("admin/queue/peek", { destination, logstore, limit: 20 });
+    const one = node ? all.other_gateways?.[node] : all;
+    if (!one) return void page.say("bad", `no answer from ${node}`);
+    ({ logs } = one);
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     page.say("bad", problem.message);
@@ -21,14 +26,14 @@ async function peek(page, destination, logstore) {
     (close) => button("Close", () => close(null)));
 }
 
-function streams(page, name, one, order) {
+function streams(page, node, name, one, order) {
   const place = (by) => `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), order: by })}`;
   return h("section", { "data-key": name },
-    h("div", { class: "row" }, h("h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
+    h("div", { class: "row" }, h(node ? "h3" : "h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
       one.admission === "open" ? null : badge("bad", `takes no logs: ${one.admission}`),
       h("span", {}, `${count(one.queued_logs)} logs, ${bytes(one.bytes)}, oldest ${span(one.oldest_seconds)}`),
-      button("Look at the oldest", () => peek(page, name))),
-    table({ caption: `Streams of ${name}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
+      button("Look at the oldest", () => peek(page, node, name), node ? { "aria-label": `Look at the oldest of ${name} at ${node}` } : {})),
+    table({ caption: `Streams of ${name}${node ? ` at ${node}` : ""}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
       key: (row) => `${row.logstore}/${row.topic}/${row.source}/${JSON.stringify(row.tags)}`, empty: "Nothing waits here.",
       columns: [
         { name: "logstore", label: "Logstore", cell: (row) => row.logstore },
@@ -38,23 +43,32 @@ function streams(page, name, one, order) {
         { name: "logs", label: "Logs", kind: "number", cell: (row) => count(row.queued_logs) },
         { name: "bytes", label: [h("a", { href: place("largest") }, "Bytes", order === "largest" ? " ↓" : "")], kind: "number", cell: (row) => bytes(row.raw_bytes) },
         { name: "oldest", label: [h("a", { href: place("oldest") }, "Oldest", order === "oldest" ? " ↓" : "")], kind: "number", cell: (row) => span(row.oldest_seconds) },
-        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
+        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, node, name, row.logstore), { "aria-label": `Peek at ${row.logstore}${node ? ` at ${node}` : ""}` }) },
       ] }),
     one.streams_more ? h("p", { class: "quiet" }, `${count(one.streams_more)} more streams. `,
       h("a", { href: `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), streams: "1000" })}` }, "Show up to 1,000")) : null);
 }
 
+const inUse = (all) => `${bytes(all.bytes)} of ${bytes(all.bytes_max)} are in use, ${count(all.streams)} streams, ${count(all.packets)} packets on their way.`;
+
+/** What waits at another gateway of the cluster. */
+const elsewhere = (page, node, { queue: all, destinations }, order) => h("section", { "data-key": node },
+  h("h2", {}, `Gateway ${node}`), all.problem ? note("bad", all.problem) : null, h("p", {}, inUse(all)),
+  Object.entries(destinations).map(([name, one]) => streams(page, node, name, one, order)));
+
 export const queue = {
   title: "Queue",
   async view(page) {
     const order = page.params.get("order") ?? "oldest";
-    const { queue: all, destinations } = await get("admin/queue", { destination: page.params.get("destination"),
+    const { queue: all, destinations, other_gateways: others, missing } = await get("admin/queue", { destination: page.params.get("destination"),
       streams: page.params.get("streams") ?? 50, order });
     return [
       all.problem ? note("bad", all.problem) : null,
-      h("p", {}, `${bytes(all.bytes)} of ${bytes(all.bytes_max)} are in use, ${count(all.streams)} streams, ${count(all.packets)} packets on their way.`,
+      incomplete(missing),
+      h("p", {}, inUse(all),
         page.params.get("destination") ? [" ", h("a", { href: "#/queue" }, "All destinations")] : null),
-      Object.entries(destinations).map(([name, one]) => streams(page, name, one, order)),
+      Object.entries(destinations).map(([name, one]) => streams(page, null, name, one, order)),
+      Object.entries(others ?? {}).map(([node, one]) => elsewhere(page, node, one, order)),
     ];
   },
 };

@@ -3,6 +3,7 @@
 import { badge, bytes, count, h, note, rate, span } from "./dom.js";
 import { chart } from "./chart.js";
 import { get } from "./api.js";
+import { health } from "./cluster.js";
 import { table } from "./table.js";
 
 const windows = { "10m": "10 min", "3h": "3 h", "48h": "48 h" };
@@ -16,6 +17,8 @@ async function read(window) {
   }
   return kept.data;
 }
+
+const hasClusterTrouble = (state) => (health(state)?.kind ?? "good") !== "good";
 
 /** What an operator has to know or do, worst first. */
 export function troubles(state) {
@@ -35,6 +38,8 @@ export function troubles(state) {
     const link = h("a", { href: "#/credentials" }, `credential ${one.name}`);
     found.push([one.state === "expiring" ? "warn" : "bad", [link, ` is ${one.state}`, one.last_problem ? `: ${one.last_problem}` : ""]]);
   }
+  const cluster = health(state);
+  if (hasClusterTrouble(state)) found.push([cluster.kind, [h("a", { href: "#/cluster" }, "cluster"), `: ${cluster.text}`]]);
   if (state.webhook?.problem) found.push(["warn", `webhook: ${state.webhook.problem}`]);
   if (state.draining) found.push(["warn", "The gateway drains: it refuses new logs and delivers what it has."]);
   if (!state.ledger_closed) found.push(["bad", "The ledger does not add up: see below."]);
@@ -93,7 +98,8 @@ export const status = {
     const line = (name, label) => ({ name, label, values: of(history, name) });
     const oldest = state.queue.oldest_seconds;
     return [
-      note(kind, h("strong", {}, text)),
+      note(kind, h("strong", {}, text),
+        hasClusterTrouble(state) ? [" ", h("a", { href: "#/cluster" }, "See the cluster")] : null),
       found.length ? h("ul", { class: "troubles" }, found.map(([kind, text]) =>
         h("li", {}, badge(kind, kind === "bad" ? "problem" : "notice"), " ", text))) : null,
       h("section", { class: "tiles", "aria-label": "Figures" },

@@ -4,9 +4,10 @@ import { h } from "./dom.js";
 
 /**
  * columns: { name, label, value(row), cell(row), kind }; kind is "number" for figures.
- * `sort` is { by, down }; `link(sort)` makes the address of the same page in another order.
+ * `sort` is { by, down }; `link(sort)` makes the address of the same page in another order. `total` is a last row, which
+ * keeps its place.
  */
-export function table({ caption, columns, rows, sort, link, empty, key }) {
+export function table({ caption, columns, rows, sort, link, empty, key, total }) {
   if (!rows.length) return h("p", { class: "empty" }, empty);
   const shown = columns.filter(Boolean);
   const order = shown.find((column) => column.name === sort?.by);
@@ -15,11 +16,14 @@ export function table({ caption, columns, rows, sort, link, empty, key }) {
     h("table", {},
       h("caption", { class: "quiet" }, caption),
       h("thead", {}, h("tr", {}, shown.map((column) => head(column, sort, link)))),
-      h("tbody", {}, sorted.map((row) => h("tr", { "data-key": key?.(row) }, shown.map((column, index) =>
-        h(index === 0 && column.name !== "select" ? "th" : "td",
-          { scope: index === 0 && column.name !== "select" ? "row" : null, class: column.kind },
-          column.cell ? column.cell(row) : column.value(row) ?? "–")))))));
+      h("tbody", {}, sorted.map((row) => line(row, shown, key))),
+      total ? h("tfoot", {}, line(total, shown)) : null));
 }
+
+const line = (row, shown, key) => h("tr", { "data-key": key?.(row) }, shown.map((column, index) =>
+  h(index === 0 && column.name !== "select" ? "th" : "td",
+    { scope: index === 0 && column.name !== "select" ? "row" : null, class: column.kind },
+    column.cell ? column.cell(row) : column.value(row) ?? "–")));
 
 function head(column, sort, link) {
   const isOrder = column.name === sort?.by;

@@ -95,6 +95,7 @@ import { badge, button, field, h, note, replace, time, update, visible } from ".
 import { Problem, call, events } from "./api.js";
 import { audit, configuration, refusals } from "./lists.js";
 import { capture } from "./capture.js";
+import { cluster } from "./cluster.js";
 import { clients, resolvers } from "./hosts.js";
 import { credentials } from "./credentials.js";
 import { deadLetters } from "./letters.js";
@@ -105,7 +106,7 @@ import { status } from "./status.js";
 import { tail } from "./tail.js";
 
 const screens = {
-  status, tail, destinations, credentials, queue, "dead-letters": deadLetters, capture, refusals, routes,
+  status, cluster, tail, destinations, credentials, queue, "dead-letters": deadLetters, capture, refusals, routes,
   resolvers, clients, configuration, audit,
 };
 const refreshEvery = 5000;
@@ -125,6 +126,9 @@ function remember(name, value) {
 
 const app = document.getElementById("app");
 let session = null;
+// A gateway takes part in a cluster, or not, for as long as it runs; a session ends before that.
+let isInCluster = false;
+const isShown = (name) => name !== "cluster" || isInCluster;
 // The screen that is shown, as its functions see it.
 let page = null;
 let failures = 0;
@@ -139,7 +143,7 @@ async function begin() {
     session = code
       ? await call("POST", "admin/session", { body: { code }, quiet: true })
       : await call("GET", "admin/session", { quiet: true });
-    frame();
+    await frame();
   } catch (problem) {
     login(code ? problem.message : "");
   }
@@ -156,7 +160,7 @@ function login(said) {
       session = await call("POST", "admin/session",
         { headers: { authorization: `Bearer ${token.value.trim()}` }, quiet: true });
       token.value = "";
-      frame();
+      await frame();
     } catch (problem) {
       const wait = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
       replace(told, note("bad", problem.status === 401 ? "The gateway does not know this token." : problem.message + wait));
@@ -172,9 +176,11 @@ function login(said) {
   token.focus();
 }
 
-function frame() {
+async function frame() {
   remember("visited", "yes");
-  const links = Object.entries(screens).map(([name, screen]) =>
+  const state = await call("GET", "admin/status", { quiet: true }).catch(() => null);
+  isInCluster = Boolean(state?.queue.fleet);
+  const links = Object.entries(screens).filter(([name]) => isShown(name)).map(([name, screen]) =>
     h("a", { href: `#/${name}`, id: `nav-${name}` }, screen.title));
   const menu = h("nav", { id: "menu", "aria-label": "Screens" }, links);
   replace(app,
@@ -221,7 +227,7 @@ function place() {
     words = [];
   }
   const [name, ...rest] = words;
-  return { name: Object.hasOwn(screens, name ?? "") ? name : "status", words: rest, params: new URLSearchParams(query) };
+  return { name: Object.hasOwn(screens, name ?? "") && isShown(name) ? name : "status", words: rest, params: new URLSearchParams(query) };
 }
 
 function leave() {
@@ -456,7 +462,7 @@ async function record(page, id, n) {
     h("h2", {}, "On its way"),
     one.delivery === "none" ? null : pairs(["Delivery", badge(one.delivery === "delivered" ? "good" : "warn", one.delivery)],
       ["Logs", Object.entries(one.outcomes).filter(([, amount]) => amount).map(([name, amount]) => `${count(amount)} ${name}`).join(", ")],
-      one.dead_letters.length ? ["Dead letters", one.dead_letters.map((letter, index) => [index ? ", " : "", h("a", { href: `#/dead-letters/${letter}` }, letter)])] : null),
+      one.dead_letters.length ? ["Dead letters", one.dead_letters.map((letter, index) => [index ? ", " : "", h("a", { href: `#/dead-letters/${part(letter)}` }, letter)])] : null),
     table({ caption: "Attempts to deliver packets with its logs", rows: one.upstream, key: (row) => row.attempt,
       empty: one.delivery === "none" ? "Nothing of it is on its way." : "No attempt yet.",
       columns: [{ name: "attempt", label: "Attempt", cell: (row) => row.attempt }, { name: "time", label: "When", cell: (row) => time(row.time) },
@@ -596,6 +602,130 @@ function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((digit) => digit * power).find((bound) => bound >= value) ?? value;
 }
+
+"""#),
+        ("cluster.js", #"""
+// The gateways of the cluster, their shards and ledgers, and shards without a gateway.
+
+import { badge, bytes, count, h, note, pairs } from "./dom.js";
+import { get } from "./api.js";
+import { link } from "./lists.js";
+import { sortOf, table } from "./table.js";
+
+const columns = ["accepted", "delivered", "queued", "dead", "expired", "discarded"];
+const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+const adds = (ledger) => ledger.accepted === columns.slice(1).reduce((sum, name) => sum + ledger[name], 0);
+
+/** All gateways: this one first, then the others as each told last. */
+function gatewaysOf(state) {
+  const fleet = state.queue.fleet;
+  const own = { node: fleet.node, isThis: true, version: state.version, alive: true, ledger: state.ledger,
+    shards: fleet.shards.map((shard) => shard.name), problem: fleet.problem ?? state.queue.problem };
+  return [own, ...fleet.other_gateways];
+}
+
+/** One sentence about the cluster, and how bad it is; null without a cluster. */
+export function health(state) {
+  const fleet = state.queue.fleet;
+  if (!fleet) return null;
+  const all = gatewaysOf(state);
+  const living = all.filter((one) => one.alive);
+  const gone = all.length - living.length;
+  const troubled = living.filter((one) => one.problem).length;
+  const broken = fleet.shards.filter((shard) => shard.problem).length;
+  const refused = fleet.orphans.filter((orphan) => orphan.refused_because).length;
+  const parts = [`${counted(living.length, "gateway")} live${living.length === 1 ? "s" : ""}`,
+    gone ? `${count(gone)} gone` : null,
+    troubled ? `${count(troubled)} in trouble` : null,
+    broken && !troubled ? `${counted(broken, "shard")} of this one in trouble` : null,
+    fleet.orphans.length ? `${counted(fleet.orphans.length, "shard")} without a gateway` : null,
+    fleet.adopting ? "one shard is being adopted" : null,
+    fleet.messages_problem ? "the others cannot be heard" : null,
+    all.every((one) => adds(one.ledger)) ? null : "a ledger does not add up"].filter(Boolean);
+  const isBad = fleet.problem || gone || troubled || broken || refused || !all.every((one) => adds(one.ledger));
+  const isNoted = fleet.orphans.length || fleet.adopting || fleet.messages_problem;
+  return { kind: isBad ? "bad" : isNoted ? "warn" : "good", text: `${parts.join("; ")}.` };
+}
+
+/** Says what a list of the whole cluster lacks: gateways that did not answer, and shards without one. */
+export const incomplete = (missing) => (missing?.length
+  ? note("warn", `This is not complete: no answer from ${missing.join(", ")}. `, h("a", { href: "#/cluster" }, "See the cluster")) : null);
+
+function gateways(page, state) {
+  const all = gatewaysOf(state);
+  const total = { node: "all", isTotal: true, shards: { length: state.queue.fleet.cluster_shards },
+    ledger: Object.fromEntries(columns.map((name) => [name, all.reduce((sum, one) => sum + one.ledger[name], 0)])) };
+  return h("section", {}, h("h2", {}, "Gateways"), table({
+    caption: "Gateways as each told last; accepted is the sum of the next five columns",
+    rows: all, total, sort: sortOf(page.params, ""), link: link(page), key: (row) => row.node, empty: "",
+    columns: [
+      { name: "gateway", label: "Gateway", value: (row) => row.node, cell: (row) => [row.node, row.isThis ? [" ", badge("idle", "this one")] : null] },
+      { name: "version", label: "Version", value: (row) => row.version },
+      { name: "state", label: "State", value: (row) => String(row.alive), cell: (row) => (row.isTotal ? "" : [
+        !row.alive ? badge("bad", "gone") : row.problem ? badge("bad", "trouble") : badge("good", "lives"),
+        row.problem ? h("div", { class: "reason" }, row.problem) : null]) },
+      { name: "shards", label: "Shards", kind: "number", value: (row) => row.shards.length, cell: (row) => count(row.shards.length) },
+      ...columns.map((name) => ({ name, label: name, kind: "number", value: (row) => row.ledger[name], cell: (row) => count(row.ledger[name]) })),
+      { name: "closed", label: "Adds up", cell: (row) => (adds(row.ledger) ? badge("good", "yes") : badge("bad", "no")) },
+    ] }));
+}
+
+function shards(fleet) {
+  return h("section", {}, h("h2", {}, "Shards of this gateway"), table({
+    caption: `Shards of ${fleet.node}: its queue, and those that it has adopted`, rows: fleet.shards, key: (row) => row.name,
+    empty: "It has no shard at this moment, so it accepts no logs. It begins one when it reaches the cluster's servers.",
+    columns: [
+      { name: "name", label: "Shard", value: (row) => row.name, cell: (row) => h("code", {}, row.name) },
+      { name: "role", label: "Role", cell: (row) => (row.role === "home" ? "home" : badge("warn", row.role)) },
+      { name: "queued", label: "Queued", kind: "number", cell: (row) => count(row.queued) },
+      { name: "bytes", label: "Bytes", kind: "number", cell: (row) => bytes(row.bytes) },
+      { name: "epoch", label: "Epoch", kind: "number", cell: (row) => count(row.epoch) },
+      { name: "log", label: "Commit log", kind: "number", cell: (row) => bytes(row.log_bytes) },
+      { name: "state", label: "State", cell: (row) => (row.problem ? [badge("bad", "trouble"), h("div", { class: "reason" }, row.problem)] : badge("good", "fine")) },
+    ] }));
+}
+
+/** What becomes of a shard that no gateway has. */
+function fate(fleet, orphan) {
+  if (orphan.shard === fleet.adopting) return [badge("warn", "being adopted"), h("div", { class: "reason" }, "This gateway reads it.")];
+  if (orphan.refused_because) return [badge("bad", "not adopted"), h("div", { class: "reason" }, orphan.refused_because)];
+  return [badge("warn", "waits"), h("div", { class: "reason" }, "A gateway adopts it when its last one has been silent for long enough.")];
+}
+
+const orphans = (fleet) => h("section", {}, h("h2", {}, "Shards without a gateway"), table({
+  caption: "Shards without a gateway", rows: fleet.orphans, key: (row) => row.shard,
+  empty: "Each shard has a gateway. One whose gateway is lost would show here until another one has adopted it.",
+  columns: [
+    { name: "shard", label: "Shard", value: (row) => row.shard, cell: (row) => h("code", {}, row.shard) },
+    { name: "state", label: "State", cell: (row) => fate(fleet, row) },
+  ] }));
+
+const counts = (fleet) => h("section", {}, h("h2", {}, "Since this gateway started"), pairs(
+  ["Adoptions", `${counted(fleet.adoptions, "shard")} of lost gateways`],
+  ["Absorptions", `${counted(fleet.absorptions, "emptied shard")} became a part of another one`],
+  ["Losses", `${counted(fleet.losses, "shard")} of this gateway that another one took`],
+  ["Late acknowledgements", `${counted(fleet.late_acknowledgements, "packet")}, perhaps delivered twice`],
+  ["Recognised repeats", `${counted(fleet.recognised_repeats, "request")} that another gateway had stored`],
+  ["Untold repeats", `${counted(fleet.untold_repeats, "request")} that the others were not told of`]));
+
+export const cluster = {
+  title: "Cluster",
+  async view(page) {
+    const state = await get("admin/status");
+    const fleet = state.queue.fleet;
+    const { kind, text } = health(state);
+    return [
+      note(kind, h("strong", {}, text)),
+      fleet.problem ? note("bad", `The cluster cannot be reached: ${fleet.problem}`) : null,
+      fleet.messages_problem ? note("warn", `The other gateways cannot be heard: ${fleet.messages_problem}`) : null,
+      fleet.adopting ? note("warn", "This gateway adopts the shard ", h("code", {}, fleet.adopting), " now.") : null,
+      gateways(page, state),
+      shards(fleet),
+      orphans(fleet),
+      counts(fleet),
+    ];
+  },
+};
 
 """#),
         ("credentials.js", #"""
@@ -1226,6 +1356,7 @@ export const resolvers = {
 
 import { badge, button, bytes, count, difference, field, h, log, note, pairs, replace, time } from "./dom.js";
 import { Problem, call, get, part } from "./api.js";
+import { incomplete } from "./cluster.js";
 import { change, dialog } from "./dialog.js";
 import { table } from "./table.js";
 
@@ -1271,8 +1402,10 @@ const exportOf = (query) => `../admin/dead-letters/export?${new URLSearchParams(
 async function list(page) {
   const filter = filterOf(page);
   const after = page.params.get("after");
-  const [{ sums: all }, { dead_letters: letters, next }] = await Promise.all([
-    get("admin/dead-letters", { limit: 1 }), get("admin/dead-letters", { ...filter, after, limit: 50 })]);
+  const shown = await get("admin/dead-letters", { ...filter, after, limit: 50 });
+  const { dead_letters: letters, next, missing } = shown;
+  // Only the first page has the sums.
+  const all = after ? (await get("admin/dead-letters", { limit: 1 })).sums : shown.sums;
   selection = new Set([...selection].filter((id) => letters.some((letter) => letter.id === id)));
   const ids = () => ({ ids: [...selection].join(",") });
   const toggle = (id) => (event) => {
@@ -1281,6 +1414,7 @@ async function list(page) {
     page.refresh();
   };
   return [
+    incomplete(missing),
     sums(page, all, filter),
     all.length ? [
       h("h2", {}, Object.keys(filter).length ? `Letters: ${inWords(filter)}` : "Letters"),
@@ -1290,7 +1424,7 @@ async function list(page) {
       table({ caption: "Dead letters, oldest first", rows: letters, key: (row) => row.id, empty: "None suits.",
         columns: [
           page.mayChange ? { name: "select", label: "Select", cell: (row) => h("input", { type: "checkbox", "aria-label": `Select ${row.id}`, checked: selection.has(row.id), onchange: toggle(row.id) }) } : null,
-          { name: "id", label: "Letter", cell: (row) => h("a", { href: `#/dead-letters/${row.id}` }, row.id) },
+          { name: "id", label: "Letter", cell: (row) => h("a", { href: `#/dead-letters/${part(row.id)}` }, row.id) },
           { name: "code", label: "Reason", cell: (row) => [h("b", {}, row.code), h("div", { class: "reason" }, row.message)] },
           { name: "replays", label: "Replayed", kind: "number", cell: (row) => (row.replays ? times(row.replays) : "–") },
           { name: "place", label: "Place", cell: (row) => `${row.destination}/${row.logstore}` },
@@ -1322,7 +1456,7 @@ function edit(page, letter) {
     const save = async (replays) => {
       try {
         const body = read();
-        await call("PUT", `admin/dead-letters/${letter.id}`, { body, query: logstore.value !== letter.logstore ? { logstore: logstore.value } : {} });
+        await call("PUT", `admin/dead-letters/${part(letter.id)}`, { body, query: logstore.value !== letter.logstore ? { logstore: logstore.value } : {} });
         if (replays) await call("POST", "admin/dead-letters/replay", { query: { ids: letter.id } });
         close(true);
         page.say("good", replays ? `letter ${letter.id} is in the queue again` : `letter ${letter.id} is changed`);
@@ -1474,13 +1608,18 @@ export const audit = {
 
 import { badge, button, bytes, count, h, log, note, replace, span, time } from "./dom.js";
 import { Problem, get, part } from "./api.js";
+import { incomplete } from "./cluster.js";
 import { dialog } from "./dialog.js";
 import { table } from "./table.js";
 
-async function peek(page, destination, logstore) {
+/** `node` is another gateway of the cluster. */
+async function peek(page, node, destination, logstore) {
   let logs;
   try {
-    ({ logs } = await get("admin/queue/peek", { destination, logstore, limit: 20 }));
+    const all = await get("admin/queue/peek", { destination, logstore, limit: 20 });
+    const one = node ? all.other_gateways?.[node] : all;
+    if (!one) return void page.say("bad", `no answer from ${node}`);
+    ({ logs } = one);
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     page.say("bad", problem.message);
@@ -1493,14 +1632,14 @@ async function peek(page, destination, logstore) {
     (close) => button("Close", () => close(null)));
 }
 
-function streams(page, name, one, order) {
+function streams(page, node, name, one, order) {
   const place = (by) => `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), order: by })}`;
   return h("section", { "data-key": name },
-    h("div", { class: "row" }, h("h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
+    h("div", { class: "row" }, h(node ? "h3" : "h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
       one.admission === "open" ? null : badge("bad", `takes no logs: ${one.admission}`),
       h("span", {}, `${count(one.queued_logs)} logs, ${bytes(one.bytes)}, oldest ${span(one.oldest_seconds)}`),
-      button("Look at the oldest", () => peek(page, name))),
-    table({ caption: `Streams of ${name}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
+      button("Look at the oldest", () => peek(page, node, name), node ? { "aria-label": `Look at the oldest of ${name} at ${node}` } : {})),
+    table({ caption: `Streams of ${name}${node ? ` at ${node}` : ""}, ${order === "oldest" ? "longest waiting" : "largest"} first`, rows: one.streams,
       key: (row) => `${row.logstore}/${row.topic}/${row.source}/${JSON.stringify(row.tags)}`, empty: "Nothing waits here.",
       columns: [
         { name: "logstore", label: "Logstore", cell: (row) => row.logstore },
@@ -1510,23 +1649,32 @@ function streams(page, name, one, order) {
         { name: "logs", label: "Logs", kind: "number", cell: (row) => count(row.queued_logs) },
         { name: "bytes", label: [h("a", { href: place("largest") }, "Bytes", order === "largest" ? " ↓" : "")], kind: "number", cell: (row) => bytes(row.raw_bytes) },
         { name: "oldest", label: [h("a", { href: place("oldest") }, "Oldest", order === "oldest" ? " ↓" : "")], kind: "number", cell: (row) => span(row.oldest_seconds) },
-        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, name, row.logstore), { "aria-label": `Peek at ${row.logstore}` }) },
+        { name: "peek", label: "Look", cell: (row) => button("Peek", () => peek(page, node, name, row.logstore), { "aria-label": `Peek at ${row.logstore}${node ? ` at ${node}` : ""}` }) },
       ] }),
     one.streams_more ? h("p", { class: "quiet" }, `${count(one.streams_more)} more streams. `,
       h("a", { href: `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), streams: "1000" })}` }, "Show up to 1,000")) : null);
 }
 
+const inUse = (all) => `${bytes(all.bytes)} of ${bytes(all.bytes_max)} are in use, ${count(all.streams)} streams, ${count(all.packets)} packets on their way.`;
+
+/** What waits at another gateway of the cluster. */
+const elsewhere = (page, node, { queue: all, destinations }, order) => h("section", { "data-key": node },
+  h("h2", {}, `Gateway ${node}`), all.problem ? note("bad", all.problem) : null, h("p", {}, inUse(all)),
+  Object.entries(destinations).map(([name, one]) => streams(page, node, name, one, order)));
+
 export const queue = {
   title: "Queue",
   async view(page) {
     const order = page.params.get("order") ?? "oldest";
-    const { queue: all, destinations } = await get("admin/queue", { destination: page.params.get("destination"),
+    const { queue: all, destinations, other_gateways: others, missing } = await get("admin/queue", { destination: page.params.get("destination"),
       streams: page.params.get("streams") ?? 50, order });
     return [
       all.problem ? note("bad", all.problem) : null,
-      h("p", {}, `${bytes(all.bytes)} of ${bytes(all.bytes_max)} are in use, ${count(all.streams)} streams, ${count(all.packets)} packets on their way.`,
+      incomplete(missing),
+      h("p", {}, inUse(all),
         page.params.get("destination") ? [" ", h("a", { href: "#/queue" }, "All destinations")] : null),
-      Object.entries(destinations).map(([name, one]) => streams(page, name, one, order)),
+      Object.entries(destinations).map(([name, one]) => streams(page, null, name, one, order)),
+      Object.entries(others ?? {}).map(([node, one]) => elsewhere(page, node, one, order)),
     ];
   },
 };
@@ -1631,6 +1779,7 @@ export const routes = {
 import { badge, bytes, count, h, note, rate, span } from "./dom.js";
 import { chart } from "./chart.js";
 import { get } from "./api.js";
+import { health } from "./cluster.js";
 import { table } from "./table.js";
 
 const windows = { "10m": "10 min", "3h": "3 h", "48h": "48 h" };
@@ -1644,6 +1793,8 @@ async function read(window) {
   }
   return kept.data;
 }
+
+const hasClusterTrouble = (state) => (health(state)?.kind ?? "good") !== "good";
 
 /** What an operator has to know or do, worst first. */
 export function troubles(state) {
@@ -1663,6 +1814,8 @@ export function troubles(state) {
     const link = h("a", { href: "#/credentials" }, `credential ${one.name}`);
     found.push([one.state === "expiring" ? "warn" : "bad", [link, ` is ${one.state}`, one.last_problem ? `: ${one.last_problem}` : ""]]);
   }
+  const cluster = health(state);
+  if (hasClusterTrouble(state)) found.push([cluster.kind, [h("a", { href: "#/cluster" }, "cluster"), `: ${cluster.text}`]]);
   if (state.webhook?.problem) found.push(["warn", `webhook: ${state.webhook.problem}`]);
   if (state.draining) found.push(["warn", "The gateway drains: it refuses new logs and delivers what it has."]);
   if (!state.ledger_closed) found.push(["bad", "The ledger does not add up: see below."]);
@@ -1721,7 +1874,8 @@ export const status = {
     const line = (name, label) => ({ name, label, values: of(history, name) });
     const oldest = state.queue.oldest_seconds;
     return [
-      note(kind, h("strong", {}, text)),
+      note(kind, h("strong", {}, text),
+        hasClusterTrouble(state) ? [" ", h("a", { href: "#/cluster" }, "See the cluster")] : null),
       found.length ? h("ul", { class: "troubles" }, found.map(([kind, text]) =>
         h("li", {}, badge(kind, kind === "bad" ? "problem" : "notice"), " ", text))) : null,
       h("section", { class: "tiles", "aria-label": "Figures" },
@@ -1891,7 +2045,8 @@ caption { text-align: left; padding: 0.5rem 0.8rem 0; font-size: 0.8rem; }
 th, td { text-align: left; padding: 0.45rem 0.8rem; border-top: 1px solid var(--line); vertical-align: top; font-weight: 400; }
 thead th { font-size: 0.8rem; font-weight: 600; color: var(--quiet); border-top: 0; white-space: nowrap; }
 thead a { color: inherit; }
-tbody th { font-weight: 600; }
+tbody th, tfoot th, tfoot td { font-weight: 600; }
+tfoot th, tfoot td { border-top: 2px solid var(--quiet); }
 .number { text-align: right; white-space: nowrap; }
 tbody tr:hover { background: var(--idle-soft); }
 .difference { border: 1px solid var(--line); border-radius: 8px; }
@@ -1952,9 +2107,10 @@ import { h } from "./dom.js";
 
 /**
  * columns: { name, label, value(row), cell(row), kind }; kind is "number" for figures.
- * `sort` is { by, down }; `link(sort)` makes the address of the same page in another order.
+ * `sort` is { by, down }; `link(sort)` makes the address of the same page in another order. `total` is a last row, which
+ * keeps its place.
  */
-export function table({ caption, columns, rows, sort, link, empty, key }) {
+export function table({ caption, columns, rows, sort, link, empty, key, total }) {
   if (!rows.length) return h("p", { class: "empty" }, empty);
   const shown = columns.filter(Boolean);
   const order = shown.find((column) => column.name === sort?.by);
@@ -1963,11 +2119,14 @@ export function table({ caption, columns, rows, sort, link, empty, key }) {
     h("table", {},
       h("caption", { class: "quiet" }, caption),
       h("thead", {}, h("tr", {}, shown.map((column) => head(column, sort, link)))),
-      h("tbody", {}, sorted.map((row) => h("tr", { "data-key": key?.(row) }, shown.map((column, index) =>
-        h(index === 0 && column.name !== "select" ? "th" : "td",
-          { scope: index === 0 && column.name !== "select" ? "row" : null, class: column.kind },
-          column.cell ? column.cell(row) : column.value(row) ?? "–")))))));
+      h("tbody", {}, sorted.map((row) => line(row, shown, key))),
+      total ? h("tfoot", {}, line(total, shown)) : null));
 }
+
+const line = (row, shown, key) => h("tr", { "data-key": key?.(row) }, shown.map((column, index) =>
+  h(index === 0 && column.name !== "select" ? "th" : "td",
+    { scope: index === 0 && column.name !== "select" ? "row" : null, class: column.kind },
+    column.cell ? column.cell(row) : column.value(row) ?? "–")));
 
 function head(column, sort, link) {
   const isOrder = column.name === sort?.by;
