@@ -12,8 +12,8 @@ import System
 /// 5. The note is removed.
 ///
 /// Up to 3 the log cannot become whole without this command, and from then on the queue is not in its place any more.
-/// So no log is delivered twice. A log that is not whole is never adopted, so it is never absorbed either: a log that is
-/// gone after 4 was whole.
+/// So no log is delivered twice. A log that is not whole is never adopted, so it is never absorbed either: a log that
+/// is gone after 4 was whole.
 package struct ShardAddition {
     package struct Outcome: Sendable {
         package let shard: String
@@ -144,8 +144,8 @@ package struct ShardAddition {
             throw ShardProblem(
                 .lasting,
                 "the log of the shard \(note.shard) (\(note.log)) is gone, and nothing tells if its logs were "
-                    + "delivered. If they were, remove \(directory)/queue.move; if not, rename \(queue.aside) to queue.db "
-                    + "and then remove it"
+                    + "delivered. If they were, remove \(directory)/queue.move; if not, rename \(queue.aside) to "
+                    + "queue.db and then remove it"
             )
         }
     }
