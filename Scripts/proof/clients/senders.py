@@ -18,9 +18,12 @@ GOES_ON = 20
 class Senders:
     """Post logs until they are stopped, and again what was refused or not answered, as devices do."""
 
-    def __init__(self, trial: Trial, connect: Callable[[], Device], batch: int, pause: float = 0) -> None:
-        """`connect` is called again after each request that was not accepted; `pause` follows each that was."""
-        self.trial, self.connect, self.batch, self.pause = trial, connect, batch, pause
+    def __init__(
+        self, trial: Trial, connect: Callable[[], Device], batch: int, pause: float = 0, requests: int | None = None
+    ) -> None:
+        """`connect` is called again after each request that was not accepted, and after so many `requests` that were;
+        `pause` follows each of those."""
+        self.trial, self.connect, self.batch, self.pause, self.requests = trial, connect, batch, pause, requests
         self.promises = PromisedLogs(random.Random(trial.random.getrandbits(64)))
         self.lock = threading.Lock()
         self.answered = self.refused = 0
@@ -32,6 +35,7 @@ class Senders:
 
     def send(self) -> None:
         device: Device | None = None
+        posted = 0
         while not self.is_over:
             logs = self.new_logs()
             status = None
@@ -49,6 +53,9 @@ class Senders:
                     time.sleep(0.1)
             if status == 200:
                 self.note_answered(logs)
+                posted += 1
+                if self.requests is not None and posted % self.requests == 0:
+                    device = None
                 time.sleep(self.pause)
 
     def new_logs(self) -> list[Log]:

@@ -20,6 +20,8 @@ GATEWAYS = 3
 MAX_BYTES = ", max_bytes: 256MiB"
 # Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
 PAUSE = {False: 0.01, True: 0.08}
+# Requests of a sender to one gateway, before it goes to the next.
+REQUESTS_EACH = 20
 # A gateway is taken for dead after 12 s, and one that stopped after 15; the rest is for the heir, on a crowded machine.
 ADOPTED_WITHIN = 60
 GOES_ON_WITHIN = 30
@@ -117,7 +119,8 @@ class Session:
         for member in self.members:
             member.start()
         self.turns = itertools.count()
-        self.senders = Senders(trial, self.connect, batch=10, pause=PAUSE[trial.is_long])
+        pause = PAUSE[trial.is_long]
+        self.senders = Senders(trial, self.connect, batch=10, pause=pause, requests=REQUESTS_EACH)
         self.goes_on("nothing is broken yet")
 
     @property
@@ -182,10 +185,10 @@ class Session:
         finally:
             member.gateway = gateway
 
-    def others_empty(self, what: str, began: float, before: int) -> None:
+    def others_empty(self, what: str, began: float, before: int, within: float = ADOPTED_WITHIN) -> None:
         """Waits until the others have absorbed a shard that was lost at `began`, after `before` absorptions."""
         late = f"{what}: its shard is not absorbed"
-        if self.wait_for(lambda: self.absorptions() > before, began + ADOPTED_WITHIN - time.monotonic(), late):
+        if self.wait_for(lambda: self.absorptions() > before, began + within - time.monotonic(), late):
             self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
 
     def begins_another(self, member: Member, before: set[str], what: str, within: float = GOES_ON_WITHIN) -> None:
