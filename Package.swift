@@ -131,6 +131,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
+                "Queue", "Fleet",
                 "CYAML",
             ]
         ),
@@ -268,6 +269,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
+                "Queue", "Fleet",
                 "TestConfiguration",
             ]
         ),
@@ -311,7 +313,7 @@ let package = Package(
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",
                 "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
                 "Admin",
-                "Tokens", "Routing", "NATS", "CommitLog",
+                "Tokens", "Routing", "NATS", "CommitLog", "Queue", "Fleet",
             ]
         ),
         // Starts the built program as a process.

@@ -44,7 +44,7 @@ enum RequestEntry: FuzzEntry {
         _ = try? HashRoute(head)
         _ = try? head.damage
         _ = try? TailFilter(head)
-        if let query = try? DeadLetterQuery(head) { _ = try? query.selection() }
+        if let query = try? DeadLetterQuery(head) { _ = try? query.checkSelection() }
         guard let query = try? PlainQuery(head) else { return }
         for label in [query.topic, query.source, query.timeField] {
             try check((label?.utf8.count ?? 1) <= 128, "longer than SLS takes: \(label ?? "")")
