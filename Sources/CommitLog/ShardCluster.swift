@@ -38,6 +38,9 @@ package protocol ShardCluster: Sendable {
     /// Throws unless the engine could make a commit durable at this moment. An engine may take registers without that.
     func confirm() throws(CommitLogError)
 
+    /// Uses another server from now on, if there are several. This one may be cut off from the others.
+    func changeServer()
+
     /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for
     /// the operator.
     func check() throws(CommitLogError) -> String

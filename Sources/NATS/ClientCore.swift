@@ -12,6 +12,7 @@ final class ClientCore: Sendable {
         var lastInbox: UInt64 = 0
         var output = OutputQueue()
         var isStopping = false
+        var leavesServer = false
     }
 
     /// An inbox removes itself at its end, on whatever thread that is.
@@ -118,7 +119,20 @@ final class ClientCore: Sendable {
         wake.signal()
     }
 
+    func changeServer() {
+        shared.withLock { $0.leavesServer = true }
+        wake.signal()
+    }
+
     // MARK: - For the client's thread
+
+    /// True once after `changeServer`.
+    func takeLeave() -> Bool {
+        shared.withLock { shared in
+            defer { shared.leavesServer = false }
+            return shared.leavesServer
+        }
+    }
 
     var isStopping: Bool { shared.withLock { $0.isStopping } }
 

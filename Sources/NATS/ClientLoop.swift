@@ -136,7 +136,14 @@ struct ClientLoop: ~Copyable {
         _ target: ServerTarget
     ) throws(NATSError) {
         var leaveBy: Moment?
+        _ = core.takeLeave()
         while !core.isStopping {
+            if core.takeLeave(), targets.count > 1 {
+                throw NATSError(
+                    .disconnected,
+                    "it is left for another server, which may reach more of them"
+                )
+            }
             // What waits here is bounded, so the connection takes it only when it can send it.
             if !connection.hasOutput { connection.send(core.takeOutput()) }
             _ = try connection.write()

@@ -34,6 +34,9 @@ package final class NATSClient: Sendable {
         worker.join()
     }
 
+    /// Leaves the server for another one, if there are several.
+    package func changeServer() { core.changeServer() }
+
     /// Waits for a connection. Throws why there is none at the deadline, or as soon as the servers refuse this client.
     package func waitUntilConnected(atMost time: Duration) throws(NATSError) {
         let deadline = Moment.now + time

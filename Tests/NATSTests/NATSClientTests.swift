@@ -60,6 +60,20 @@ import Testing
         #expect(recorder.count(of: "broker reached") == 2)
     }
 
+    @Test("A server is left for another one, and a lone one is kept")
+    func changing() throws {
+        let (one, two) = (try started(), try started())
+        let client = try client(one, two)
+        let first = server(of: client)
+        client.changeServer()
+        #expect(eventually { server(of: client).map { $0 != first } ?? false })
+        try echo(client)
+        let lone = try self.client(one)
+        lone.changeServer()
+        try echo(lone)
+        #expect(server(of: lone) == one.port && recorder.count(of: "broker lost") == 1)
+    }
+
     @Test("A request to a subject without listeners fails at once")
     func noResponders() throws {
         let client = try client(try started())

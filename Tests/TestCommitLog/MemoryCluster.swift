@@ -116,6 +116,8 @@ package final class MemoryCluster: ShardCluster {
 
     package func confirm() throws(CommitLogError) { try reachOpened() }
 
+    package func changeServer() {}
+
     package func messenger(
         for node: String,
         _ journal: Journal

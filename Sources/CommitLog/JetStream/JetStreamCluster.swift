@@ -110,6 +110,8 @@ package final class JetStreamCluster: ShardCluster {
         try JetStreamMessenger(api.client, settings.cluster, node, journal)
     }
 
+    package func changeServer() { api.client.changeServer() }
+
     // MARK: - For the operator
 
     /// What keeps gateways from telling each other, for the operator; empty: nothing.

@@ -146,6 +146,9 @@ package final class PostgreSQLCluster: ShardCluster {
         try PostgreSQLMessenger(settings, node, journal)
     }
 
+    /// libpq finds the server that takes commits.
+    package func changeServer() {}
+
     // MARK: - For the operator
 
     package func check() throws(CommitLogError) -> String {
