@@ -76,7 +76,7 @@ final class FleetKeeper: Sendable {
     }
 
     /// Takes a shard over.
-    func adopt(_ name: String) -> Bool {
+    func adopt(_ name: String, knownTo entry: UInt64) -> Bool {
         adoptions.post { [self] in
             let shard = opener.newShard()
             do throws(ShardProblem) {
@@ -84,6 +84,7 @@ final class FleetKeeper: Sendable {
                     name,
                     as: shard,
                     makes: false,
+                    knownTo: entry,
                     leavesRoom: true,
                     whenLost: whenLost(shard, name)
                 )

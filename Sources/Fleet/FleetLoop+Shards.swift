@@ -60,7 +60,8 @@ extension FleetLoop {
         // decides.
         let rivals = watch.claimants(of: name, .now)
         let isFirst = rivals.allSatisfy { $0.shards[name] == 0 && own.life < $0.life }
-        guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name), keeper.adopt(name)
+        guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
+            keeper.adopt(name, knownTo: watch.lastEntry(of: name))
         else {
             adopting = nil
             return

@@ -10,6 +10,7 @@ final class FleetLoop {
     var watch: ShardWatch
     var nextTouch = Moment.now
     var isCutOff = false
+    private var changesServerAt = Moment.now
     var isStopping = false
     var plan: AdoptionPlan
     var adopting: String?
@@ -61,7 +62,15 @@ final class FleetLoop {
             isCutOff = false
             fleet.change { $0.problem = nil }
         } catch {
-            guard !isCutOff else { return }
+            guard !isCutOff else {
+                // Longer than an election: the server may be cut off from the others, while another one is not.
+                if .now >= changesServerAt {
+                    changesServerAt = .now + timing.trustedFor
+                    cluster.changeServer()
+                }
+                return
+            }
+            changesServerAt = .now + timing.trustedFor
             isCutOff = true
             fleet.change { $0.problem = error.description }
             journal.warning("cluster cannot be reached", ["reason": error.description])
@@ -87,6 +96,10 @@ final class FleetLoop {
         own.shards = [:]
         if !isHomeLost { own.shards[home.name] = home.queue.epoch }
         for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
+        own.entries = [:]
+        for shard in fleet.owned where own.shards[shard.name] != nil {
+            own.entries[shard.name] = shard.queue.lastEntry
+        }
         // The epoch is not known before the log is read; no other gateway takes this one for its successor.
         for name in [adopting, absorbing].compactMap(\.self) where own.shards[name] == nil {
             own.shards[name] = 0

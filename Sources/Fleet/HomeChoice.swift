@@ -28,6 +28,11 @@ struct HomeChoice {
         }
     }
 
+    /// The last entry that the log of a shard had, as its owners told.
+    func lastEntry(of shard: String) -> UInt64 {
+        nodes.reduce(0) { max($0, UInt64(max(0, $1.entries[shard] ?? 0))) }
+    }
+
     /// One that began as this node's home and that no other gateway claims, else a new one.
     func choose(besides lost: Set<String> = []) -> (name: String, isNew: Bool) {
         let others = Set(nodes.filter { $0.node != node }.flatMap(\.shards.keys))

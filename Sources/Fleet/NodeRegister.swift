@@ -15,6 +15,8 @@ package struct NodeRegister: Equatable, Sendable {
     package var home: String?
     /// The epochs of the shards that it owns; 0: it reads the shard's log to take it.
     package var shards: [String: Int] = [:]
+    /// The last entries of their logs. A log that ends sooner has lost its end.
+    package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
     package var isStopped = false
     /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at other gateways.
@@ -50,6 +52,11 @@ package struct NodeRegister: Equatable, Sendable {
                     json.member(name, epoch)
                 }
             }
+            json.object("entries") { json in
+                for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {
+                    json.member(name, entry)
+                }
+            }
             if isStopped { json.member("stopped", true) }
             json.member("version", version)
             json.array("ledger") { json in
@@ -78,6 +85,9 @@ package struct NodeRegister: Equatable, Sendable {
         for shard in shards {
             guard let epoch = shard.value.wholeNumber else { return nil }
             self.shards[shard.name] = epoch
+        }
+        if case .object(let entries)? = json["entries"] {
+            for entry in entries { self.entries[entry.name] = entry.value.wholeNumber }
         }
         isStopped = json["stopped"] == .bool(true)
         version = json["version"]?.text ?? ""

@@ -51,18 +51,20 @@ final class ShardOpener: Sendable {
         )
     }
 
-    /// Takes the shard: a gateway that had it has it no more. With `leavesRoom` it does not take the last room on the disk,
+    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before `entry`. With `leavesRoom` it does not take the last room on the disk,
     /// which the home shard needs. `whenLost` is called when that happens to this one.
     func open(
         _ name: String,
         as shard: Shard,
         makes: Bool,
+        knownTo entry: UInt64,
         leavesRoom: Bool = false,
         whenLost: @escaping @Sendable () -> Void
     ) throws(ShardProblem) -> DurableQueue {
         let log = cluster.log(of: name)
         do throws(CommitLogError) {
             try log.open(makes: makes)
+            if !makes { try checkEnd(of: name, knownTo: entry) }
         } catch {
             throw ShardProblem(error)
         }
@@ -80,6 +82,26 @@ final class ShardOpener: Sendable {
         }
     }
 
+    /// An epoch behind the end of a log that was cut off would hide for good that logs are missing.
+    private func checkEnd(of name: String, knownTo entry: UInt64) throws(CommitLogError) {
+        var last: UInt64 = 0
+        for attempt in 1...Self.endAttempts {
+            guard let found = try cluster.shards().first(where: { $0.name == name }) else { return }
+            last = found.last
+            if last >= entry { return }
+            // A server that has just become the leader may not know all of it yet.
+            if attempt < Self.endAttempts { pause(settings.timing.touch) }
+        }
+        throw CommitLogError(
+            .damaged,
+            "the log of the shard \(name) ends with entry \(last), but there was an entry \(entry): the servers have lost "
+                + "its end. Restore their files, or give the end up: sluice restore --take \(name) DIRECTORY, then "
+                + "sluice shards add DIRECTORY"
+        )
+    }
+
+    private static let endAttempts = 3
+
     /// Opens the shard that becomes a node's home.
     func openHome(
         by choice: HomeChoice,
@@ -95,7 +117,13 @@ final class ShardOpener: Sendable {
             whenChosen(name)
             let queue: DurableQueue
             do throws(ShardProblem) {
-                queue = try open(name, as: shard, makes: isNew, whenLost: whenLost(shard, name))
+                queue = try open(
+                    name,
+                    as: shard,
+                    makes: isNew,
+                    knownTo: choice.lastEntry(of: name),
+                    whenLost: whenLost(shard, name)
+                )
             } catch {
                 // In the place of a lost home shard any other one serves.
                 guard skipsBad, !isNew, error.kind == .lasting else { throw error }

@@ -11,6 +11,8 @@ struct ShardWatch {
         var last: UInt64
         /// Since when it has been so.
         var since: Moment
+        /// The highest one that it ever had.
+        var highest: UInt64
     }
 
     private struct Node {
@@ -65,9 +67,20 @@ struct ShardWatch {
         for shard in shards where ShardName.node(of: shard.name) != nil {
             let known = self.ends[shard.name]
             let isSame = known?.last == shard.last && !isGap
-            ends[shard.name] = End(last: shard.last, since: isSame ? known?.since ?? now : now)
+            ends[shard.name] = End(
+                last: shard.last,
+                since: isSame ? known?.since ?? now : now,
+                highest: max(shard.last, known?.highest ?? 0)
+            )
         }
         self.ends = ends
+    }
+
+    /// The last entry that the log of a shard had, as it was seen and as its owners told.
+    func lastEntry(of shard: String) -> UInt64 {
+        nodes.values.reduce(ends[shard]?.highest ?? 0) { highest, node in
+            max(highest, UInt64(max(0, node.register.entries[shard] ?? 0)))
+        }
     }
 
     /// The gateways that live, without those that said that they stop.

@@ -15,6 +15,9 @@ extension DurableQueue {
     /// The present epoch of the commit log; 0: there is no log.
     package var epoch: Int { door.status.withLock { $0.commitLog?.epoch ?? 0 } }
 
+    /// The last entry of the commit log that this gateway knows.
+    package var lastEntry: Int { door.status.withLock { $0.commitLog?.entry ?? 0 } }
+
     /// Makes this the shard's last transaction if nothing waits in it. Answers whether it is.
     package func cede(to shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {
         door.post(.shard(.cede(to: shard, whenDurable)))

@@ -188,6 +188,48 @@ import Testing
         older.close()
     }
 
+    @Test("A shard whose log has lost its end is not adopted, and the reason is told")
+    func lostTail() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let dead = try trial.start(a)
+        let other = try trial.start(b)
+        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        for number in 1...20 { #expect(dead.store([number]) == .stored) }
+        // Its register has told how far it is.
+        #expect(other.wait { $0.fleet?.others.first?.ledger.accepted == 20 })
+        a.view.isReachable = false
+        trial.cluster.memory(of: shard)?.loseEnd(5)
+        #expect(other.wait { $0.fleet?.refusedOrphans[shard] != nil })
+        let reason = other.status.fleet?.refusedOrphans[shard] ?? ""
+        #expect(reason.contains("the servers have lost its end"), "\(reason)")
+        #expect(other.status.fleet?.adoptions == 0)
+        #expect(other.store([21]) == .stored)
+        other.close()
+        dead.close()
+    }
+
+    @Test("A gateway that lost its disk does not start on a log that has lost its end")
+    func lostTailAtStart() throws {
+        let a = trial.machine("a")
+        let dead = try trial.start(a)
+        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        for number in 1...20 { #expect(dead.store([number]) == .stored) }
+        let view = trial.cluster.view()
+        try view.open()
+        #expect(
+            eventually {
+                let own = (try? view.registers())?.values.lazy.compactMap { NodeRegister($0.value) }
+                return own?.contains { ($0.entries[shard] ?? 0) >= 20 } ?? false
+            }
+        )
+        a.view.isReachable = false
+        trial.cluster.memory(of: shard)?.loseEnd(5)
+        #expect {
+            _ = try trial.start(trial.machine("a"))
+        } throws: { "\($0)".contains("the servers have lost its end") }
+        dead.close()
+    }
+
     @Test("A gateway does not adopt the shards of another cluster with the same name")
     func otherCluster() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
