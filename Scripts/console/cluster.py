@@ -1,9 +1,11 @@
 """The console of a gateway in a cluster: the others with their dead letters and waiting logs, and what it says while two of
 them are lost with their disks, of which it adopts one and cannot adopt the other."""
 
+import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -59,7 +61,7 @@ def living(browser: Browser) -> None:
     reads_until(browser, lambda: total(browser)[:2] == ["8", "0"], "the sum lacks the others' logs")
     assert total(browser) == ["8", "0", "6", "2", "0", "0", "yes"], total(browser)
     assert [row.text.split()[0] for row in browser.all("#content section:first-of-type tbody tr")] == [*DESTINATIONS]
-    assert browser.named("span", "– this one"), "this gateway is not marked"
+    assert "this one" in browser.one("#content tbody th").text, "this gateway is not marked"
     browser.check_access("cluster")
     browser.show("status", "Status")
     for _ in range(60):
@@ -108,14 +110,17 @@ def silent(browser: Browser) -> None:
 
 def lost(check: Check, browser: Browser, pictures: pathlib.Path) -> None:
     """The loss is shown with the reason why one shard stays, then the adoption of the other."""
-    reads_until(browser, lambda: "1 gateway lives; 2 gone" in browser.text(), "the loss is not shown")
-    assert "without a gateway" in browser.text()
+    # On a slow machine the second one may be adopted by now; the third one stays.
+    shown = re.compile(r"1 gateway lives; [12] gone; [12] shards? without a gateway")
+    reads_until(browser, lambda: shown.search(browser.text()), "the loss is not shown")
     pictured(browser, pictures, "cluster-lost")
     browser.show("status", "Status")
     browser.press("See the cluster", "a")
     browser.wait(lambda: browser.heading() == "Cluster", "the status does not lead to the cluster")
     reads_until(browser, lambda: "1 shard of lost gateways" in browser.text(), "the adoption is not shown")
     reads_until(browser, lambda: "not adopted" in browser.text(), "the refusal is not shown")
+    assert "1 gateway lives; 1 gone; 1 shard without a gateway." in browser.text(), browser.text()
+    assert total(browser)[0] == "8", f"adopted logs are counted twice: {total(browser)}"
     reason = browser.one("#content section:nth-of-type(3) td .reason").text
     check.expect("destination" in reason, f"the refusal has another reason: {reason}")
     pictured(browser, pictures, "cluster-adopted")
@@ -141,12 +146,12 @@ def total(browser: Browser) -> list[str]:
     return [cell.text.removeprefix("✓").strip() for cell in browser.all("#content tfoot td")[3:]]
 
 
-def reads_until(browser: Browser, holds: Callable[[], bool], what: str) -> None:
-    """Reads the screen of the cluster until this holds."""
+def reads_until(browser: Browser, holds: Callable[[], object], what: str) -> None:
+    """Reads the screen of the cluster until this holds, more often than the page does."""
+    numbers = itertools.count()
 
-    def read() -> bool:
-        browser.show("status", "Status")
-        browser.show("cluster", "Cluster")
+    def read() -> object:
+        browser.show(f"cluster?read={next(numbers)}", "Cluster")
         return holds()
 
     browser.wait(read, what, 40)
@@ -176,9 +181,7 @@ def check_cluster(check: Check, pictures: pathlib.Path) -> None:
         for node in ("gw-2", "gw-3"):
             shutil.rmtree(check.work / node)
         lost(check, browser, pictures)
-        browser.command(
-            "Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=False
-        )
+        browser.command("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=False)
         wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
         check.expect(not browser.driver.execute_script(wide), "the cluster scrolls sideways on a phone")
         browser.collect("cluster")

@@ -9,12 +9,17 @@ const columns = ["accepted", "delivered", "queued", "dead", "expired", "discarde
 const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const adds = (ledger) => ledger.accepted === columns.slice(1).reduce((sum, name) => sum + ledger[name], 0);
 
-/** All gateways: this one first, then the others as each told last. */
+/**
+ * All gateways: this one first, then the others as each told last. A lost one whose shards living ones have by now is none
+ * of them: its logs are in their ledgers.
+ */
 function gatewaysOf(state) {
   const fleet = state.queue.fleet;
   const own = { node: fleet.node, isThis: true, version: state.version, alive: true, ledger: state.ledger,
     shards: fleet.shards.map((shard) => shard.name), problem: fleet.problem ?? state.queue.problem };
-  return [own, ...fleet.other_gateways];
+  const all = [own, ...fleet.other_gateways];
+  const held = new Set(all.filter((one) => one.alive).flatMap((one) => one.shards));
+  return all.filter((one) => one.alive || one.shards.some((shard) => !held.has(shard)));
 }
 
 /** One sentence about the cluster, and how bad it is; null without a cluster. */
@@ -86,7 +91,7 @@ function fate(fleet, orphan) {
 }
 
 const orphans = (fleet) => h("section", {}, h("h2", {}, "Shards without a gateway"), table({
-  caption: "Shards without a gateway", rows: fleet.orphans, key: (row) => row.shard,
+  caption: "Their logs wait on the servers of the cluster", rows: fleet.orphans, key: (row) => row.shard,
   empty: "Each shard has a gateway. One whose gateway is lost would show here until another one has adopted it.",
   columns: [
     { name: "shard", label: "Shard", value: (row) => row.shard, cell: (row) => h("code", {}, row.shard) },

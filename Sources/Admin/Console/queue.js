@@ -29,7 +29,7 @@ async function peek(page, node, destination, logstore) {
 function streams(page, node, name, one, order) {
   const place = (by) => `#/queue?${new URLSearchParams({ ...Object.fromEntries(page.params), order: by })}`;
   return h("section", { "data-key": name },
-    h("div", { class: "row" }, h(node ? "h3" : "h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
+    h("div", { class: "row" }, node ? h("h3", {}, name) : h("h2", {}, h("a", { href: `#/destinations/${part(name)}` }, name)),
       one.admission === "open" ? null : badge("bad", `takes no logs: ${one.admission}`),
       h("span", {}, `${count(one.queued_logs)} logs, ${bytes(one.bytes)}, oldest ${span(one.oldest_seconds)}`),
       button("Look at the oldest", () => peek(page, node, name), node ? { "aria-label": `Look at the oldest of ${name} at ${node}` } : {})),

@@ -31,7 +31,8 @@ struct ClusterStatus {
         let refusal: String?
     }
 
-    /// The gateway that answered, then the others as each told last.
+    /// The gateway that answered, then the others as each told last. A lost one whose shards living ones have by now is
+    /// none of them: its logs are in their ledgers.
     let gateways: [Gateway]
     let shards: [Shard]
     let adopting: String?
@@ -85,7 +86,9 @@ struct ClusterStatus {
                 ledger: Ledger(other["ledger"])
             )
         }
-        gateways = [own] + others
+        let all = [own] + others
+        let held = Set(all.filter(\.isAlive).flatMap(\.shards))
+        gateways = all.filter { $0.isAlive || !held.isSuperset(of: $0.shards) }
         adopting = fleet["adopting"]?.text
         orphans = (fleet["orphans"]?.elements ?? []).map {
             Orphan(shard: $0["shard"]?.text ?? "", refusal: $0["refused_because"]?.text)
