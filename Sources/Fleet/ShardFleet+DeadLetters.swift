@@ -12,7 +12,9 @@ extension ShardFleet: DeadLetters {
     }
 
     package func letterID(_ name: LetterName) -> Int64? {
-        name.shard.flatMap { owned($0) }?.shard.letterID(name.number)
+        // Operators choose it.
+        guard Shard.canNumber(name.number) else { return nil }
+        return name.shard.flatMap { owned($0) }?.shard.letterID(name.number)
     }
 
     /// The letters of one shard, the one of `id`.

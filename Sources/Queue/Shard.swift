@@ -26,6 +26,11 @@ extension Shard {
         Int64(self.number) << Self.letterBits + number
     }
 
+    /// True if a dead letter of a shard can have the number, or 0, which is before the first one.
+    package static func canNumber(_ number: Int64) -> Bool {
+        (0..<1 << letterBits).contains(number)
+    }
+
     /// The number in this shard of a dead letter; nil: it is another shard's.
     package func number(ofLetter id: Int64) -> Int64? {
         Shard(ofLetter: id) == self ? id - letterID(0) : nil

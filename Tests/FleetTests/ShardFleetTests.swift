@@ -425,6 +425,11 @@ import Testing
         #expect(Set(names.map(\.shard)) == Set(heir.letterShards))
         #expect(names.map { heir.letterID($0) } == ids)
         #expect(names.allSatisfy { $0.number > 0 })
+        for shard in heir.letterShards {
+            for number in [1 << 48, Int64.max, -1] {
+                #expect(heir.letterID(LetterName(shard: shard, number: number)) == nil)
+            }
+        }
         #expect(heir.letterID(LetterName(shard: nil, number: 1)) == nil)
         #expect(heir.letterID(LetterName(shard: "c~0a1b2c3d", number: 1)) == nil)
         #expect(heir.deadLetterSums.map(\.letters) == [6])
