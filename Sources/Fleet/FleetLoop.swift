@@ -149,8 +149,8 @@ final class FleetLoop {
                 )
             }
         }
-        for (register, isAlive) in watch.known(now) where isAlive && !others.contains(register.node)
-        {
+        for (register, isAlive) in watch.known(now)
+        where isAlive && living.subtracting(others).contains(register.node) {
             guard let reason = own.foreignness(to: register) else { continue }
             journal.error(
                 "a gateway of another cluster has the same cluster name; set another name for one of them in the group "
