@@ -116,7 +116,7 @@ final class DeadLetterDesk {
                 response.continues(at: page.next)
                 if !page.missing.isEmpty {
                     response.fields.append(
-                        ("x-sluice-missing", page.missing.sorted().joined(separator: ", "))
+                        ("x-sluice-missing", Self.named(page.missing.sorted()))
                     )
                 }
                 responder.send(response)
@@ -125,6 +125,12 @@ final class DeadLetterDesk {
             }
         }
         guard isTaken else { throw .tooManyViews }
+    }
+
+    /// Clients drop long header values, and would take the list for complete.
+    private static func named(_ missing: [String]) -> String {
+        let shown = missing.prefix(3).map { clipped($0, to: 60) }.joined(separator: ", ")
+        return missing.count > 3 ? "\(shown) and \(missing.count - 3) more" : shown
     }
 
     private func show(

@@ -30,7 +30,9 @@ struct LetterChanges: Sendable {
     private var letters: any GatewayQueue { cluster.store }
 
     func concernsOthers(_ query: DeadLetterQuery) -> Bool {
-        guard let names = query.ids else { return !cluster.otherNodes.isEmpty }
+        guard let names = query.ids else {
+            return !cluster.otherNodes.isEmpty || !cluster.orphans.isEmpty
+        }
         return names.contains { $0.shard != nil && letters.letterID($0) == nil }
     }
 
