@@ -12,9 +12,13 @@ package struct MessageParts {
     static let patience = Duration.seconds(10)
     private static let headBytes = 16
 
+    private static let unfinishedMax = 64
+    /// What a part takes beside its bytes, about.
+    private static let partCost = 64
+
     private struct Unfinished {
-        var parts: [[UInt8]?]
-        var missing: Int
+        var parts: [Int: [UInt8]] = [:]
+        let count: Int
         var bytes = 0
         let begun: Moment
     }
@@ -51,31 +55,39 @@ package struct MessageParts {
         let (index, count) = (Int(place >> 32), Int(place & 0xFFFF_FFFF))
         guard count > 0, index < count, count <= Self.messageBytesMax / 1024 else { return nil }
         let body = Array(part[Self.headBytes...])
-        if count == 1 { return body }
         forget(now)
-        var message =
-            unfinished[number]
-            ?? Unfinished(parts: Array(repeating: nil, count: count), missing: count, begun: now)
-        guard message.parts.count == count, message.parts[index] == nil,
-            message.bytes + body.count <= Self.messageBytesMax,
-            heldBytes + body.count <= Self.heldBytesMax
+        if count == 1 { return body }
+        // Taken out, so that it is not copied with each part.
+        guard
+            var message = unfinished.removeValue(forKey: number)
+                ?? (unfinished.count < Self.unfinishedMax
+                    ? Unfinished(count: count, begun: now) : nil)
         else { return nil }
-        message.parts[index] = body
-        message.missing -= 1
-        message.bytes += body.count
-        heldBytes += body.count
-        guard message.missing == 0 else {
+        let cost = body.count + Self.partCost
+        let fits =
+            message.count == count && message.parts[index] == nil
+            && message.bytes + body.count <= Self.messageBytesMax
+            && heldBytes + cost <= Self.heldBytesMax
+        if fits {
+            message.parts[index] = body
+            message.bytes += body.count
+            heldBytes += cost
+        }
+        guard message.parts.count == message.count else {
             unfinished[number] = message
             return nil
         }
-        unfinished[number] = nil
-        heldBytes -= message.bytes
-        return Array(message.parts.compactMap(\.self).joined())
+        heldBytes -= Self.cost(of: message)
+        return Array((0..<count).compactMap { message.parts[$0] }.joined())
+    }
+
+    private static func cost(of message: Unfinished) -> Int {
+        message.bytes + message.parts.count * partCost
     }
 
     private mutating func forget(_ now: Moment) {
         for (number, message) in unfinished where now - message.begun > Self.patience {
-            heldBytes -= message.bytes
+            heldBytes -= Self.cost(of: message)
             unfinished[number] = nil
         }
     }
