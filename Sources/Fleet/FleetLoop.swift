@@ -115,6 +115,7 @@ final class FleetLoop {
     func look() throws(CommitLogError) {
         var registers = try cluster.registers()
         registers[own.name] = nil
+        if let key = registers[MessageSeal.register]?.value { fleet.messages.use(key: key) }
         watch.look(at: registers, .now)
         gone = ShardDirectories.gone(registers)
         for (name, epoch) in own.shards where name != adopting && name != absorbing {

@@ -8,13 +8,14 @@ struct FleetMessage: Equatable {
         case repeats([BatchIdentity])
         case question(UInt64, [UInt8])
         case answer(UInt64, [UInt8])
-        /// Who is there? Answered by nothing, at once.
+        /// Who is there? Answered at once.
         case call(UInt64)
+        case here(UInt64)
     }
 
     private enum Kind: UInt8 {
         case repeats = 1
-        case question, answer, call
+        case question, answer, call, here
     }
 
     private static let version: UInt8 = 1
@@ -55,11 +56,19 @@ struct FleetMessage: Equatable {
             if case .question = content { begin(.question) } else { begin(.answer) }
             append(id, 8)
             bytes += body
-        case .call(let id):
-            begin(.call)
+        case .call(let id), .here(let id):
+            if case .call = content { begin(.call) } else { begin(.here) }
             append(id, 8)
         }
         return bytes
+    }
+
+    /// It is about who is there, and nothing else.
+    var isCall: Bool {
+        switch content {
+        case .call, .here: true
+        case .repeats, .question, .answer: false
+        }
     }
 
     init(life: String, node: String, _ content: Content) {
@@ -101,9 +110,9 @@ struct FleetMessage: Equatable {
         case .question, .answer:
             guard let id = number(8) else { return nil }
             content = kind == .question ? .question(id, Array(rest)) : .answer(id, Array(rest))
-        case .call:
+        case .call, .here:
             guard let id = number(8) else { return nil }
-            content = .call(id)
+            content = kind == .call ? .call(id) : .here(id)
         }
     }
 }

@@ -19,6 +19,8 @@ final class FleetMessages: Sendable {
     private static let untoldMax = 20_000
     private static let questionsMax = 16
     private static let askedMax = 64
+    /// Questions that are known to have come. One that comes again was not sent by a gateway.
+    private static let seenMax = 4096
 
     private struct Asked: Sendable {
         var missing: Set<String>
@@ -31,12 +33,17 @@ final class FleetMessages: Sendable {
         var untold: [BatchIdentity] = []
         var asked: [UInt64: Asked] = [:]
         var answering = 0
+        /// nil: the key of the cluster is not known yet.
+        var seal: MessageSeal?
+        var seen: Set<UInt64> = []
+        var seenInOrder: [UInt64] = []
         var answer: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
         var figures = FleetStatus.Messages()
     }
 
     private let node: String
     private let life: String
+    private let keyMark: String?
     private let messenger: any ClusterMessenger
     private let state: Locked<State>
     private let parts = Locked(MessageParts())
@@ -52,11 +59,13 @@ final class FleetMessages: Sendable {
         _ messenger: any ClusterMessenger,
         node: String,
         life: String,
+        keyMark: String?,
         repeatsMax: Int,
         repeatsAgeMax: Duration
     ) throws(SystemError) {
         self.node = node
         self.life = life
+        self.keyMark = keyMark
         self.messenger = messenger
         wake = try WakeUp()
         ending = try WakeUp()
@@ -72,6 +81,14 @@ final class FleetMessages: Sendable {
         }
         let started = try Worker("telling") { [self] in run() }
         worker.withLock { $0 = started }
+    }
+
+    /// Uses the key that the register has.
+    func use(key: [UInt8]) {
+        let seal = MessageSeal(key, keyMark: keyMark)
+        state.withLock { state in
+            if let seal { state.seal = seal }
+        }
     }
 
     func stop() {
@@ -140,7 +157,8 @@ final class FleetMessages: Sendable {
     // MARK: - Sending and taking
 
     private func send(_ content: FleetMessage.Content, to node: String?) -> Bool {
-        let message = FleetMessage(life: life, node: self.node, content).bytes
+        guard let seal = state.withLock(\.seal) else { return false }
+        let message = seal.seal(FleetMessage(life: life, node: self.node, content))
         guard message.count <= MessageParts.messageBytesMax else { return false }
         do throws(CommitLogError) {
             try messenger.send(MessageParts.cut(message, to: messenger.partBytesMax), to: node)
@@ -153,7 +171,9 @@ final class FleetMessages: Sendable {
     /// Called on the engine's thread.
     private func take(_ part: [UInt8]) {
         let whole = parts.withLock { $0.add(part, .now) }
-        guard let whole, let message = FleetMessage(whole), message.life != life else { return }
+        guard let whole, let seal = state.withLock(\.seal), let message = seal.open(whole),
+            message.life != life
+        else { return }
         switch message.content {
         case .repeats(let repeats):
             let now = Moment.now
@@ -162,15 +182,33 @@ final class FleetMessages: Sendable {
             }
         case .call(let id):
             guard hasName.load(ordering: .acquiring) else { return }
-            _ = send(.answer(id, []), to: message.node)
-        case .question(let id, let question): answer(id, question, to: message.node)
-        case .answer(let id, let answer):
-            let wake = state.withLock { state -> WakeUp? in
-                guard state.asked[id]?.missing.remove(message.node) != nil else { return nil }
-                state.asked[id]?.answers[message.node] = answer
-                return state.asked[id]?.wake
+            _ = send(.here(id), to: message.node)
+        case .question(let id, let question):
+            guard isNew(id) else { return }
+            answer(id, question, to: message.node)
+        case .answer(let id, let answer): answered(id, answer, by: message.node)
+        case .here(let id): answered(id, [], by: message.node)
+        }
+    }
+
+    private func answered(_ id: UInt64, _ answer: [UInt8], by node: String) {
+        let wake = state.withLock { state -> WakeUp? in
+            guard state.asked[id]?.missing.remove(node) != nil else { return nil }
+            state.asked[id]?.answers[node] = answer
+            return state.asked[id]?.wake
+        }
+        wake?.signal()
+    }
+
+    private func isNew(_ question: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.seen.insert(question).inserted else { return false }
+            state.seenInOrder.append(question)
+            if state.seenInOrder.count >= 2 * Self.seenMax {
+                state.seen.subtract(state.seenInOrder.prefix(Self.seenMax))
+                state.seenInOrder.removeFirst(Self.seenMax)
             }
-            wake?.signal()
+            return true
         }
     }
 

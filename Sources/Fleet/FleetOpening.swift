@@ -62,6 +62,7 @@ package final class FleetOpening: Sendable {
             // First, because a gateway reads no older registers than its own.
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
+            try useKey(registers, messages)
             try checkName(own, registers, messages)
             messages.takeName()
             choice = HomeChoice(for: settings.node, among: shards, registers)
@@ -104,6 +105,18 @@ package final class FleetOpening: Sendable {
         return fleet
     }
 
+    /// The first gateway of a cluster makes the key of its messages. Of two that do so at once all learn the later one with
+    /// their next look.
+    private func useKey(
+        _ registers: [String: Register],
+        _ messages: FleetMessages
+    ) throws(CommitLogError) {
+        if let key = registers[MessageSeal.register]?.value { return messages.use(key: key) }
+        let key = MessageSeal.newKey()
+        try opener.cluster.set(MessageSeal.register, to: key)
+        messages.use(key: key)
+    }
+
     /// A second gateway of one name would take the shard of the first. It waits, as for an earlier life that still stops.
     private func checkName(
         _ own: NodeRegister,
@@ -134,6 +147,7 @@ package final class FleetOpening: Sendable {
                 messenger,
                 node: settings.node,
                 life: life,
+                keyMark: settings.keyMark,
                 repeatsMax: settings.queue.repeatsMax,
                 repeatsAgeMax: settings.queue.repeatsAgeMax
             )

@@ -20,7 +20,11 @@ package struct Neighbours {
         let registers = (try? cluster.registers()) ?? [:]
         let nodes = registers.values.compactMap { NodeRegister($0.value) }.filter { !$0.isStopped }
         self.node = node
-        living = try Self.call(Set(nodes.map(\.node)), cluster).sorted()
+        living = try Self.call(
+            Set(nodes.map(\.node)),
+            cluster,
+            registers[MessageSeal.register]?.value ?? []
+        ).sorted()
         var own = NodeRegister(node: node, life: "")
         own.keyMark = keyMark
         own.destinations = destinations
@@ -33,7 +37,8 @@ package struct Neighbours {
 
     private static func call(
         _ nodes: Set<String>,
-        _ cluster: any ShardCluster
+        _ cluster: any ShardCluster,
+        _ key: [UInt8]
     ) throws(CommitLogError) -> Set<String> {
         guard !nodes.isEmpty else { return [] }
         // A name of its own, for the answers.
@@ -44,9 +49,11 @@ package struct Neighbours {
                 messenger,
                 node: caller,
                 life: caller,
+                keyMark: nil,
                 repeatsMax: 0,
                 repeatsAgeMax: .zero
             )
+            messages.use(key: key)
             try messages.start()
             defer { messages.stop() }
             return messages.call(nodes)

@@ -86,11 +86,57 @@ import Testing
         #expect(repeats.first(of: identity(99).digest, now) == nil)
     }
 
+    @Test("Who does not know the key, or has another encryption key, is not understood")
+    func seals() throws {
+        let key = MessageSeal.newKey()
+        let seal = try #require(MessageSeal(key, keyMark: "1"))
+        let same = try #require(MessageSeal(key, keyMark: "1"))
+        let foreign = try #require(MessageSeal(key, keyMark: "2"))
+        let stranger = try #require(MessageSeal(MessageSeal.newKey(), keyMark: "1"))
+        #expect(MessageSeal([1], keyMark: nil) == nil)
+        let question = FleetMessage(life: "0a", node: "a", .question(1, [1, 2]))
+        let call = FleetMessage(life: "0a", node: "a", .call(1))
+        for message in [question, call] {
+            let bytes = seal.seal(message)
+            #expect(same.open(bytes) == message && stranger.open(bytes) == nil)
+            #expect(foreign.open(bytes) == (message == call ? call : nil))
+            #expect(same.open(message.bytes) == nil)
+            for index in bytes.indices {
+                var damaged = bytes
+                damaged[index] ^= 1
+                #expect(same.open(damaged) == nil)
+                #expect(same.open(Array(bytes.prefix(index))) == nil)
+            }
+        }
+    }
+
+    @Test("A question that is sent a second time is not answered again")
+    func replayed() throws {
+        let trial = FleetTrial()
+        let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))
+        defer { for fleet in [a, b] { fleet.close() } }
+        let listener = trial.cluster.view()
+        try listener.open()
+        let wire = listener.messenger(for: "b", trial.recorder.journal)
+        let heard = SharedValue<[[UInt8]]>([])
+        try wire.listen { part in heard.change { $0.append(part) } }
+        defer { wire.stop() }
+        let answers = SharedValue(0)
+        b.messages.answerQuestions { question, answer in
+            answers.change { $0 += 1 }
+            answer(question)
+        }
+        #expect(a.messages.ask(["b"], [7]) == ["b": [7]])
+        for part in heard.now { try wire.send([part], to: "b") }
+        #expect(a.messages.ask(["b"], [8]) == ["b": [8]])
+        #expect(answers.now == 2)
+    }
+
     @Test("Messages are read as they were written, and others are ignored")
     func codec() {
         let contents: [FleetMessage.Content] = [
             .repeats([]), .repeats([identity(1), identity(2, "")]), .question(7, []),
-            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]),
+            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]), .call(1), .here(2),
         ]
         for content in contents {
             let message = FleetMessage(life: "0a1b", node: "gw-1", content)

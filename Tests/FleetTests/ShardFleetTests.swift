@@ -158,9 +158,13 @@ import Testing
             two.view.messenger(for: "a", trial.recorder.journal),
             node: "a",
             life: "waits",
+            keyMark: nil,
             repeatsMax: 0,
             repeatsAgeMax: .zero
         )
+        let look = trial.cluster.view()
+        try look.open()
+        waiting.use(key: try #require(look.registers()[MessageSeal.register]).value)
         try waiting.start()
         defer { waiting.stop() }
         one.view.isReachable = false
