@@ -37,6 +37,8 @@ struct ClientLoop: ~Copyable {
                 targets.note(nil, of: target)
                 if reported != nil { journal.info("broker reached", ["server": target.address]) }
                 reported = nil
+                // Whoever wanted to leave meant an earlier one.
+                _ = core.takeLeave()
                 core.connected(target.address, connection.info)
                 try serve(connection, target)
             } catch {
@@ -136,7 +138,6 @@ struct ClientLoop: ~Copyable {
         _ target: ServerTarget
     ) throws(NATSError) {
         var leaveBy: Moment?
-        _ = core.takeLeave()
         while !core.isStopping {
             if core.takeLeave(), targets.count > 1 {
                 throw NATSError(
