@@ -140,7 +140,7 @@ import Testing
         #expect(eventually { recorder.text.contains("decisions of the cluster cannot be read") })
         view.isReachable = true
         #expect(eventually { one.settings == ["x": [1]] })
-        #expect(recorder.text.contains("decisions of the cluster can be read again"))
+        #expect(eventually { recorder.text.contains("decisions of the cluster can be read again") })
     }
 
     @Test("A damaged entry, and a hole, cost no other decision, and are reported")
