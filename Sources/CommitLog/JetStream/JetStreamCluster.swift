@@ -124,7 +124,7 @@ package final class JetStreamCluster: ShardCluster {
             return ""
         } catch {
             return
-                "; gateways cannot tell each other of repeated requests (\(error)): allow the user to publish and to "
+                "; gateways cannot send each other messages (\(error)): allow the user to publish and to "
                 + "subscribe to sluice.\(settings.cluster).message.>"
         }
     }

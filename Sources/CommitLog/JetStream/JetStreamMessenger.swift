@@ -1,5 +1,4 @@
 import NATS
-import Synchronization
 import System
 
 /// Messages between gateways as plain messages of NATS, which no server stores.
@@ -15,11 +14,9 @@ final class JetStreamMessenger: ClusterMessenger {
     private let cluster: String
     private let node: String
     private let journal: Journal
-    private let isStopping = Atomic<Bool>(false)
-    private let ending: WakeUp
+    private let thread: ListeningThread
     private let inbox = Locked<NATSInbox?>(nil)
     private let state = Locked<String?>(nil)
-    private let worker = Locked<Worker?>(nil)
 
     init(
         _ client: NATSClient,
@@ -31,11 +28,7 @@ final class JetStreamMessenger: ClusterMessenger {
         self.cluster = cluster
         self.node = node
         self.journal = journal
-        do throws(SystemError) {
-            ending = try WakeUp()
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
-        }
+        thread = try ListeningThread()
     }
 
     private func subject(of node: String?) -> String {
@@ -60,25 +53,13 @@ final class JetStreamMessenger: ClusterMessenger {
     }
 
     func listen(_ receiver: @escaping @Sendable ([UInt8]) -> Void) throws(CommitLogError) {
-        do throws(SystemError) {
-            let started = try Worker("messages") { [self] in run(receiver) }
-            worker.withLock { $0 = started }
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
-        }
+        try thread.start { [self] in run(receiver) }
     }
 
-    func stop() {
-        isStopping.store(true, ordering: .releasing)
-        ending.signal()
-        inbox.withLock(\.self)?.end()
-        worker.withLock { $0.take() }?.join()
-    }
-
-    private var hasEnded: Bool { isStopping.load(ordering: .acquiring) }
+    func stop() { thread.stop { inbox.withLock(\.self)?.end() } }
 
     private func run(_ receiver: @Sendable ([UInt8]) -> Void) {
-        while !hasEnded {
+        while !thread.hasEnded {
             do throws(NATSError) {
                 try client.waitUntilConnected(atMost: Self.listenAgain)
                 let subjects = [subject(of: nil), subject(of: node)]
@@ -87,10 +68,10 @@ final class JetStreamMessenger: ClusterMessenger {
                 try receive(from: new, receiver)
             } catch {
                 inbox.withLock { $0 = nil }
-                guard !hasEnded else { return }
+                guard !thread.hasEnded else { return }
                 let isRefused = error.kind == .refused
                 report(isRefused ? error : nil, error.description)
-                ending.wait(timeout: isRefused ? Self.listenAgainRefused : Self.listenAgain)
+                thread.pause(isRefused ? Self.listenAgainRefused : Self.listenAgain)
             }
         }
     }
@@ -101,7 +82,7 @@ final class JetStreamMessenger: ClusterMessenger {
     ) throws(NATSError) {
         // A refusal of the subscription comes soon or never.
         var isHealthy = false
-        while !hasEnded {
+        while !thread.hasEnded {
             do throws(NATSError) {
                 let wait = isHealthy ? Self.lookEvery : Self.listenAgain
                 receiver(try inbox.next(until: .now + wait).body)
@@ -121,7 +102,7 @@ final class JetStreamMessenger: ClusterMessenger {
         }
         guard let refusal, known != reason else { return }
         journal.warning(
-            "gateways of the cluster cannot tell each other of repeats; allow the user to publish and to subscribe to "
+            "gateways of the cluster cannot send each other messages; allow the user to publish and to subscribe to "
                 + "sluice.\(cluster).message.>",
             ["reason": refusal.description]
         )

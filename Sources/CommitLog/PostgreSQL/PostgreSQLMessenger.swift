@@ -1,5 +1,4 @@
 import Crypto
-import Synchronization
 import System
 
 /// Messages between gateways as notifications of PostgreSQL. They write no row, and wait for no disk and no standby.
@@ -18,9 +17,7 @@ final class PostgreSQLMessenger: ClusterMessenger {
     private let link: Locked<PostgreSQLLink>
     private let settings: PostgreSQLSettings
     private let state = Locked<String?>(nil)
-    private let isStopping = Atomic<Bool>(false)
-    private let ending: WakeUp
-    private let worker = Locked<Worker?>(nil)
+    private let thread: ListeningThread
 
     init(
         _ settings: PostgreSQLSettings,
@@ -32,11 +29,7 @@ final class PostgreSQLMessenger: ClusterMessenger {
         self.settings = settings
         self.journal = journal
         link = Locked(PostgreSQLLink(settings, isSynced: false, journal))
-        do throws(SystemError) {
-            ending = try WakeUp()
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
-        }
+        thread = try ListeningThread()
     }
 
     var problem: String? { state.withLock(\.self) }
@@ -59,36 +52,25 @@ final class PostgreSQLMessenger: ClusterMessenger {
     }
 
     func listen(_ receiver: @escaping @Sendable ([UInt8]) -> Void) throws(CommitLogError) {
-        do throws(SystemError) {
-            let started = try Worker("messages") { [self] in run(receiver) }
-            worker.withLock { $0 = started }
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
-        }
+        try thread.start { [self] in run(receiver) }
     }
 
-    func stop() {
-        isStopping.store(true, ordering: .releasing)
-        ending.signal()
-        worker.withLock { $0.take() }?.join()
-    }
-
-    private var hasEnded: Bool { isStopping.load(ordering: .acquiring) }
+    func stop() { thread.stop() }
 
     private func run(_ receiver: @Sendable ([UInt8]) -> Void) {
         var link = PostgreSQLLink(settings, isSynced: false, journal)
-        while !hasEnded {
+        while !thread.hasEnded {
             do throws(CommitLogError) {
                 _ = try link.run("LISTEN \"\(channel)\"", [], until: .now + Self.timeout)
                 state.withLock { $0 = nil }
-                while !hasEnded {
-                    let found = try link.notifications(or: ending, atMost: Self.lookEvery)
+                while !thread.hasEnded {
+                    let found = try link.notifications(or: thread.ending, atMost: Self.lookEvery)
                     for text in found { take(text, receiver) }
                 }
             } catch {
                 state.withLock { $0 = error.description }
-                guard !hasEnded else { return }
-                ending.wait(timeout: Self.listenAgain)
+                guard !thread.hasEnded else { return }
+                thread.pause(Self.listenAgain)
             }
         }
     }
