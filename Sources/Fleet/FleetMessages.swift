@@ -4,40 +4,30 @@ import Synchronization
 import System
 
 /// What this gateway tells the others and hears from them: requests that are stored, so that their repetitions are
-/// recognised everywhere, and questions of operators.
+/// recognised everywhere, and questions of operators (`FleetMessages+Questions`).
 ///
 /// Nothing that a device was promised depends on it: a message that is lost costs a repetition stored twice, or an answer
 /// that says who is missing.
 final class FleetMessages: Sendable {
-    /// How long others may take to answer.
-    static let patience = Duration.seconds(2)
-    /// A gateway that lives answers a call at once.
-    private static let callPatience = Duration.milliseconds(500)
     /// Requests are told together, at most so often. A device repeats one later than that.
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
-    private static let questionsMax = 16
-    private static let askedMax = 64
-    /// Questions that are known to have come. One that comes again was not sent by a gateway.
-    private static let seenMax = 4096
+    /// More calls at a time are not answered. Answers to questions have a bound of their own.
+    private static let callsMax = 64
 
-    private struct Asked: Sendable {
-        var missing: Set<String>
-        var answers: [String: [UInt8]] = [:]
-        let wake: WakeUp
+    fileprivate struct Reply: Sendable {
+        let content: FleetMessage.Content
+        let node: String
     }
 
-    private struct State: Sendable {
-        var repeats: ToldRepeats
-        var untold: [BatchIdentity] = []
-        var asked: [UInt64: Asked] = [:]
-        var answering = 0
+    struct State: Sendable {
         /// nil: the key of the cluster is not known yet.
         var seal: MessageSeal?
-        var seen: Set<UInt64> = []
-        var seenInOrder: [UInt64] = []
-        var answer: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
+        var repeats: ToldRepeats
+        fileprivate var untold: [BatchIdentity] = []
+        fileprivate var replies: [Reply] = []
+        var questions = QuestionBook()
         var figures = FleetStatus.Messages()
     }
 
@@ -45,7 +35,7 @@ final class FleetMessages: Sendable {
     private let life: String
     private let keyMark: String?
     private let messenger: any ClusterMessenger
-    private let state: Locked<State>
+    let state: Locked<State>
     private let parts = Locked(MessageParts())
     private let isStopping = Atomic<Bool>(false)
     /// The gateway has its name, and answers those who call it.
@@ -91,6 +81,9 @@ final class FleetMessages: Sendable {
         }
     }
 
+    /// From now on this gateway has its name. One that waits for it must not keep others waiting.
+    func takeName() { hasName.store(true, ordering: .releasing) }
+
     func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()
@@ -98,7 +91,7 @@ final class FleetMessages: Sendable {
         worker.withLock { $0.take() }?.join()
         messenger.stop()
         // It may hold those who hold this.
-        state.withLock { $0.answer = nil }
+        state.withLock { $0.questions.answerer = nil }
     }
 
     var figures: FleetStatus.Messages {
@@ -139,9 +132,13 @@ final class FleetMessages: Sendable {
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
             wake.wait(timeout: nil)
-            let untold = state.withLock { state in
-                defer { state.untold = [] }
-                return state.untold
+            let (untold, replies) = state.withLock { state in
+                defer { (state.untold, state.replies) = ([], []) }
+                return (state.untold, state.replies)
+            }
+            for reply in replies {
+                _ = send(reply.content, to: reply.node)
+                if case .answer = reply.content { state.withLock { $0.questions.answered() } }
             }
             guard !untold.isEmpty else { continue }
             for start in stride(from: 0, to: untold.count, by: FleetMessage.repeatsMax) {
@@ -156,7 +153,18 @@ final class FleetMessages: Sendable {
 
     // MARK: - Sending and taking
 
-    private func send(_ content: FleetMessage.Content, to node: String?) -> Bool {
+    /// Sends an answer soon, on this class's own thread: the engine may take a while, and neither its thread nor the queue's
+    /// may wait.
+    func reply(_ content: FleetMessage.Content, to node: String) {
+        let isTaken = state.withLock { state in
+            if case .here = content, state.replies.count >= Self.callsMax { return false }
+            state.replies.append(Reply(content: content, node: node))
+            return true
+        }
+        if isTaken { wake.signal() }
+    }
+
+    func send(_ content: FleetMessage.Content, to node: String?) -> Bool {
         guard let seal = state.withLock(\.seal) else { return false }
         let message = seal.seal(FleetMessage(life: life, node: self.node, content))
         guard message.count <= MessageParts.messageBytesMax else { return false }
@@ -177,107 +185,14 @@ final class FleetMessages: Sendable {
         switch message.content {
         case .repeats(let repeats):
             let now = Moment.now
-            state.withLock { state in
-                for one in repeats { state.repeats.add(one, now) }
-            }
+            // Requests of devices need the lock between them.
+            for one in repeats { state.withLock { $0.repeats.add(one, now) } }
         case .call(let id):
             guard hasName.load(ordering: .acquiring) else { return }
-            _ = send(.here(id), to: message.node)
-        case .question(let id, let question):
-            guard isNew(id) else { return }
-            answer(id, question, to: message.node)
+            reply(.here(id), to: message.node)
+        case .question(let id, let question): answer(id, question, to: message.node)
         case .answer(let id, let answer): answered(id, answer, by: message.node)
         case .here(let id): answered(id, [], by: message.node)
         }
-    }
-
-    private func answered(_ id: UInt64, _ answer: [UInt8], by node: String) {
-        let wake = state.withLock { state -> WakeUp? in
-            guard state.asked[id]?.missing.remove(node) != nil else { return nil }
-            state.asked[id]?.answers[node] = answer
-            return state.asked[id]?.wake
-        }
-        wake?.signal()
-    }
-
-    private func isNew(_ question: UInt64) -> Bool {
-        state.withLock { state in
-            guard state.seen.insert(question).inserted else { return false }
-            state.seenInOrder.append(question)
-            if state.seenInOrder.count >= 2 * Self.seenMax {
-                state.seen.subtract(state.seenInOrder.prefix(Self.seenMax))
-                state.seenInOrder.removeFirst(Self.seenMax)
-            }
-            return true
-        }
-    }
-
-    private func answer(_ id: UInt64, _ question: [UInt8], to node: String) {
-        let answer = state.withLock { state in
-            guard state.answering < Self.questionsMax, let answer = state.answer else {
-                return nil as (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
-            }
-            state.answering += 1
-            return answer
-        }
-        answer?(question) { [weak self] found in
-            guard let self else { return }
-            state.withLock { $0.answering -= 1 }
-            _ = send(.answer(id, found), to: node)
-        }
-    }
-}
-
-extension FleetMessages: OtherGateways {
-    func answerQuestions(
-        by answer: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void
-    ) {
-        state.withLock { $0.answer = answer }
-    }
-
-    func ask(_ nodes: Set<String>, _ question: [UInt8]) -> [String: [UInt8]] {
-        ask(nodes, question, atMost: Self.patience)
-    }
-
-    func ask(
-        _ nodes: Set<String>,
-        _ question: [UInt8],
-        atMost patience: Duration
-    ) -> [String: [UInt8]] {
-        ask(nodes, atMost: patience) { .question($0, question) }
-    }
-
-    /// From now on this gateway has its name. One that waits for it must not keep others waiting.
-    func takeName() { hasName.store(true, ordering: .releasing) }
-
-    /// Those of the nodes that have a gateway at this moment, another one than this.
-    func call(_ nodes: Set<String>) -> Set<String> {
-        Set(ask(nodes, atMost: Self.callPatience) { .call($0) }.keys)
-    }
-
-    private func ask(
-        _ nodes: Set<String>,
-        atMost patience: Duration,
-        _ content: (UInt64) -> FleetMessage.Content
-    ) -> [String: [UInt8]] {
-        guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
-        let id = UInt64.random(in: 0...UInt64.max)
-        let mayAsk = state.withLock { state in
-            guard state.asked.count < Self.askedMax else { return false }
-            state.asked[id] = Asked(missing: nodes, wake: wake)
-            return true
-        }
-        guard mayAsk else { return [:] }
-        let deadline = Moment.now + patience
-        for node in nodes {
-            // A gateway that has just come may not be heard yet.
-            while !send(content(id), to: node), .now < deadline {
-                wake.wait(timeout: .milliseconds(20))
-            }
-        }
-        while .now < deadline, state.withLock({ $0.asked[id]?.missing.isEmpty == false }) {
-            wake.wait(timeout: deadline - .now)
-        }
-        return state.withLock { $0.asked.removeValue(forKey: id)?.answers ?? [:] }
     }
 }

@@ -5,8 +5,12 @@ package protocol OtherGateways: Sendable {
     /// none in time is missing.
     func ask(_ nodes: Set<String>, _ question: [UInt8]) -> [String: [UInt8]]
 
-    /// Lets `answer` answer the questions of others. It is called on a thread that must not wait, and answers later, once.
-    func answerQuestions(
-        by answer: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void
-    )
+    /// Lets the answerer answer the questions of others.
+    func answerQuestions(by answerer: @escaping QuestionAnswerer)
 }
+
+/// Takes a question, and the function to call with its answer, once. It is called on a thread that must not wait.
+package typealias QuestionAnswerer =
+    @Sendable (
+        _ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void
+    ) -> Void

@@ -1,4 +1,5 @@
 import CommitLog
+import Glibc
 import Queue
 import SQLiteQueue
 import System
@@ -65,6 +66,32 @@ import Testing
         #expect(asked.ask([], [1]) == [:])
         fleets[1].messages.answerQuestions { _, _ in }
         for _ in 0..<20 { #expect(asked.ask(["nobody"], [1], atMost: .milliseconds(1)) == [:]) }
+    }
+
+    @Test("An answer is sent neither on the engine's thread nor on that of the answerer")
+    func sendingThread() throws {
+        let messenger = RecordingMessenger()
+        let messages = try FleetMessages(
+            messenger,
+            node: "a",
+            life: "0a",
+            keyMark: nil,
+            repeatsMax: 0,
+            repeatsAgeMax: .zero
+        )
+        let key = MessageSeal.newKey()
+        messages.use(key: key)
+        messages.takeName()
+        try messages.start()
+        defer { messages.stop() }
+        messages.answerQuestions { question, reply in reply(question) }
+        let seal = try #require(MessageSeal(key, keyMark: nil))
+        for content in [FleetMessage.Content.call(1), .question(2, [7])] {
+            let message = seal.seal(FleetMessage(life: "0b", node: "b", content))
+            for part in MessageParts.cut(message, to: 1024) { messenger.receive(part) }
+        }
+        #expect(messenger.senders.wait { $0.count == 2 })
+        #expect(messenger.senders.now.allSatisfy { $0 != UInt(pthread_self()) })
     }
 
     @Test("Remembered requests are bounded in number and age")
@@ -155,6 +182,26 @@ import Testing
             ) == nil
         )
     }
+}
+
+/// Remembers the threads that send.
+private final class RecordingMessenger: ClusterMessenger {
+    let partBytesMax = 1024
+    let problem: String? = nil
+    let senders = SharedValue<[UInt]>([])
+    private let receiver = SharedValue<(@Sendable ([UInt8]) -> Void)?>(nil)
+
+    func listen(_ receiver: @escaping @Sendable ([UInt8]) -> Void) {
+        self.receiver.change { $0 = receiver }
+    }
+
+    func receive(_ part: [UInt8]) { receiver.now?(part) }
+
+    func send(_ parts: [[UInt8]], to node: String?) {
+        senders.change { $0.append(UInt(pthread_self())) }
+    }
+
+    func stop() {}
 }
 
 extension ShardFleet {
