@@ -63,9 +63,10 @@ package final class FleetOpening: Sendable {
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
             try useKey(registers, messages)
-            try checkName(own, registers, messages)
-            messages.takeName()
             choice = HomeChoice(for: settings.node, among: shards, registers)
+            let namesakes = choice.namesakes(of: own)
+            try checkName(own, namesakes, messages)
+            messages.takeName()
             if let unlisted = choice.unlisted, .now < unlistedUntil {
                 throw CommitLogError(
                     .unreachable,
@@ -74,7 +75,7 @@ package final class FleetOpening: Sendable {
             }
             try clean(shards, registers)
             // Earlier lives of this gateway. One that lives after all tells it again.
-            for name in choice.namesakes(of: own) { try cluster.set(name, to: nil) }
+            for namesake in namesakes { try cluster.set(namesake.name, to: nil) }
         } catch {
             throw ShardProblem(error)
         }
@@ -120,13 +121,12 @@ package final class FleetOpening: Sendable {
     /// A second gateway of one name would take the shard of the first. It waits, as for an earlier life that still stops.
     private func checkName(
         _ own: NodeRegister,
-        _ registers: [String: Register],
+        _ namesakes: [NodeRegister],
         _ messages: FleetMessages
     ) throws(CommitLogError) {
-        let hasNamesake = registers.values.compactMap { NodeRegister($0.value) }.contains {
-            $0.node == own.node && $0.life != own.life && !$0.isStopped
-        }
-        guard hasNamesake, !messages.call([own.node]).isEmpty else { return }
+        guard namesakes.contains(where: { !$0.isStopped }),
+            !messages.call([own.node]).isEmpty
+        else { return }
         try opener.cluster.set(own.name, to: nil)
         throw CommitLogError(
             .unreachable,

@@ -16,9 +16,9 @@ struct HomeChoice {
         nodes = registers.values.compactMap { NodeRegister($0.value) }
     }
 
-    /// Registers of earlier lives of this gateway, and of others with its name.
-    func namesakes(of own: NodeRegister) -> [String] {
-        nodes.filter { $0.node == node && $0.life != own.life }.map(\.name)
+    /// Earlier lives of this gateway, and others with its name.
+    func namesakes(of own: NodeRegister) -> [NodeRegister] {
+        nodes.filter { $0.node == node && $0.life != own.life }
     }
 
     /// The home of the node's last life, if it is not listed although nothing tells that it is gone.
@@ -29,9 +29,7 @@ struct HomeChoice {
     }
 
     /// The last entry that the log of a shard had, as its owners told.
-    func lastEntry(of shard: String) -> UInt64 {
-        nodes.reduce(0) { max($0, UInt64(max(0, $1.entries[shard] ?? 0))) }
-    }
+    func lastEntry(of shard: String) -> UInt64 { nodes.lastEntry(of: shard) }
 
     /// One that began as this node's home and that no other gateway claims, else a new one.
     func choose(besides lost: Set<String> = []) -> (name: String, isNew: Bool) {

@@ -100,6 +100,13 @@ package struct NodeRegister: Equatable, Sendable {
     }
 }
 
+extension Sequence<NodeRegister> {
+    /// The last entry that the log of a shard had, as its owners told; 0: they told none.
+    func lastEntry(of shard: String) -> UInt64 {
+        reduce(0) { Swift.max($0, UInt64(Swift.max(0, $1.entries[shard] ?? 0))) }
+    }
+}
+
 extension NodeRegister {
     /// Why the gateways cannot be of one cluster; nil: they may be.
     func foreignness(to other: NodeRegister) -> String? {

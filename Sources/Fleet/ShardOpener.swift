@@ -64,7 +64,7 @@ final class ShardOpener: Sendable {
         let log = cluster.log(of: name)
         do throws(CommitLogError) {
             try log.open(makes: makes)
-            if !makes { try checkEnd(of: name, knownTo: entry) }
+            if !makes { try checkEnd(of: log, name, knownTo: entry) }
         } catch {
             throw ShardProblem(error)
         }
@@ -83,21 +83,30 @@ final class ShardOpener: Sendable {
     }
 
     /// An epoch behind the end of a log that was cut off would hide for good that logs are missing.
-    private func checkEnd(of name: String, knownTo entry: UInt64) throws(CommitLogError) {
-        var last: UInt64 = 0
+    private func checkEnd(
+        of log: any CommitLog,
+        _ shard: String,
+        knownTo entry: UInt64
+    ) throws(CommitLogError) {
+        guard entry > 0 else { return }
         for attempt in 1...Self.endAttempts {
-            guard let found = try cluster.shards().first(where: { $0.name == name }) else { return }
-            last = found.last
-            if last >= entry { return }
-            // A server that has just become the leader may not know all of it yet.
-            if attempt < Self.endAttempts { pause(settings.timing.touch) }
+            do throws(CommitLogError) {
+                _ = try log.read(from: entry + 1, atMost: 1)
+                return
+            } catch {
+                guard error.kind == .damaged else { throw error }
+                guard attempt == Self.endAttempts else {
+                    // A server that has just become the leader may not know all of it yet.
+                    pause(settings.timing.touch)
+                    continue
+                }
+                throw CommitLogError(
+                    .damaged,
+                    "\(error): the servers have lost entries. Restore their files, or give the end up: "
+                        + "sluice restore --take \(shard) DIRECTORY, then sluice shards add DIRECTORY"
+                )
+            }
         }
-        throw CommitLogError(
-            .damaged,
-            "the log of the shard \(name) ends with entry \(last), but there was an entry \(entry): the servers have lost "
-                + "its end. Restore their files, or give the end up: sluice restore --take \(name) DIRECTORY, then "
-                + "sluice shards add DIRECTORY"
-        )
     }
 
     private static let endAttempts = 3

@@ -78,9 +78,7 @@ struct ShardWatch {
 
     /// The last entry that the log of a shard had, as it was seen and as its owners told.
     func lastEntry(of shard: String) -> UInt64 {
-        nodes.values.reduce(ends[shard]?.highest ?? 0) { highest, node in
-            max(highest, UInt64(max(0, node.register.entries[shard] ?? 0)))
-        }
+        max(ends[shard]?.highest ?? 0, nodes.values.lazy.map(\.register).lastEntry(of: shard))
     }
 
     /// The gateways that live, without those that said that they stop.

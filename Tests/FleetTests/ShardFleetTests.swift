@@ -205,7 +205,7 @@ import Testing
         trial.cluster.memory(of: shard)?.loseEnd(5)
         #expect(other.wait { $0.fleet?.refusedOrphans[shard] != nil })
         let reason = other.status.fleet?.refusedOrphans[shard] ?? ""
-        #expect(reason.contains("the servers have lost its end"), "\(reason)")
+        #expect(reason.contains("the servers have lost entries"), "\(reason)")
         #expect(other.status.fleet?.adoptions == 0)
         #expect(other.store([21]) == .stored)
         other.close()
@@ -230,7 +230,7 @@ import Testing
         trial.cluster.memory(of: shard)?.loseEnd(5)
         #expect {
             _ = try trial.start(trial.machine("a"))
-        } throws: { "\($0)".contains("the servers have lost its end") }
+        } throws: { "\($0)".contains("the servers have lost entries") }
         dead.close()
     }
 
