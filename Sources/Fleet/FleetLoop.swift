@@ -141,7 +141,8 @@ final class FleetLoop {
 
     private func report(_ now: Moment) {
         let living = watch.names(now)
-        for node in living.subtracting(others) {
+        let newcomers = living.subtracting(others)
+        for node in newcomers {
             journal.info("another gateway of the cluster is there", ["node": node])
             if node == own.node {
                 journal.error(
@@ -150,8 +151,9 @@ final class FleetLoop {
                 )
             }
         }
-        for (register, isAlive) in watch.known(now)
-        where isAlive && living.subtracting(others).contains(register.node) {
+        // What it only reads to adopt is not in its ledger yet.
+        let known = watch.known(besides: Set(fleet.owned.map(\.name)), now)
+        for (register, isAlive) in known where isAlive && newcomers.contains(register.node) {
             guard let reason = own.foreignness(to: register) else { continue }
             journal.error(
                 "a gateway of another cluster has the same cluster name; set another name for one of them in the group "
@@ -166,7 +168,7 @@ final class FleetLoop {
         let mine = Set(own.shards.keys)
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
         fleet.change { figures in
-            figures.others = watch.known(now).map { register, isAlive in
+            figures.others = known.map { register, isAlive in
                 FleetStatus.Node(
                     name: register.node,
                     version: register.version,

@@ -95,13 +95,18 @@ struct ShardWatch {
         Set(nodes.values.filter { $0.hasMoved && isLiving($0, now) }.map(\.register.node))
     }
 
-    /// All gateways that have shards or live, by their names, and whether they live.
-    func known(_ now: Moment) -> [(register: NodeRegister, isAlive: Bool)] {
+    /// All gateways that have shards or live, by their names, and whether they live. The shards of this gateway, `own`, are
+    /// no one else's any more.
+    func known(
+        besides own: Set<String>,
+        _ now: Moment
+    ) -> [(register: NodeRegister, isAlive: Bool)] {
         let living = Set(living(now).map(\.name))
         return nodes.values.map(\.register).filter { register in
             living.contains(register.name)
                 || register.shards.keys.contains { shard in
-                    ends[shard] != nil && lastClaim(to: shard)?.register.name == register.name
+                    ends[shard] != nil && !own.contains(shard)
+                        && lastClaim(to: shard)?.register.name == register.name
                 }
         }
         .sorted { ($0.node, $0.life) < ($1.node, $1.life) }

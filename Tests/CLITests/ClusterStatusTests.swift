@@ -47,13 +47,6 @@ import Testing
         #expect(!text.contains("\u{1b}") && text.contains("red word"))
     }
 
-    @Test("A lost gateway whose shards another one has is not counted again")
-    func adopted() {
-        let text = answer(status().replacing("gw-2~b", with: "gw-1~a"))
-        #expect(text.contains("cluster      1 gateway lives\n"), "\(text)")
-        #expect(text.contains("  ledger     accepted 10 ") && !text.contains("gw-2"), "\(text)")
-    }
-
     @Test("Orphans have the reason why they are not adopted")
     func orphans() {
         let orphans =

@@ -616,17 +616,12 @@ const columns = ["accepted", "delivered", "queued", "dead", "expired", "discarde
 const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const adds = (ledger) => ledger.accepted === columns.slice(1).reduce((sum, name) => sum + ledger[name], 0);
 
-/**
- * All gateways: this one first, then the others as each told last. A lost one whose shards living ones have by now is none
- * of them: its logs are in their ledgers.
- */
+/** All gateways: this one first, then the others as each told last. */
 function gatewaysOf(state) {
   const fleet = state.queue.fleet;
   const own = { node: fleet.node, isThis: true, version: state.version, alive: true, ledger: state.ledger,
     shards: fleet.shards.map((shard) => shard.name), problem: fleet.problem ?? state.queue.problem };
-  const all = [own, ...fleet.other_gateways];
-  const held = new Set(all.filter((one) => one.alive).flatMap((one) => one.shards));
-  return all.filter((one) => one.alive || one.shards.some((shard) => !held.has(shard)));
+  return [own, ...fleet.other_gateways];
 }
 
 /** One sentence about the cluster, and how bad it is; null without a cluster. */

@@ -31,8 +31,7 @@ struct ClusterStatus {
         let refusal: String?
     }
 
-    /// The gateway that answered, then the others as each told last. A lost one whose shards living ones have by now is
-    /// none of them: its logs are in their ledgers.
+    /// The gateway that answered, then the others as each told last.
     let gateways: [Gateway]
     let shards: [Shard]
     let adopting: String?
@@ -86,9 +85,7 @@ struct ClusterStatus {
                 ledger: Ledger(other["ledger"])
             )
         }
-        let all = [own] + others
-        let held = Set(all.filter(\.isAlive).flatMap(\.shards))
-        gateways = all.filter { $0.isAlive || !held.isSuperset(of: $0.shards) }
+        gateways = [own] + others
         adopting = fleet["adopting"]?.text
         orphans = (fleet["orphans"]?.elements ?? []).map {
             Orphan(shard: $0["shard"]?.text ?? "", refusal: $0["refused_because"]?.text)
