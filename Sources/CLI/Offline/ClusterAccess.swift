@@ -10,11 +10,13 @@ struct ClusterAccess {
     /// How errors name the servers.
     var name: String { "queue.\(queue.engine.rawValue)" }
 
-    /// Reads the configuration like `sluice check`. Says what is wrong and returns the exit code if it cannot be used.
-    static func open(
+    /// Reads the configuration like `sluice check`, and runs the command. Says what is wrong if it cannot be used. Returns the
+    /// exit code.
+    static func use(
         _ command: String,
-        _ given: ConfigurationInputs
-    ) -> Result<ClusterAccess, ExitProblem> {
+        _ given: ConfigurationInputs,
+        _ body: (ClusterAccess) -> CInt
+    ) -> CInt {
         var inputs = given
         // The servers are asked without the keys of the destinations.
         inputs.isSandboxed = true
@@ -23,7 +25,7 @@ struct ClusterAccess {
             queue = try GatewayConfiguration.read(inputs).queue
         } catch {
             Terminal.complain(error.description)
-            return .failure(ExitProblem(code: ExitCode.wrong))
+            return ExitCode.wrong
         }
         do throws(SystemError) {
             guard let cluster = try queue.cluster(.silent, patience: .seconds(5)) else {
@@ -31,12 +33,12 @@ struct ClusterAccess {
                     "sluice \(command): queue.engine is sqlite, which has no shards; name the configuration of a "
                         + "cluster with --config"
                 )
-                return .failure(ExitProblem(code: ExitCode.wrong))
+                return ExitCode.wrong
             }
-            return .success(ClusterAccess(cluster: cluster, queue: queue))
+            return body(ClusterAccess(cluster: cluster, queue: queue))
         } catch {
             Terminal.complain("sluice \(command): queue.\(queue.engine.rawValue): \(error)")
-            return .failure(ExitProblem(code: ExitCode.failed))
+            return ExitCode.failed
         }
     }
 
@@ -45,9 +47,4 @@ struct ClusterAccess {
         Terminal.complain("sluice \(command): \(name): \(TerminalText.sentence("\(reason)"))")
         return ExitCode.failed
     }
-}
-
-/// The reason was told; what is left is the exit code.
-struct ExitProblem: Error {
-    let code: CInt
 }

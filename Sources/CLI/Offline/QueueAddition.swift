@@ -17,11 +17,10 @@ package struct QueueAddition: Sendable {
     }
 
     package func run() -> CInt {
-        let access: ClusterAccess
-        switch ClusterAccess.open("shards add", inputs) {
-        case .success(let opened): access = opened
-        case .failure(let problem): return problem.code
-        }
+        ClusterAccess.use("shards add", inputs) { access in run(access) }
+    }
+
+    private func run(_ access: ClusterAccess) -> CInt {
         let display = ProgressLines("sluice shards add")
         let addition = ShardAddition(access.cluster, from: directory) { progress in
             display.show { "\(progress.sent >> 20) of \(progress.bytes >> 20) MiB sent" }

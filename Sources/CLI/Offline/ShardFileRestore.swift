@@ -28,11 +28,10 @@ package struct ShardFileRestore: Sendable {
     }
 
     package func run() -> CInt {
-        let access: ClusterAccess
-        switch ClusterAccess.open("restore", inputs) {
-        case .success(let opened): access = opened
-        case .failure(let problem): return problem.code
-        }
+        ClusterAccess.use("restore", inputs) { access in run(access) }
+    }
+
+    private func run(_ access: ClusterAccess) -> CInt {
         let end: ShardEnd
         do throws(CommitLogError) {
             // The log is not opened, because that may change its settings.

@@ -18,11 +18,10 @@ package struct ShardList: Sendable {
     }
 
     package func run() -> CInt {
-        let access: ClusterAccess
-        switch ClusterAccess.open("shards", inputs) {
-        case .success(let opened): access = opened
-        case .failure(let problem): return problem.code
-        }
+        ClusterAccess.use("shards", inputs) { access in run(access) }
+    }
+
+    private func run(_ access: ClusterAccess) -> CInt {
         do throws(CommitLogError) {
             var listing = try ShardListing.read(access.cluster)
             if listing.isStrange, let wake = try? WakeUp() {

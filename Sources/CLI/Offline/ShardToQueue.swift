@@ -24,11 +24,10 @@ package struct ShardToQueue: Sendable {
     }
 
     package func run() -> CInt {
-        let access: ClusterAccess
-        switch ClusterAccess.open("restore", inputs) {
-        case .success(let opened): access = opened
-        case .failure(let problem): return problem.code
-        }
+        ClusterAccess.use("restore", inputs) { access in run(access) }
+    }
+
+    private func run(_ access: ClusterAccess) -> CInt {
         Terminal.complain(
             "sluice restore: waits up to 15 s, until it is certain that no gateway has the shard"
         )
