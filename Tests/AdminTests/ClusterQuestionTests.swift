@@ -63,6 +63,41 @@ import Testing
         #expect(RelayedRequest(plain.head, plain.actor) == plain)
     }
 
+    @Test(
+        "A relayed request asks for JSON, for other letters if wanted, and a HEAD for what GET gives"
+    )
+    func variants() throws {
+        let actor = Operator(name: "a", address: "192.0.2.1")
+        let request = RelayedRequest(
+            method: .post,
+            target: "/admin/dead-letters/replay?ids=x-1,y-2",
+            wantsText: true,
+            actor: actor
+        )
+        let one = request.forProgram(ids: [LetterName(shard: "x", number: 1)])
+        #expect(one.target == "/admin/dead-letters/replay?ids=x-1" && !one.wantsText)
+        #expect(one.actor == actor && one.method == .post)
+        #expect(request.forProgram().target == request.target)
+        let get = RelayedRequest(
+            method: .get,
+            target: "/admin/queue",
+            wantsText: false,
+            actor: actor
+        )
+        let bytes = Array("HEAD /admin/queue HTTP/1.1\r\n\r\n".utf8)
+        let head = RequestHead(
+            bytes: bytes,
+            method: .head,
+            path: 5..<17,
+            query: nil,
+            fields: [],
+            minorVersion: 1,
+            peer: PeerAddress(host: "192.0.2.1", port: 0)
+        )
+        let relayed = RelayedRequest(head, actor)
+        #expect(relayed == get && ClusterQuestion(ClusterQuestion.request(relayed).bytes) != nil)
+    }
+
     @Test("Answers are read as they were written")
     func answers() {
         let letters = ClusterAnswer.Letters(rows: [#"{"a":"\u0000"}"#, "é"], next: 1 << 40)

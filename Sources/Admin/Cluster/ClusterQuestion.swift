@@ -70,8 +70,6 @@ enum ClusterQuestion: Equatable {
             return nil
         }
     }
-
-    init(_ request: RelayedRequest) { self = .request(request) }
 }
 
 /// Who asks for a change, as the audit log names it.
@@ -98,7 +96,7 @@ struct RelayedRequest: Equatable, Sendable {
     let target: String
     let wantsText: Bool
     let actor: Operator
-    var body: [UInt8] = []
+    let body: [UInt8]
 
     init(
         method: RequestHead.Method,
@@ -116,9 +114,23 @@ struct RelayedRequest: Equatable, Sendable {
 
     init(_ head: RequestHead, _ actor: Operator, body: [UInt8] = []) {
         self.init(
-            method: head.method,
+            // The answer loses its body on the way to the client.
+            method: head.method == .head ? .get : head.method,
             target: head.pathText + (head.queryText.map { "?\($0)" } ?? ""),
             wantsText: head.wantsText,
+            actor: actor,
+            body: body
+        )
+    }
+
+    /// The same for a program, with other ids of dead letters if given.
+    func forProgram(ids: [LetterName]? = nil) -> RelayedRequest {
+        let path = target.prefix { $0 != "?" }
+        let query = ids.map { "?ids=" + $0.map(\.description).joined(separator: ",") }
+        return RelayedRequest(
+            method: method,
+            target: query.map { path + $0 } ?? target,
+            wantsText: false,
             actor: actor,
             body: body
         )

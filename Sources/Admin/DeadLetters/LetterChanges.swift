@@ -40,25 +40,18 @@ struct LetterChanges: Sendable {
     func ask(_ query: DeadLetterQuery) -> Others {
         var others = Others()
         guard let names = query.ids else {
-            add(cluster.otherNodes, request, to: &others)
+            add(cluster.otherNodes, request.forProgram(), to: &others)
             for orphan in cluster.orphans { others.troubles.append(Self.orphaned(orphan)) }
             return others
         }
         let foreign = names.filter { letters.letterID($0) == nil }
         for (shard, names) in Dictionary(grouping: foreign, by: { $0.shard ?? "" }) {
             guard let node = cluster.node(of: shard) else {
-                // Of a shard that is gone there are no letters any more.
+                // A shard that was absorbed has no letters any more.
                 if cluster.orphans.contains(shard) { others.troubles.append(Self.orphaned(shard)) }
                 continue
             }
-            let ids = names.map(\.description).joined(separator: ",")
-            let part = RelayedRequest(
-                method: .post,
-                target: "/admin/dead-letters/\(verb.rawValue)?ids=\(ids)",
-                wantsText: false,
-                actor: request.actor
-            )
-            add([node], part, to: &others)
+            add([node], request.forProgram(ids: names), to: &others)
         }
         return others
     }
@@ -68,13 +61,7 @@ struct LetterChanges: Sendable {
     }
 
     private func add(_ nodes: Set<String>, _ request: RelayedRequest, to others: inout Others) {
-        let json = RelayedRequest(
-            method: .post,
-            target: request.target,
-            wantsText: false,
-            actor: request.actor
-        )
-        let answers = cluster.ask(nodes, .request(json))
+        let answers = cluster.ask(nodes, .request(request))
         for (node, bytes) in answers {
             let response = ClusterAnswer.response(bytes)
             let body = response.flatMap { try? JSONValue(parsing: $0.body) }

@@ -70,7 +70,7 @@ struct QueueDesk {
         }
     }
 
-    /// Nothing changes, so the audit log names nobody.
+    /// The audit log has no lines about readers, so they need no name.
     private static func reader(_ head: RequestHead) -> Operator {
         Operator(name: "", address: head.peer.host)
     }
