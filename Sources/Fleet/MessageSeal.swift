@@ -32,7 +32,7 @@ struct MessageSeal: Equatable, Sendable {
         return head + nonce + sealed
     }
 
-    /// nil: somebody else sent it, or a gateway of another cluster.
+    /// nil: the sender does not know the key, or has another encryption key.
     func open(_ bytes: [UInt8]) -> FleetMessage? {
         let bodyStart = 1 + AESGCM.nonceBytes
         guard bytes.count > bodyStart, bytes[0] <= 1 else { return nil }

@@ -37,7 +37,7 @@ struct ClientLoop: ~Copyable {
                 targets.note(nil, of: target)
                 if reported != nil { journal.info("broker reached", ["server": target.address]) }
                 reported = nil
-                // Whoever wanted to leave meant an earlier one.
+                // An earlier call of changeServer meant the server before this one.
                 _ = core.takeLeave()
                 core.connected(target.address, connection.info)
                 try serve(connection, target)

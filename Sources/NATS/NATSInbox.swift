@@ -70,8 +70,8 @@ package final class NATSInbox: Sendable {
         wake.signal()
     }
 
-    /// Ends the waiting of whoever waits for a message, now and later.
-    package func end() { fail(NATSError(.disconnected, "nobody waits for messages any more")) }
+    /// Makes `next` throw, now and later.
+    package func end() { fail(NATSError(.disconnected, "the inbox has ended")) }
 
     func sends(to subject: String) { state.withLock { _ = $0.subjects.insert(subject) } }
 

@@ -218,6 +218,7 @@ import Testing
         var pause = 20_000.0
         while true {
             let command = try Program(words)
+            // No event: the kill must come at any moment of the command.
             usleep(useconds_t(pause))
             pause *= 1.5
             command.signal(SIGKILL)

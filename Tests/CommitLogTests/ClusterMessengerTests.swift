@@ -26,7 +26,7 @@ import Testing
         var received: [[UInt8]] { found.now }
     }
 
-    /// Sends again until it arrives: nobody knows when an engine has begun to listen.
+    /// Sends until it arrives. No engine tells when it has begun to listen.
     func send(_ part: [UInt8], _ from: Listener, to node: String?, _ to: Listener) -> Bool {
         eventually {
             try? from.messenger.send([part], to: node)

@@ -24,7 +24,7 @@ package struct TakenQueue {
     /// Tells a move from others.
     package static func newMark() -> String { markPrefix + hex(randomBytes(8)) }
 
-    /// Makes a shard's database usable that a move has ceded. For a copy, of which the operator decides.
+    /// Removes the mark of a move from a copy of the shard, so that a gateway can use the copy as its queue.
     static func forgetMove(_ connection: Connection) throws(SQLiteError) {
         try connection.execute(
             """

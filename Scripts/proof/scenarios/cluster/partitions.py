@@ -57,7 +57,7 @@ class DividedCluster(Session):
         self.networks.cut(*cut)
         self.counts["gateways cut off" + (" with a broker" if brokers else "")] += 1
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            # The first request waits for `commit_wait`. Those that come meanwhile do not.
+            # A request that was sent before the cut gets its 503 after `commit_wait`, and later ones get it at once.
             first = pool.submit(self.post, member)
             time.sleep(REFUSES_WITHIN)
             self.refuses(member, what)
