@@ -3,7 +3,7 @@ import System
 
 /// Messages between gateways as plain messages of NATS, which no server stores.
 final class JetStreamMessenger: ClusterMessenger {
-    /// Well below the least `max_payload` that anybody sets.
+    /// A quarter of the servers' default `max_payload`.
     let partBytesMax = 256 << 10
     private static let listenAgain = Duration.milliseconds(250)
     /// A right that is missing does not come by itself.
