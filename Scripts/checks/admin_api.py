@@ -131,7 +131,7 @@ class AdminAPI:
         text = SCHEMATHESIS.format(
             examples=os.environ.get("EXAMPLES", "30"),
             chains=os.environ.get("CHAINS", "20"),
-            letters=f"[{', '.join(letters)}]",
+            letters=json.dumps(letters),
             ids=",".join(letters),
             key=KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
             secret=KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
