@@ -102,10 +102,11 @@ class Database:
         self.primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.primary.query("SELECT pg_reload_conf()")
 
-    def settings(self, node: str) -> str:
+    def settings(self, node: str, cluster: str = "main") -> str:
         """Lines of a gateway's configuration that put its queue into this database."""
         url = f"postgresql://sluice@127.0.0.1:{self.primary.port}/postgres"
-        return f'queue: {{ engine: postgresql, postgresql: {{ url: "{url}", node: {node} }} }}\n'
+        postgresql = f'{{ url: "{url}", node: {node}, cluster: {cluster} }}'
+        return f"queue: {{ engine: postgresql, postgresql: {postgresql} }}\n"
 
     def kill(self) -> None:
         """Ends both and removes what they have."""

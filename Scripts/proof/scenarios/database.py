@@ -15,7 +15,7 @@ def check(trial: Trial) -> None:
     if not (PROGRAMS / "initdb").exists():
         return trial.skip("database", "PostgreSQL is not installed")
     database = Database(trial.programs)
-    settings = database.settings("steady")
+    settings = database.settings("steady", "broken")
     loaded = LoadedGateway(trial, settings)
     loaded.goes_on("nothing is broken yet")
     for _ in range(ROUNDS[trial.is_long]):
@@ -26,7 +26,7 @@ def check(trial: Trial) -> None:
             loaded.goes_on(f"the {name} is back")
     loaded.end()
     # The last part: a session ends all programs of the trial.
-    counts = judge.run_session(trial, 0, MOVES[trial.is_long], database.settings("moving"), moves=True)
+    counts = judge.run_session(trial, 0, MOVES[trial.is_long], database.settings("moving", "judge"), moves=True)
     trial.say(f"{counts['kills']} machines lost")
 
 
