@@ -131,7 +131,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
-                "Queue", "Fleet",
+                "Fleet",
                 "CYAML",
             ]
         ),
@@ -269,7 +269,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
-                "Queue", "Fleet",
+                "Fleet",
                 "TestConfiguration",
             ]
         ),
