@@ -136,6 +136,9 @@ final class PostgreSQLSession {
 
     /// Waits for notifications, while no statement is under way.
     func notifications(or other: WakeUp, atMost time: Duration) throws(Failure) -> [String] {
+        // They may have come with the result of a statement.
+        let received = takeNotifications()
+        guard received.isEmpty else { return received }
         let events = Int16(POLLIN)
         var entries = [
             pollfd(fd: PQsocket(connection), events: events, revents: 0),
@@ -143,6 +146,10 @@ final class PostgreSQLSession {
         ]
         poll(&entries, 2, CInt(clamping: max(1, time.milliseconds)))
         guard PQconsumeInput(connection) == 1, isOpen else { throw lost() }
+        return takeNotifications()
+    }
+
+    private func takeNotifications() -> [String] {
         var texts: [String] = []
         while let found = PQnotifies(connection) {
             texts.append(String(cString: found.pointee.extra))

@@ -1,4 +1,5 @@
 import Crypto
+import System
 import TestPostgreSQL
 import TestSupport
 import Testing
@@ -31,6 +32,23 @@ final class PostgreSQLClusterTests {
         #expect(
             try cluster.made(shard).append(parts, after: 0, id: id(1)) == .appended(UInt64(entries))
         )
+    }
+
+    @Test("A notification that came with the result of a statement is there at once")
+    func notifications() throws {
+        let settings = PostgreSQLSettings(
+            url: Secret(try sharedDatabase.get().url),
+            cluster: name,
+            node: "a"
+        )
+        var link = PostgreSQLLink(settings, isSynced: false, recorder.journal)
+        let began = Moment.now
+        let deadline = began + .seconds(20)
+        for statement in ["LISTEN \(name)", "NOTIFY \(name), 'here'"] {
+            _ = try link.run(statement, until: deadline)
+        }
+        let found = try link.notifications(or: try WakeUp(), atMost: .seconds(20))
+        #expect(found == ["here"] && Moment.now - began < .seconds(10))
     }
 
     @Test("A removal takes several steps, and leaves no row")
