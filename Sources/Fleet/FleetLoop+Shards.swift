@@ -173,7 +173,10 @@ extension FleetLoop {
         switch end {
         case .done:
             fleet.drop(name)
-            fleet.change { $0.absorptions += 1 }
+            fleet.change { figures in
+                figures.absorptions += 1
+                figures.unattended.remove(name)
+            }
             journal.info("emptied shard absorbed", ["shard": name])
             nextTouch = .now
         case .notBegun: plan.holdOff(name, for: timing.touch, .now)

@@ -152,7 +152,8 @@ final class FleetLoop {
             }
         }
         // What it only reads to adopt is not in its ledger yet.
-        let known = watch.known(besides: Set(fleet.owned.map(\.name)), now)
+        let here = Set(fleet.owned.map(\.name))
+        let known = watch.known(besides: here, now)
         for (register, isAlive) in known where isAlive && newcomers.contains(register.node) {
             guard let reason = own.foreignness(to: register) else { continue }
             journal.error(
@@ -180,6 +181,9 @@ final class FleetLoop {
             }
             figures.shardsOfCluster = watch.shards.count
             figures.orphans = orphans
+            figures.unattended = watch.shards.subtracting(here).filter { shard in
+                !watch.isOwned(shard, now)
+            }
             figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }
         }
     }

@@ -35,9 +35,10 @@ package final class ShardFleet: Sendable {
         var figures = FleetStatus()
 
         mutating func removeAdopted(_ name: String) -> AdoptedShard? {
-            adopted.values.first { $0.owned.name == name }.flatMap { shard in
-                adopted.removeValue(forKey: shard.owned.shard)
-            }
+            guard let shard = adopted.values.first(where: { $0.owned.name == name })
+            else { return nil }
+            figures.unattended.insert(name)
+            return adopted.removeValue(forKey: shard.owned.shard)
         }
     }
 

@@ -51,8 +51,9 @@ final class ShardOpener: Sendable {
         )
     }
 
-    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before `entry`. With `leavesRoom` it does not take the last room on the disk,
-    /// which the home shard needs. `whenLost` is called when that happens to this one.
+    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before `entry`. With `leavesRoom` it
+    /// does not take the last room on the disk, which the home shard needs. `whenLost` is called when another gateway takes
+    /// it from this one.
     func open(
         _ name: String,
         as shard: Shard,

@@ -78,6 +78,9 @@ package struct FleetStatus: Sendable, Equatable {
     package var shardsOfCluster = 0
     /// Shards that have no owner at this moment.
     package var orphans: [String] = []
+    /// Shards that no gateway works on at this moment: orphans, those of gateways that have stopped or fallen silent, and
+    /// those that are being adopted or absorbed.
+    package var unattended: Set<String> = []
     /// The shard that is being read to adopt it.
     package var adopting: String?
     /// Why an orphan is not adopted, by its name.

@@ -212,6 +212,34 @@ import Testing
         dead.close()
     }
 
+    @Test("A shard belongs to a gateway that lives, or is told as unattended, at each moment")
+    func unattended() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let lost = try trial.start(a)
+        defer { lost.close() }
+        let shard = try #require(lost.status.fleet?.shards.first?.name)
+        #expect(lost.storeDead(1) == .stored)
+        let heir = try trial.start(b)
+        defer { heir.close() }
+        #expect(heir.wait { $0.fleet?.others.contains { $0.shards.contains(shard) } ?? false })
+        a.view.isReachable = false
+        var (unattended, astray) = (0, 0)
+        let isAdopted = eventually {
+            guard let fleet = heir.status.fleet else { return false }
+            if heir.letterShards.contains(shard) || fleet.absorptions == 1 { return true }
+            if fleet.unattended.contains(shard) {
+                unattended += 1
+            } else if !fleet.others.contains(where: { $0.isAlive && $0.shards.contains(shard) }) {
+                astray += 1
+            }
+            return false
+        }
+        #expect(isAdopted)
+        #expect(unattended > 0)
+        #expect(astray == 0)
+        #expect(heir.wait { $0.fleet?.unattended == [] })
+    }
+
     @Test("A gateway that lost its disk does not start on a log that has lost its end")
     func lostTailAtStart() throws {
         let a = trial.machine("a")
