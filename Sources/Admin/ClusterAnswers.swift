@@ -28,7 +28,10 @@ struct ClusterAnswers: Sendable {
         case .letters(let after, let filter, let limit, let wantsText):
             let list = LetterList(cluster: ClusterView(store: shared.store), wantsText: wantsText)
             do throws(QueueError) {
-                reply(ClusterAnswer.bytes(of: try list.own(after, filter, limit: limit)))
+                guard let found = try list.own(after, filter, limit: limit) else {
+                    return reply(ClusterAnswer.bytes(of: HTTPProblem.noDeadLetter(after).response))
+                }
+                reply(ClusterAnswer.bytes(of: found))
             } catch {
                 let problem = HTTPProblem(503, "ServerBusy", error.description)
                 reply(ClusterAnswer.bytes(of: problem.response))

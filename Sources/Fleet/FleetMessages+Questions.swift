@@ -28,7 +28,8 @@ struct QuestionBook: Sendable {
         return true
     }
 
-    func isAnswered(_ id: UInt64) -> Bool { asked[id]?.missing.isEmpty ?? true }
+    /// Who has not answered yet.
+    func missing(_ id: UInt64) -> Set<String> { asked[id]?.missing ?? [] }
 
     /// Returns what wakes the one who asked; nil: nobody asked that node, or it has answered.
     mutating func add(_ answer: [UInt8], to id: UInt64, by node: String) -> WakeUp? {
@@ -59,12 +60,14 @@ struct QuestionBook: Sendable {
 }
 
 extension FleetMessages {
-    /// How long others may take to answer.
-    private static let patience = Duration.seconds(2)
-    /// A gateway that lives answers a call at once.
-    private static let callPatience = Duration.milliseconds(500)
-    /// A gateway that has just come may not be heard yet.
+    /// How long it may take until the engine takes what is asked. A gateway that has just come cannot be heard at once.
+    private static let sendingTime = Duration.seconds(2)
     private static let sendAgain = Duration.milliseconds(20)
+    /// A gateway that lives answers a call at once. It is called again, because neither may hear the other at first.
+    private static let callPatience = Duration.milliseconds(500)
+    private static let callAgain = Duration.milliseconds(100)
+    /// Who is asked for longer is called first: one that is not there would keep operators waiting.
+    private static let askUncalled = Duration.seconds(2)
 
     func answered(_ id: UInt64, _ answer: [UInt8], by node: String) {
         state.withLock { $0.questions.add(answer, to: id, by: node) }?.signal()
@@ -79,41 +82,50 @@ extension FleetMessages {
 
     /// Those of the nodes that have a gateway at this moment, another one than this.
     func call(_ nodes: Set<String>) -> Set<String> {
-        Set(ask(nodes, atMost: Self.callPatience) { .call($0) }.keys)
-    }
-
-    func ask(
-        _ nodes: Set<String>,
-        _ question: [UInt8],
-        atMost patience: Duration
-    ) -> [String: [UInt8]] {
-        ask(nodes, atMost: patience) { .question($0, question) }
+        let answers = ask(nodes, atMost: Self.callPatience, again: Self.callAgain) { .call($0) }
+        return Set(answers.keys)
     }
 
     private func ask(
         _ nodes: Set<String>,
         atMost patience: Duration,
+        again pause: Duration? = nil,
         _ content: (UInt64) -> FleetMessage.Content
     ) -> [String: [UInt8]] {
         guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
         let id = UInt64.random(in: 0...UInt64.max)
         guard state.withLock({ $0.questions.ask(id, nodes, wake) }) else { return [:] }
-        let deadline = Moment.now + patience
-        for node in nodes {
-            while !send(content(id), to: node), .now < deadline {
+        let asked = nodes.filter { [sendUntil = Moment.now + Self.sendingTime] node in
+            while !send(content(id), to: node) {
+                guard .now < sendUntil else { return false }
                 wake.wait(timeout: Self.sendAgain)
             }
+            return true
         }
-        while .now < deadline, !state.withLock({ $0.questions.isAnswered(id) }) {
-            wake.wait(timeout: deadline - .now)
+        var now = Moment.now
+        let deadline = now + patience
+        var next = now + (pause ?? patience)
+        while now < deadline {
+            let missing = state.withLock { $0.questions.missing(id) }.intersection(asked)
+            guard !missing.isEmpty else { break }
+            wake.wait(timeout: min(deadline, next) - now)
+            now = .now
+            guard let pause, now >= next else { continue }
+            for node in missing { _ = send(content(id), to: node) }
+            next = now + pause
         }
         return state.withLock { $0.questions.end(id) }
     }
 }
 
 extension FleetMessages: OtherGateways {
-    func ask(_ nodes: Set<String>, _ question: [UInt8]) -> [String: [UInt8]] {
-        ask(nodes, question, atMost: Self.patience)
+    func ask(
+        _ nodes: Set<String>,
+        _ question: [UInt8],
+        atMost patience: Duration
+    ) -> [String: [UInt8]] {
+        let there = patience > Self.askUncalled ? call(nodes) : nodes
+        return ask(there, atMost: patience) { .question($0, question) }
     }
 
     func answerQuestions(by answerer: @escaping QuestionAnswerer) {

@@ -1,9 +1,13 @@
 /// The other gateways of a cluster, which answer questions of operators. What a question is, only those know who ask and
 /// answer it.
 package protocol OtherGateways: Sendable {
-    /// Asks gateways by the names of their nodes, and waits for their answers, at most some seconds. A gateway that gives
-    /// none in time is missing.
-    func ask(_ nodes: Set<String>, _ question: [UInt8]) -> [String: [UInt8]]
+    /// Asks gateways by the names of their nodes, and waits so long for their answers. A gateway that gives none in time is
+    /// missing. One that is not there at all takes less time.
+    func ask(
+        _ nodes: Set<String>,
+        _ question: [UInt8],
+        atMost patience: Duration
+    ) -> [String: [UInt8]]
 
     /// Lets the answerer answer the questions of others.
     func answerQuestions(by answerer: @escaping QuestionAnswerer)

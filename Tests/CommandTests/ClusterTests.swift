@@ -126,6 +126,38 @@ import Testing
         stop(heir)
     }
 
+    @Test("Dead letters of a lost gateway are told as missing until another one has them")
+    func lettersOfLost() throws {
+        let fault = #"{"status":400,"code":"PostBodyInvalid"}"#
+        #expect(sandbox.control("POST", "/faults", fault) == 200)
+        let (lost, heir) = (try start("one"), try start("two"))
+        post(0..<3, to: lost)
+        let path = "/admin/dead-letters"
+        func letters(_ text: String) -> Int { text.matches(of: /"id":"/).count }
+        #expect(heir.eventually(path) { letters($0) == 3 && $0.contains(#""missing":[]"#) })
+        let letter = try #require(
+            try heir.admin("GET", path).text.firstMatch(of: /"id":"([^"]+)"/)?.1
+        )
+        lost.program.signal(SIGKILL)
+        _ = lost.program.finished()
+        var (missing, refusals): (Set<String>, Set<String>) = ([], [])
+        let isWhole = eventually(within: .seconds(60)) {
+            let text = (try? heir.admin("GET", path).text) ?? ""
+            guard letters(text) < 3 else { return true }
+            missing.insert(String(text.firstMatch(of: /"missing":\[([^\]]*)\]/)?.1 ?? ""))
+            let one = try? heir.admin("GET", "\(path)/\(letter)")
+            // By now it may be adopted, or even absorbed.
+            if let one, ![200, 404].contains(one.status) { refusals.insert(one.text) }
+            return false
+        }
+        #expect(isWhole)
+        #expect(!missing.contains(""))
+        #expect(missing.contains("\"one\""))
+        #expect(missing.contains { $0.hasPrefix("\"one~") })
+        #expect(refusals.contains { $0.contains("has no gateway at this moment; try again") })
+        stop(heir)
+    }
+
     @Test("A check names the gateways that live, a second one of a name, and another cluster's")
     func neighbours() throws {
         func check(_ node: String, key: String = Self.key) throws -> (exitCode: Int32, text: String)

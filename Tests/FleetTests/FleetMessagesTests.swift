@@ -62,10 +62,16 @@ import Testing
         let large = [UInt8](repeating: 7, count: 100_000)
         fleets[1].messages.answerQuestions { question, answer in answer(question + large) }
         let asked = fleets[0].messages
-        #expect(asked.ask(["b", "c", "missing"], [1, 2]) == ["b": [1, 2] + large])
-        #expect(asked.ask([], [1]) == [:])
+        let answers = asked.ask(["b", "c", "missing"], [1, 2], atMost: .seconds(2))
+        #expect(answers == ["b": [1, 2] + large])
+        #expect(asked.ask([], [1], atMost: .seconds(2)) == [:])
         fleets[1].messages.answerQuestions { _, _ in }
         for _ in 0..<20 { #expect(asked.ask(["missing"], [1], atMost: .milliseconds(1)) == [:]) }
+        // One that is not there costs nobody a long time.
+        let began = Moment.now
+        fleets[1].messages.answerQuestions { question, answer in answer(question) }
+        #expect(asked.ask(["b", "missing"], [3], atMost: .seconds(100)) == ["b": [3]])
+        #expect(Moment.now - began < .seconds(20))
     }
 
     @Test("An answer is sent neither on the engine's thread nor on that of the answerer")
@@ -153,9 +159,9 @@ import Testing
             answers.change { $0 += 1 }
             answer(question)
         }
-        #expect(a.messages.ask(["b"], [7]) == ["b": [7]])
+        #expect(a.messages.ask(["b"], [7], atMost: .seconds(2)) == ["b": [7]])
         for part in heard.now { try wire.send([part], to: "b") }
-        #expect(a.messages.ask(["b"], [8]) == ["b": [8]])
+        #expect(a.messages.ask(["b"], [8], atMost: .seconds(2)) == ["b": [8]])
         #expect(answers.now == 2)
     }
 

@@ -14,6 +14,10 @@ enum ClusterQuestion: Equatable {
     /// A request that an operator may make, and the answer of the gateway alone.
     case request(RelayedRequest)
 
+    var isChange: Bool {
+        if case .request(let request) = self { request.method != .get } else { false }
+    }
+
     var bytes: [UInt8] {
         var json = JSONWriter()
         json.object { json in

@@ -73,8 +73,10 @@ final class DeadLetterDesk {
         _ actor: Operator,
         _ responder: Responder
     ) throws(HTTPProblem) {
-        guard relays, let shard = name.shard, let node = cluster.node(of: shard) else {
-            throw .noDeadLetter(name)
+        guard relays, let shard = name.shard else { throw .noDeadLetter(name) }
+        guard let node = cluster.node(of: shard) else {
+            guard cluster.unattended.contains(shard) else { throw .noDeadLetter(name) }
+            throw HTTPProblem(503, "ServerBusy", "\(ClusterView.unattended(shard)); try again")
         }
         let request = RelayedRequest(head, actor, body: Array(body))
         let isTaken = views.post { [cluster] in responder.send(cluster.relay(request, to: node)) }

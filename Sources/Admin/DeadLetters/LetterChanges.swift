@@ -31,7 +31,7 @@ struct LetterChanges: Sendable {
 
     func concernsOthers(_ query: DeadLetterQuery) -> Bool {
         guard let names = query.ids else {
-            return !cluster.otherNodes.isEmpty || !cluster.orphans.isEmpty
+            return !cluster.otherNodes.isEmpty || !cluster.unattended.isEmpty
         }
         return names.contains { $0.shard != nil && letters.letterID($0) == nil }
     }
@@ -41,23 +41,21 @@ struct LetterChanges: Sendable {
         var others = Others()
         guard let names = query.ids else {
             add(cluster.otherNodes, request.forProgram(), to: &others)
-            for orphan in cluster.orphans { others.troubles.append(Self.orphaned(orphan)) }
+            others.troubles += cluster.unattended.map(ClusterView.unattended)
             return others
         }
         let foreign = names.filter { letters.letterID($0) == nil }
         for (shard, names) in Dictionary(grouping: foreign, by: { $0.shard ?? "" }) {
             guard let node = cluster.node(of: shard) else {
                 // A shard that was absorbed has no letters any more.
-                if cluster.orphans.contains(shard) { others.troubles.append(Self.orphaned(shard)) }
+                if cluster.unattended.contains(shard) {
+                    others.troubles.append(ClusterView.unattended(shard))
+                }
                 continue
             }
             add([node], request.forProgram(ids: names), to: &others)
         }
         return others
-    }
-
-    private static func orphaned(_ shard: String) -> String {
-        "the shard \(shard) has no gateway at this moment"
     }
 
     private func add(_ nodes: Set<String>, _ request: RelayedRequest, to others: inout Others) {

@@ -10,8 +10,9 @@ struct LetterList {
         var rows: [String] = []
         /// Where the next page begins; nil: this is the last one.
         var next: LetterName?
-        /// Gateways that did not answer, and shards without one. Their letters are not among these.
+        /// Gateways that did not answer, and shards that none of them had. Their letters are not among these.
         var missing: Set<String> = []
+        fileprivate var bytes = 0
     }
 
     let cluster: ClusterView
@@ -21,19 +22,25 @@ struct LetterList {
 
     func page(_ query: DeadLetterQuery) throws(QueueError) -> Page {
         var page = Page()
-        page.missing = Set(cluster.orphans)
         let begin = query.after
         var places = cluster.places.filter { ($0.shard ?? "") >= (begin?.shard ?? "") }[...]
+        // After the places: a shard that is absorbed meanwhile is among one of them.
+        page.missing = cluster.unattended
+        // Another shard may have absorbed it, and come before it in this order.
+        if let shard = begin?.shard, places.first?.shard != shard { page.missing.insert(shard) }
         while let place = places.popFirst() {
             let number = place.shard == begin?.shard ? begin?.number ?? 0 : 0
             let after = LetterName(shard: place.shard, number: number)
             guard let found = try some(place, after, query, &page) else { continue }
             page.rows += found.rows
+            page.bytes += found.rows.reduce(0) { $0 + $1.utf8.count }
             if let next = found.next {
                 page.next = LetterName(shard: place.shard, number: next)
                 return page
             }
-            guard page.rows.count >= query.limit, let following = places.first else { continue }
+            let isFull =
+                page.rows.count >= query.limit || page.bytes >= ClusterAnswer.Letters.bytesMax
+            guard isFull, let following = places.first else { continue }
             page.next = LetterName(shard: following.shard, number: 0)
             return page
         }
@@ -47,26 +54,35 @@ struct LetterList {
         _ page: inout Page
     ) throws(QueueError) -> ClusterAnswer.Letters? {
         let limit = query.limit - page.rows.count
-        guard let node = place.node else { return try own(after, query.filter, limit: limit) }
-        guard !page.missing.contains(node) else { return nil }
-        let question = ClusterQuestion.letters(
-            after,
-            query.filter,
-            limit: limit,
-            wantsText: wantsText
-        )
-        let answer = cluster.ask([node], question)[node].flatMap { ClusterAnswer.letters($0) }
-        if answer == nil { page.missing.insert(node) }
+        let answer: ClusterAnswer.Letters?
+        if let node = place.node {
+            guard !page.missing.contains(node) else { return nil }
+            let question = ClusterQuestion.letters(
+                after,
+                query.filter,
+                limit: limit,
+                wantsText: wantsText
+            )
+            guard let bytes = cluster.ask([node], question)[node] else {
+                page.missing.insert(node)
+                return nil
+            }
+            answer = ClusterAnswer.letters(bytes)
+        } else {
+            answer = try own(after, query.filter, limit: limit)
+        }
+        // The shard has gone to another gateway since.
+        if answer == nil, let shard = place.shard { page.missing.insert(shard) }
         return answer
     }
 
-    /// Letters of a shard of this gateway.
+    /// Letters of a shard of this gateway; nil: it has the shard no more.
     func own(
         _ after: LetterName,
         _ filter: DeadLetterFilter,
         limit: Int
-    ) throws(QueueError) -> ClusterAnswer.Letters {
-        guard let id = letters.letterID(after) else { return ClusterAnswer.Letters() }
+    ) throws(QueueError) -> ClusterAnswer.Letters? {
+        guard let id = letters.letterID(after) else { return nil }
         let page = try letters.deadLetters(matching: filter, after: id, limit: limit)
         var answer = ClusterAnswer.Letters()
         answer.next = page.next.map { letters.letterName($0).number }

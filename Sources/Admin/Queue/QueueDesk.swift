@@ -81,10 +81,12 @@ struct QueueDesk {
         guard relays, store.others != nil else { return own }
         let nodes = cluster.otherNodes
         let found = cluster.ask(nodes, .request(request)).compactMapValues { bytes in
-            ClusterAnswer.response(bytes).flatMap { $0.status == 200 ? $0.body : nil }
+            ClusterAnswer.response(bytes)
         }
-        let answers = found.sorted { $0.key < $1.key }
-        let missing = nodes.subtracting(found.keys).sorted()
+        let answers = found.filter { $0.value.status == 200 }.mapValues(\.body)
+            .sorted { $0.key < $1.key }
+        // A gateway with another configuration may not have the destination: 404.
+        let missing = nodes.filter { ![200, 404].contains(found[$0]?.status) }.sorted()
         if request.wantsText {
             var text = String(decoding: own.body, as: UTF8.self)
             for (node, body) in answers {
