@@ -28,8 +28,16 @@ package protocol CommitLog: Sendable {
     /// Tells this log from others.
     var name: String { get }
 
-    /// Removes the entries before this number, or some of them: false if there are more. The engine may do it later.
+    /// Removes the entries before this number, or some of them: false if there are more. It takes a bounded time, in which
+    /// the log takes no append. The engine may also do it later.
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
+}
+
+extension CommitLog {
+    /// Removes all entries before this number.
+    package func trimAll(before number: UInt64) throws(CommitLogError) {
+        while try !trim(before: number) {}
+    }
 }
 
 /// A log that lies elsewhere, as the start of a gateway sees it.

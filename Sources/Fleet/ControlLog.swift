@@ -265,7 +265,7 @@ final class ControlLog: Sendable {
             guard refusal == nil || refusal == .busy else { return }
         }
         do throws(CommitLogError) {
-            while try !log.trim(before: cut) {}
+            try log.trimAll(before: cut)
             shared.withLock { $0.state.trimmed(before: cut) }
         } catch {
             // The next look tries again.

@@ -30,15 +30,14 @@ package final class JetStreamLog: CommitLogEngine {
 
     package func open(makes: Bool) throws(CommitLogError) { try setup.open(makes: makes) }
 
-    /// The number of the last entry, as the stream's leader knows it.
-    private func lastEntry() throws(CommitLogError) -> UInt64 {
+    private func info() throws(CommitLogError) -> StreamSetup.Info {
         guard let found = try setup.info() else {
             throw CommitLogError(
                 .damaged,
                 "the stream \(stream.name) is gone; restore it from a backup (nats stream restore)"
             )
         }
-        return found.last
+        return found
     }
 
     // MARK: - Appending
@@ -117,7 +116,7 @@ package final class JetStreamLog: CommitLogEngine {
         atMost bytes: Int
     ) throws(CommitLogError) -> [NumberedEntry] {
         var (last, consumer) = state.withLock { state in (state.last, state.consumer.take()) }
-        if number > last { last = try lastEntry() }
+        if number > last { last = try info().last }
         state.withLock { [last] in $0.last = last }
         guard number <= last else {
             consumer?.delete(api)
@@ -216,10 +215,18 @@ package final class JetStreamLog: CommitLogEngine {
     package var name: String { "jetstream \(stream.name)" }
 
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        let answer = try api.ask("STREAM.PURGE.\(stream.name)") { $0.member("seq", number) }
+        let info = try info()
+        // All replicas remove it before they append again.
+        let entryBytes = max(1, info.bytes / max(1, info.messages))
+        let step = info.first + UInt64(max(1, Self.trimmedBytesMax / entryBytes))
+        let end = min(number, step)
+        let answer = try api.ask("STREAM.PURGE.\(stream.name)") { $0.member("seq", end) }
         if case .failure(let refusal) = answer {
             throw CommitLogError(refusal.kind, refusal.text)
         }
-        return true
+        return end == number
     }
+
+    /// About what one trim removes.
+    private static let trimmedBytesMax = 16 << 20
 }

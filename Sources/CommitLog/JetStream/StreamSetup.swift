@@ -31,6 +31,7 @@ struct StreamSetup: Sendable {
     /// What the stream has at this moment, and how it is configured.
     struct Info {
         let config: JSONValue
+        let first: UInt64
         let last: UInt64
         let messages: Int
         let bytes: Int
@@ -51,6 +52,7 @@ struct StreamSetup: Sendable {
             }
             return Info(
                 config: config,
+                first: UInt64(max(0, state["first_seq"]?.wholeNumber ?? 0)),
                 last: UInt64(last),
                 messages: state["messages"]?.wholeNumber ?? 0,
                 bytes: state["bytes"]?.wholeNumber ?? 0,

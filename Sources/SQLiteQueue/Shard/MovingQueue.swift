@@ -183,7 +183,7 @@ package struct MovingQueue {
             throw problem(error)
         }
         // What attempts before this one have left.
-        _ = try? log.trim(before: first)
+        try? log.trimAll(before: first)
     }
 
     private func problem(_ error: CommitLogError) -> QueueError {

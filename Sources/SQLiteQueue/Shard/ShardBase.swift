@@ -171,12 +171,14 @@ extension ShardLog {
     }
 
     private func trimOld() throws(SQLiteError) {
-        // Tried again after a while if it fails, and after a moment if there is more.
+        // Tried again after a while if it fails.
         base.nextStep = .now + .seconds(1)
+        let began = Moment.now
         if try trim(before: base.untrimmed) {
             base.trimmed()
         } else {
-            base.nextStep = .now + .milliseconds(20)
+            // Commits wait for it.
+            base.nextStep = .now + max(.milliseconds(20), .now - began)
         }
     }
 }

@@ -99,6 +99,25 @@ import Testing
         #expect(try trial.entries(of: log).map(\.number) == [10])
     }
 
+    @Test("Much is trimmed in steps, between which the log takes appends")
+    func manyBytes() throws {
+        let log = try trial.log()
+        let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax)
+        var last: UInt64 = 0
+        func append() {
+            #expect(log.append([part], after: last, id: id(last + 1)) == .appended(last + 1))
+            last += 1
+        }
+        for _ in 0..<40 { append() }
+        var firsts: [UInt64] = []
+        repeat {
+            append()
+            firsts.append(try #require(try log.read(from: 1, atMost: 1).first?.number))
+        } while try !log.trim(before: 40)
+        #expect(firsts.count == 3 && firsts == firsts.sorted() && Set(firsts).count == 3)
+        #expect(try log.read(from: 1, atMost: 1).first?.number == 40)
+    }
+
     @Test("A log without room says so, and takes appends again after a trim")
     func room() throws {
         let opened = try trial.log()
