@@ -14,7 +14,7 @@ from harness.brokers import Brokers
 from harness.database import Database
 from harness.gateway import Gateway
 from harness.http import ask, port_of
-from harness.process import cpu_seconds, memory
+from harness.process import cpu_seconds, machine_times, memory
 from harness.program import Programs
 
 LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
@@ -23,7 +23,8 @@ LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
 @dataclasses.dataclass
 class Result:
     """Rates are logs a second over the steady part of the load; CPU is seconds per million delivered logs, delivery
-    included; times are milliseconds."""
+    included; times are milliseconds. `idle` is the share of the machine's processor time that nothing used, and `waiting`
+    the part of it in which something waited for the disk."""
 
     accepted: float
     delivered: float
@@ -34,6 +35,8 @@ class Result:
     half_p99: float | None
     memory: int
     errors: int
+    idle: float = 0
+    waiting: float = 0
 
 
 class Bench:
@@ -121,9 +124,10 @@ class Bench:
         load = self.start(case, url, self.seconds)
         # The first quarter warms up; rates are those of the part between the two looks.
         time.sleep(self.seconds / 4)
-        first, began = gateway.ledger()["ledger"], time.monotonic()
+        first, began, used = gateway.ledger()["ledger"], time.monotonic(), machine_times()
         time.sleep(self.seconds * 0.65)
         last, took = gateway.ledger()["ledger"], time.monotonic() - began
+        times = [after - before for before, after in zip(used, machine_times())]
         wrk = finish(load)
         after = gateway.require_drained(120)["ledger"]
         spent = cpu_seconds(gateway.process.pid) - cpu
@@ -143,6 +147,8 @@ class Bench:
             half_p99=half,
             memory=int(memory(gateway.process.pid)),
             errors=int(wrk["errors"] + wrk["not_2xx"]),
+            idle=(times[3] + times[4]) / sum(times),
+            waiting=times[4] / sum(times),
         )
 
     def start(self, case: Case, url: str, seconds: float, pause: float = 0) -> "subprocess.Popen[str]":

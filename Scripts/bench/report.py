@@ -31,8 +31,9 @@ def floors(found: Floors) -> list[str]:
 def rows(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
     """One table for one release."""
     lines = [
-        "| Case | accepted logs/s | delivered | CPU-s per million | p50, p99 ms | half load p99 | MiB | of its base | of the floor |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| Case | accepted logs/s | delivered | CPU-s per million | p50, p99 ms | half load p99 | MiB | idle, for the disk "
+        "| of its base | of the floor |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for case in cases:
         ours = results[case.name]
@@ -58,6 +59,7 @@ def rows(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
             f"{statistics.median(pick(lambda one: one.p50)):.1f}, {statistics.median(pick(lambda one: one.p99)):.1f}",
             f"{statistics.median(halves):.1f}" if halves else "",
             f"{max(one.memory for one in ours)}",
+            f"{statistics.median(pick(lambda one: one.idle)):.0%}, {statistics.median(pick(lambda one: one.waiting)):.0%}",
             base,
             f"{ratio:.2f}" if ratio else "",
         ]

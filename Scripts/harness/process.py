@@ -16,6 +16,12 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def machine_times() -> list[int]:
+    """The first line of proc_stat(5): ticks of all processors as a user, nice, in the kernel, idle, waiting for a disk, ..."""
+    with open("/proc/stat") as file:
+        return [int(word) for word in file.readline().split()[1:9]]
+
+
 def memory(pid: int, name: str = "VmHWM") -> float:
     """MiB: the peak resident memory, or with VmRSS the current one."""
     with open(f"/proc/{pid}/status") as file:
