@@ -212,6 +212,18 @@ import Testing
         dead.close()
     }
 
+    @Test("A running gateway whose log loses its end takes no more logs, and tells why")
+    func lostTailMeanwhile() throws {
+        let gateway = try trial.start(trial.machine("a"))
+        defer { gateway.close() }
+        let shard = try #require(gateway.status.fleet?.shards.first?.name)
+        for number in 1...20 { #expect(gateway.store([number]) == .stored) }
+        trial.cluster.memory(of: shard)?.loseEnd(5)
+        #expect(gateway.store([21]) == .refused(.failing))
+        #expect(gateway.wait { $0.problem?.description.contains("ends with entry") ?? false })
+        #expect(gateway.store([22]) == .refused(.failing))
+    }
+
     @Test("A shard belongs to a gateway that lives, or is told as unattended, at each moment")
     func unattended() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
