@@ -8,6 +8,8 @@ package struct CommitAssembler {
     package private(set) var position: LogPosition
     private var unfinished: (commit: Commit, next: UInt32)?
     private var lastEntry: UInt64
+    /// False while there were only last parts of a commit whose first parts were trimmed.
+    private var hasBegun: Bool
 
     /// The last entry. It may belong to an unfinished commit.
     package var end: LogPosition {
@@ -17,6 +19,13 @@ package struct CommitAssembler {
     package init(after position: LogPosition) {
         self.position = position
         lastEntry = position.entry
+        hasBegun = position.entry > 0
+    }
+
+    /// Called when the log has no more entries.
+    package func checkEnd() throws(CommitLogError) {
+        guard lastEntry > 0, !hasBegun else { return }
+        throw CommitLogError(.damaged, "there is no whole commit up to the last entry \(lastEntry)")
     }
 
     /// Adds the next entry. Returns the commit that it completes.
@@ -72,6 +81,9 @@ package struct CommitAssembler {
         _ number: UInt64,
         _ before: LogPosition
     ) throws(CommitLogError) -> Commit? {
+        // A trim may end within a commit.
+        hasBegun = hasBegun || entry.part == 0
+        guard hasBegun else { return nil }
         var commit: Commit
         if entry.part == 0 {
             // A writer ends with the first commit that it cannot finish.

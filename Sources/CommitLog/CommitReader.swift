@@ -23,7 +23,10 @@ package struct CommitReader {
                 if let commit = try assembler.add(entry) { return commit }
             }
             entries = try log.read(from: end.entry + 1, atMost: Self.readBytes)[...]
-            guard !entries.isEmpty else { return nil }
+            guard !entries.isEmpty else {
+                try assembler.checkEnd()
+                return nil
+            }
         }
     }
 }

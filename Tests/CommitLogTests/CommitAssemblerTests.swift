@@ -45,8 +45,13 @@ import Testing
 
     @Test("A trimmed log begins anywhere")
     func trimmed() throws {
-        _ = try log.trim(before: 4)
-        #expect(try read().1 == [3, 4])
+        // Also within a commit, which is skipped.
+        for (first, commits) in [(2, [2, 3, 4]), (3, [3, 4]), (4, [3, 4]), (5, [4]), (6, [4])] {
+            _ = try log.trim(before: UInt64(first))
+            #expect(try read().1 == commits.map(UInt64.init))
+        }
+        _ = try log.trim(before: 7)
+        expectDamage("of the only commit there is a part")
     }
 
     @Test("A missing entry is an error", arguments: 1..<6)

@@ -1,5 +1,6 @@
 import CommitLog
 import Glibc
+import Logs
 import Queue
 import SQLite
 import System
@@ -303,6 +304,39 @@ import Testing
         #expect(store.store(batch(1...5)) == .stored)
         #expect(log.readBytes - before < 64 << 10)
         store.close()
+    }
+
+    @Test("A log is restored wherever a trim has stopped, and trimmed to its end")
+    func interruptedTrim() throws {
+        let store = try queue()
+        #expect(store.store(batch(1...5)) == .stored)
+        var large = EncodedLogs()
+        let noise = (0..<300_000).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+        large.append(time: LogTime(seconds: 1), fields: [("noise", noise.joined())])
+        #expect(store.store(Batch(stream: .named("a"), logs: large)) == .stored)
+        store.close()
+        let older = try log.entries.map { stored in
+            var entry = try CommitEntry(stored.bytes)
+            entry.schema -= 1
+            return NumberedEntry(number: stored.number, bytes: entry.bytes)
+        }
+        let both = MemoryCommitLog(older)
+        both.keepAll()
+        let second = try queue(on: both)
+        #expect(second.store(batch(6...9)) == .stored)
+        second.close()
+        let entries = both.entries
+        let base = try #require(
+            try entries.lastIndex { try CommitEntry($0.bytes).kind == .baseBegins }
+        )
+        #expect(try entries[..<base].contains { try CommitEntry($0.bytes).part > 1 })
+        for first in 0...base {
+            let trimmed = MemoryCommitLog(Array(entries[first...]))
+            let again = try queue(on: trimmed)
+            #expect(again.status.destinations["app"]?.ledger.accepted == 10)
+            again.wait { _ in trimmed.entries.first?.number == entries[base].number }
+            again.close()
+        }
     }
 
     @Test("Commits of newer tables are applied to a base of such tables, not to an older one")

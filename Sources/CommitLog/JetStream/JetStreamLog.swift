@@ -15,6 +15,7 @@ package final class JetStreamLog: CommitLogEngine {
         /// The last entry that is known to be there.
         var last: UInt64 = 0
         var consumer: StreamConsumer?
+        var trim = TrimSteps()
     }
 
     init(_ client: NATSClient, _ stream: ClusterStream) {
@@ -216,17 +217,21 @@ package final class JetStreamLog: CommitLogEngine {
 
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
         let info = try info()
-        // All replicas remove it before they append again.
-        let entryBytes = max(1, info.bytes / max(1, info.messages))
-        let step = info.first + UInt64(max(1, Self.trimmedBytesMax / entryBytes))
-        let end = min(number, step)
+        guard info.first < number else { return true }
+        // The stream would get another end, and so the fence.
+        guard number <= info.last + 1 else {
+            throw CommitLogError(
+                .unreachable,
+                "the stream \(stream.name) ends with entry \(info.last), before \(number)"
+            )
+        }
+        let step = state.withLock { $0.trim.next(streamBytes: info.bytes) }
+        let end = min(number, info.first + step)
         let answer = try api.ask("STREAM.PURGE.\(stream.name)") { $0.member("seq", end) }
         if case .failure(let refusal) = answer {
             throw CommitLogError(refusal.kind, refusal.text)
         }
+        if end == number { state.withLock { $0.trim = TrimSteps() } }
         return end == number
     }
-
-    /// About what one trim removes.
-    private static let trimmedBytesMax = 16 << 20
 }

@@ -43,6 +43,7 @@ struct StreamSetup: Sendable {
         switch try api.ask("STREAM.INFO.\(stream.name)") {
         case .success(let answer):
             guard let config = answer["config"], let state = answer["state"],
+                let first = state["first_seq"]?.wholeNumber, first >= 0,
                 let last = state["last_seq"]?.wholeNumber, last >= 0
             else {
                 throw CommitLogError(
@@ -52,7 +53,7 @@ struct StreamSetup: Sendable {
             }
             return Info(
                 config: config,
-                first: UInt64(max(0, state["first_seq"]?.wholeNumber ?? 0)),
+                first: UInt64(first),
                 last: UInt64(last),
                 messages: state["messages"]?.wholeNumber ?? 0,
                 bytes: state["bytes"]?.wholeNumber ?? 0,

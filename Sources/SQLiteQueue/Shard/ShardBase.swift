@@ -65,9 +65,16 @@ struct ShardBase {
         logBytes = 0
     }
 
+    /// A base that begins with this entry was read whole. What lies before it may be what a trim has left.
+    mutating func found(beginning entry: UInt64) {
+        found()
+        untrimmed = entry
+    }
+
     mutating func lost() { isThere = false }
 
-    fileprivate mutating func begins() { dispensableBytes = heldBytes }
+    /// What the log holds now becomes dispensable by the base that begins.
+    mutating func begins() { dispensableBytes = heldBytes }
 
     fileprivate mutating func trimmed() {
         heldBytes -= dispensableBytes
@@ -171,14 +178,14 @@ extension ShardLog {
     }
 
     private func trimOld() throws(SQLiteError) {
-        // Tried again after a while if it fails.
-        base.nextStep = .now + .seconds(1)
         let began = Moment.now
-        if try trim(before: base.untrimmed) {
-            base.trimmed()
-        } else {
+        do throws(SQLiteError) {
+            if try trim(before: base.untrimmed) { return base.trimmed() }
             // Commits wait for it.
             base.nextStep = .now + max(.milliseconds(20), .now - began)
+        } catch {
+            base.nextStep = .now + .seconds(1)
+            throw error
         }
     }
 }

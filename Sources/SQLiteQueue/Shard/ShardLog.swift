@@ -238,10 +238,11 @@ final class ShardLog: ChangeLog {
         var draft = BaseDraft(of: directory.database)
         var reader = CommitReader(log, after: .start)
         while let commit = try next(&reader) {
+            if commit.kind == .baseBegins { base.begins() }
             base.holds(commit.body.count, until: reader.position.entry)
             if commit.kind == .baseChunk { try checkRoom(directory) }
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
-            base.found()
+            base.found(beginning: head.start.entry + 1)
             scratchSchema = head.schema
             // Commits may lie between the pieces.
             applied = draft.isInterrupted ? head.start : reader.position

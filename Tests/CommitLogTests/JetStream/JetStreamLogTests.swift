@@ -114,7 +114,8 @@ import Testing
             append()
             firsts.append(try #require(try log.read(from: 1, atMost: 1).first?.number))
         } while try !log.trim(before: 40)
-        #expect(firsts.count == 3 && firsts == firsts.sorted() && Set(firsts).count == 3)
+        #expect(firsts.count > 1 && firsts == firsts.sorted())
+        #expect(Set(firsts).count == firsts.count)
         #expect(try log.read(from: 1, atMost: 1).first?.number == 40)
     }
 
