@@ -81,7 +81,8 @@ package final class AdminHandler: RequestHandler {
             shared.store,
             shared.devices.captures,
             audit,
-            workers.views
+            views: workers.views,
+            changes: workers.changesElsewhere
         )
         destinations = DestinationDesk(
             destinations: shared.destinations,

@@ -55,7 +55,8 @@ struct ClusterAnswers: Sendable {
                 shared.store,
                 shared.devices.captures,
                 shared.audit,
-                shared.workers.answers,
+                views: shared.workers.answers,
+                changes: shared.workers.answers,
                 relays: false
             )
             request.body.withUnsafeBytes { body in

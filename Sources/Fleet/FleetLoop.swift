@@ -168,6 +168,9 @@ final class FleetLoop {
         others = living
         let mine = Set(own.shards.keys)
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
+        let unattended = watch.shards.subtracting(fleet.letterShards).filter { shard in
+            !watch.isOwned(shard, now)
+        }
         fleet.change { figures in
             figures.others = known.map { register, isAlive in
                 FleetStatus.Node(
@@ -181,9 +184,8 @@ final class FleetLoop {
             }
             figures.shardsOfCluster = watch.shards.count
             figures.orphans = orphans
-            figures.unattended = watch.shards.subtracting(here).filter { shard in
-                !watch.isOwned(shard, now)
-            }
+            figures.hasLooked = true
+            figures.unattended = unattended
             figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }
         }
     }

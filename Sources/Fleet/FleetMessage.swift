@@ -11,11 +11,13 @@ struct FleetMessage: Equatable {
         /// Who is there? Answered at once.
         case call(UInt64)
         case here(UInt64)
+        /// The question is not answered: the gateway begins, or has too many.
+        case busy(UInt64)
     }
 
     private enum Kind: UInt8 {
         case repeats = 1
-        case question, answer, call, here
+        case question, answer, call, here, busy
     }
 
     private static let version: UInt8 = 1
@@ -56,8 +58,14 @@ struct FleetMessage: Equatable {
             if case .question = content { begin(.question) } else { begin(.answer) }
             append(id, 8)
             bytes += body
-        case .call(let id), .here(let id):
-            if case .call = content { begin(.call) } else { begin(.here) }
+        case .call(let id):
+            begin(.call)
+            append(id, 8)
+        case .here(let id):
+            begin(.here)
+            append(id, 8)
+        case .busy(let id):
+            begin(.busy)
             append(id, 8)
         }
         return bytes
@@ -67,7 +75,7 @@ struct FleetMessage: Equatable {
     var isCall: Bool {
         switch content {
         case .call, .here: true
-        case .repeats, .question, .answer: false
+        case .repeats, .question, .answer, .busy: false
         }
     }
 
@@ -110,9 +118,9 @@ struct FleetMessage: Equatable {
         case .question, .answer:
             guard let id = number(8) else { return nil }
             content = kind == .question ? .question(id, Array(rest)) : .answer(id, Array(rest))
-        case .call, .here:
+        case .call, .here, .busy:
             guard let id = number(8) else { return nil }
-            content = kind == .call ? .call(id) : .here(id)
+            content = kind == .call ? .call(id) : kind == .here ? .here(id) : .busy(id)
         }
     }
 }

@@ -14,7 +14,16 @@ struct QuestionBook: Sendable {
         let wake: WakeUp
     }
 
+    enum Arrival {
+        case answer(QuestionAnswerer)
+        case busy
+        /// It came before.
+        case known
+    }
+
     private var asked: [UInt64: Asked] = [:]
+    /// Nobody waits for answers any more.
+    private var isClosed = false
     private var answering = 0
     private var seen: Set<UInt64> = []
     private var seenInOrder: [UInt64] = []
@@ -23,16 +32,23 @@ struct QuestionBook: Sendable {
 
     /// False: too many questions wait for their answers.
     mutating func ask(_ id: UInt64, _ nodes: Set<String>, _ wake: WakeUp) -> Bool {
-        guard asked.count < Self.askedMax else { return false }
+        guard !isClosed, asked.count < Self.askedMax else { return false }
         asked[id] = Asked(missing: nodes, wake: wake)
         return true
     }
 
-    /// Who has not answered yet.
-    func missing(_ id: UInt64) -> Set<String> { asked[id]?.missing ?? [] }
+    /// Whose answers are still to come.
+    func missing(_ id: UInt64) -> Set<String> { isClosed ? [] : asked[id]?.missing ?? [] }
 
-    /// Returns what wakes the one who asked; nil: nobody asked that node, or it has answered.
-    mutating func add(_ answer: [UInt8], to id: UInt64, by node: String) -> WakeUp? {
+    /// Ends all questions. Returns what wakes those who asked.
+    mutating func close() -> [WakeUp] {
+        isClosed = true
+        return asked.values.map(\.wake)
+    }
+
+    /// Takes an answer; nil: the node gives none. Returns what wakes the one who asked; nil: nobody asked that node, or it
+    /// has answered.
+    mutating func add(_ answer: [UInt8]?, to id: UInt64, by node: String) -> WakeUp? {
         guard asked[id]?.missing.remove(node) != nil else { return nil }
         asked[id]?.answers[node] = answer
         return asked[id]?.wake
@@ -42,17 +58,18 @@ struct QuestionBook: Sendable {
         asked.removeValue(forKey: id)?.answers ?? [:]
     }
 
-    /// Returns who answers the question; nil: nobody does. One that comes a second time was not sent by a gateway.
-    mutating func take(_ id: UInt64) -> QuestionAnswerer? {
-        guard seen.insert(id).inserted else { return nil }
+    /// Takes a question of another gateway, which may send it again and again.
+    mutating func take(_ id: UInt64) -> Arrival {
+        guard !seen.contains(id) else { return .known }
+        guard answering < Self.answeringMax, let answerer else { return .busy }
+        seen.insert(id)
         seenInOrder.append(id)
         if seenInOrder.count >= 2 * Self.seenMax {
             seen.subtract(seenInOrder.prefix(Self.seenMax))
             seenInOrder.removeFirst(Self.seenMax)
         }
-        guard answering < Self.answeringMax, let answerer else { return nil }
         answering += 1
-        return answerer
+        return .answer(answerer)
     }
 
     /// An answer was sent.
@@ -63,58 +80,72 @@ extension FleetMessages {
     /// How long it may take until the engine takes what is asked. A gateway that has just come cannot be heard at once.
     private static let sendingTime = Duration.seconds(2)
     private static let sendAgain = Duration.milliseconds(20)
-    /// A gateway that lives answers a call at once. It is called again, because neither may hear the other at first.
-    private static let callPatience = Duration.milliseconds(500)
+    /// Neither may hear the other at first.
     private static let callAgain = Duration.milliseconds(100)
+    /// A message may be lost. A question that has come is not answered a second time.
+    private static let askAgain = Duration.seconds(1)
     /// Who is asked for longer is called first: one that is not there would keep operators waiting.
     private static let askUncalled = Duration.seconds(2)
 
-    func answered(_ id: UInt64, _ answer: [UInt8], by node: String) {
+    func answered(_ id: UInt64, _ answer: [UInt8]?, by node: String) {
         state.withLock { $0.questions.add(answer, to: id, by: node) }?.signal()
     }
 
     func answer(_ id: UInt64, _ question: [UInt8], to node: String) {
-        let answerer = state.withLock { $0.questions.take(id) }
-        answerer?(question) { [weak self] answer in
-            self?.reply(.answer(id, answer), to: node)
+        switch state.withLock({ $0.questions.take(id) }) {
+        case .answer(let answerer):
+            answerer(question) { [weak self] answer in
+                self?.reply(.answer(id, answer), to: node)
+            }
+        case .busy: reply(.busy(id), to: node)
+        case .known: break
         }
     }
 
-    /// Those of the nodes that have a gateway at this moment, another one than this.
-    func call(_ nodes: Set<String>) -> Set<String> {
-        let answers = ask(nodes, atMost: Self.callPatience, again: Self.callAgain) { .call($0) }
-        return Set(answers.keys)
+    /// Those of the nodes that have a gateway at this moment, another one than this. One that lives answers at once.
+    func call(_ nodes: Set<String>, atMost patience: Duration = .milliseconds(500)) -> Set<String> {
+        Set(ask(nodes, atMost: patience, again: Self.callAgain) { .call($0) }.keys)
     }
 
     private func ask(
         _ nodes: Set<String>,
         atMost patience: Duration,
-        again pause: Duration? = nil,
+        again pause: Duration,
         _ content: (UInt64) -> FleetMessage.Content
     ) -> [String: [UInt8]] {
         guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
         let id = UInt64.random(in: 0...UInt64.max)
         guard state.withLock({ $0.questions.ask(id, nodes, wake) }) else { return [:] }
-        let asked = nodes.filter { [sendUntil = Moment.now + Self.sendingTime] node in
-            while !send(content(id), to: node) {
-                guard .now < sendUntil else { return false }
-                wake.wait(timeout: Self.sendAgain)
-            }
-            return true
-        }
+        var missing = send(content(id), toAllOf: nodes, wake, until: .now + Self.sendingTime)
         var now = Moment.now
         let deadline = now + patience
-        var next = now + (pause ?? patience)
+        var next = now + pause
         while now < deadline {
-            let missing = state.withLock { $0.questions.missing(id) }.intersection(asked)
+            missing.formIntersection(state.withLock { $0.questions.missing(id) })
             guard !missing.isEmpty else { break }
             wake.wait(timeout: min(deadline, next) - now)
             now = .now
-            guard let pause, now >= next else { continue }
-            for node in missing { _ = send(content(id), to: node) }
-            next = now + pause
+            guard now >= next else { continue }
+            for node in missing where .now < deadline { _ = send(content(id), to: node) }
+            next = .now + pause
         }
         return state.withLock { $0.questions.end(id) }
+    }
+
+    /// Returns those to whom it was sent in time.
+    private func send(
+        _ content: FleetMessage.Content,
+        toAllOf nodes: Set<String>,
+        _ wake: WakeUp,
+        until deadline: Moment
+    ) -> Set<String> {
+        nodes.filter { node in
+            while .now < deadline {
+                if send(content, to: node) { return true }
+                wake.wait(timeout: Self.sendAgain)
+            }
+            return false
+        }
     }
 }
 
@@ -124,8 +155,13 @@ extension FleetMessages: OtherGateways {
         _ question: [UInt8],
         atMost patience: Duration
     ) -> [String: [UInt8]] {
-        let there = patience > Self.askUncalled ? call(nodes) : nodes
-        return ask(there, atMost: patience) { .question($0, question) }
+        let isLong = patience > Self.askUncalled
+        let there = isLong ? call(nodes, atMost: Self.askUncalled) : nodes
+        return ask(there, atMost: patience, again: Self.askAgain) { .question($0, question) }
+    }
+
+    func stopAsking() {
+        for wake in state.withLock({ $0.questions.close() }) { wake.signal() }
     }
 
     func answerQuestions(by answerer: @escaping QuestionAnswerer) {

@@ -13,7 +13,7 @@ final class FleetMessages: Sendable {
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
-    /// More calls at a time are not answered. Answers to questions have a bound of their own.
+    /// More calls at a time are not answered.
     private static let callsMax = 64
 
     fileprivate struct Reply: Sendable {
@@ -85,6 +85,7 @@ final class FleetMessages: Sendable {
     func takeName() { hasName.store(true, ordering: .releasing) }
 
     func stop() {
+        stopAsking()
         isStopping.store(true, ordering: .releasing)
         wake.signal()
         ending.signal()
@@ -157,7 +158,11 @@ final class FleetMessages: Sendable {
     /// may wait.
     func reply(_ content: FleetMessage.Content, to node: String) {
         let isTaken = state.withLock { state in
-            if case .here = content, state.replies.count >= Self.callsMax { return false }
+            switch content {
+            // Answers have a bound of their own.
+            case .answer: break
+            default: guard state.replies.count < Self.callsMax else { return false }
+            }
             state.replies.append(Reply(content: content, node: node))
             return true
         }
@@ -193,6 +198,7 @@ final class FleetMessages: Sendable {
         case .question(let id, let question): answer(id, question, to: message.node)
         case .answer(let id, let answer): answered(id, answer, by: message.node)
         case .here(let id): answered(id, [], by: message.node)
+        case .busy(let id): answered(id, nil, by: message.node)
         }
     }
 }

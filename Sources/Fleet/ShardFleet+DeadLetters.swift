@@ -3,7 +3,7 @@ import SQLiteQueue
 import System
 
 extension ShardFleet: DeadLetters {
-    package var letterShards: [String] { owned.map(\.name).sorted() }
+    package var letterShards: [String] { kept.map(\.name).sorted() }
 
     package func letterName(_ id: Int64) -> LetterName {
         let shard = Shard(ofLetter: id)
@@ -14,7 +14,7 @@ extension ShardFleet: DeadLetters {
     package func letterID(_ name: LetterName) -> Int64? {
         // Operators choose it.
         guard Shard.canNumber(name.number) else { return nil }
-        return name.shard.flatMap { owned($0) }?.shard.letterID(name.number)
+        return kept.first { $0.name == name.shard }?.shard.letterID(name.number)
     }
 
     /// The letters of one shard, the one of `id`.

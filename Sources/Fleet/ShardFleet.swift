@@ -84,6 +84,12 @@ package final class ShardFleet: Sendable {
         }
     }
 
+    /// Those that no other gateway has.
+    var kept: [OwnedShard] {
+        let shards = owned
+        return isHomeLost ? Array(shards.dropFirst()) : shards
+    }
+
     /// nil: this gateway does not have it.
     func owned(_ name: String) -> OwnedShard? { owned.first { $0.name == name } }
 
@@ -91,7 +97,12 @@ package final class ShardFleet: Sendable {
     var isHomeLost: Bool { state.withLock(\.isHomeLost) }
 
     /// Delivery must begin nothing more with the home shard.
-    func loseHome() { state.withLock { $0.isHomeLost = true } }
+    func loseHome() {
+        state.withLock { state in
+            state.isHomeLost = true
+            state.figures.unattended.insert(state.home.name)
+        }
+    }
 
     /// Begins to empty a shard.
     func adopt(_ shard: OwnedShard) {

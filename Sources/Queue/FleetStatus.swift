@@ -78,6 +78,8 @@ package struct FleetStatus: Sendable, Equatable {
     package var shardsOfCluster = 0
     /// Shards that have no owner at this moment.
     package var orphans: [String] = []
+    /// False: this gateway has not looked at the cluster yet, and does not know the others and the shards.
+    package var hasLooked = false
     /// Shards that no gateway works on at this moment: orphans, those of gateways that have stopped or fallen silent, and
     /// those that are being adopted or absorbed.
     package var unattended: Set<String> = []

@@ -9,6 +9,9 @@ package protocol OtherGateways: Sendable {
         atMost patience: Duration
     ) -> [String: [UInt8]]
 
+    /// Ends all questions that wait for answers, and lets none begin.
+    func stopAsking()
+
     /// Lets the answerer answer the questions of others.
     func answerQuestions(by answerer: @escaping QuestionAnswerer)
 }

@@ -74,6 +74,27 @@ import Testing
         #expect(Moment.now - began < .seconds(20))
     }
 
+    @Test("A gateway that begins or stops keeps nobody waiting for an answer")
+    func busy() throws {
+        let trial = FleetTrial()
+        let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))
+        defer { for fleet in [a, b] { fleet.close() } }
+        let began = Moment.now
+        // It answers nothing yet.
+        #expect(a.messages.ask(["b"], [1], atMost: .seconds(100)) == [:])
+        let asked = Awaited<Bool>()
+        b.messages.answerQuestions { _, _ in asked.put(true) }
+        let answers = Awaited<[String: [UInt8]]>()
+        let worker = try Worker("asking") {
+            answers.put(a.messages.ask(["b"], [2], atMost: .seconds(100)))
+        }
+        #expect(asked.take(1) == [true])
+        a.messages.stopAsking()
+        #expect(answers.take(1) == [[:]])
+        worker.join()
+        #expect(Moment.now - began < .seconds(50))
+    }
+
     @Test("An answer is sent neither on the engine's thread nor on that of the answerer")
     func sendingThread() throws {
         let messenger = RecordingMessenger()
@@ -169,7 +190,7 @@ import Testing
     func codec() {
         let contents: [FleetMessage.Content] = [
             .repeats([]), .repeats([identity(1), identity(2, "")]), .question(7, []),
-            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]), .call(1), .here(2),
+            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]), .call(1), .here(2), .busy(3),
         ]
         for content in contents {
             let message = FleetMessage(life: "0a1b", node: "gw-1", content)

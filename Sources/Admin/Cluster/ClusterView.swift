@@ -4,7 +4,7 @@ import System
 
 /// The gateways of the cluster as an operator's requests see them. Without a cluster this gateway is the only one.
 ///
-/// Its calls may wait for other gateways, so they belong on the thread for long reads.
+/// Its calls may wait for other gateways, so they belong on the threads for long reads and for changes at others.
 struct ClusterView: Sendable {
     /// A place of dead letters.
     struct Place: Equatable {
@@ -14,41 +14,60 @@ struct ClusterView: Sendable {
         let node: String?
     }
 
+    /// Who has which shard at one moment.
+    struct Sight {
+        /// All places of dead letters in the order of their shards' names.
+        var places: [Place]
+        /// Other gateways that live.
+        var nodes: Set<String> = []
+        /// Shards that no gateway works on. Nobody sees or changes their letters.
+        var unattended: Set<String> = []
+        /// False: this gateway has not seen the cluster yet.
+        var isWhole = true
+
+        /// What answers name as missing if they are not known yet.
+        var unseen: [String] { isWhole ? [] : ["other gateways"] }
+
+        /// The other gateway that works on the shard; nil: none does.
+        func node(of shard: String) -> String? { places.first { $0.shard == shard }?.node }
+    }
+
     let store: any GatewayQueue
 
-    /// Other gateways that live, and their shards.
-    private var living: [FleetStatus.Node] {
-        guard store.others != nil else { return [] }
-        return (store.status.fleet?.others ?? []).filter(\.isAlive)
-    }
+    /// The other gateways that live.
+    var otherNodes: Set<String> { look().nodes }
 
-    var otherNodes: Set<String> { Set(living.map(\.name)) }
-
-    /// Shards that no gateway works on at this moment. Nobody sees or changes their letters.
-    var unattended: Set<String> {
-        (store.status.fleet?.unattended ?? []).subtracting(store.letterShards)
-    }
-
-    /// All places of dead letters in the order of their shards' names.
-    var places: [Place] {
+    func look() -> Sight {
+        // A shard that is absorbed meanwhile is in the status, or among these.
         let own = store.letterShards
-        guard !own.isEmpty else { return [Place(shard: nil, node: nil)] }
+        guard store.others != nil, let fleet = store.status.fleet else {
+            return Sight(places: own.isEmpty ? [Place(shard: nil, node: nil)] : [])
+        }
+        let living = fleet.others.filter(\.isAlive)
         // One that two have is about to change its owner.
-        let known = unattended.union(own)
+        let known = fleet.unattended.union(own)
         var places = own.map { Place(shard: $0, node: nil) }
         for node in living {
             places += node.shards.filter { !known.contains($0) }.map {
                 Place(shard: $0, node: node.name)
             }
         }
-        return places.sorted { ($0.shard ?? "") < ($1.shard ?? "") }
+        return Sight(
+            places: places.sorted { ($0.shard ?? "") < ($1.shard ?? "") },
+            nodes: Set(living.map(\.name)),
+            unattended: fleet.unattended.subtracting(own),
+            isWhole: fleet.hasLooked
+        )
     }
 
-    /// The other gateway that works on the shard; nil: none does.
-    func node(of shard: String) -> String? { places.first { $0.shard == shard }?.node }
-
-    func ask(_ nodes: Set<String>, _ question: ClusterQuestion) -> [String: [UInt8]] {
-        let patience = question.isChange ? Self.patienceWithChanges : Self.patience
+    /// Waits for their answers, but for a change no longer than until the deadline.
+    func ask(
+        _ nodes: Set<String>,
+        _ question: ClusterQuestion,
+        until deadline: Moment = .now + patienceWithChanges
+    ) -> [String: [UInt8]] {
+        let patience = question.isChange ? deadline - .now : Self.patience
+        guard patience > .zero else { return [:] }
         return store.others?.ask(nodes, question.bytes, atMost: patience) ?? [:]
     }
 
@@ -60,7 +79,9 @@ struct ClusterView: Sendable {
 
     private static let patience = Duration.seconds(2)
     /// A change of many letters takes a while, and who asked should learn that it was made.
-    private static let patienceWithChanges = Duration.seconds(30)
+    static let patienceWithChanges = Duration.seconds(30)
+
+    static let unseen = "the other gateways are not known yet; try again"
 
     static func unattended(_ shard: String) -> String {
         "the shard \(printable(shard)) has no gateway at this moment"

@@ -17,6 +17,8 @@ final class DeadLetterDesk {
     private let audit: AuditTrail
     /// The thread for long reads, which waits for other gateways.
     private let views: SerialWorker
+    /// The thread for changes at other gateways, which take longer.
+    private let changes: SerialWorker
     /// False: another gateway asks, and wants only what is here.
     private let relays: Bool
     private let cluster: ClusterView
@@ -26,13 +28,15 @@ final class DeadLetterDesk {
         _ letters: any GatewayQueue,
         _ captures: Captures,
         _ audit: AuditTrail,
-        _ views: SerialWorker,
+        views: SerialWorker,
+        changes: SerialWorker,
         relays: Bool = true
     ) {
         self.letters = letters
         self.captures = captures
         self.audit = audit
         self.views = views
+        self.changes = changes
         self.relays = relays
         cluster = ClusterView(store: letters)
     }
@@ -74,12 +78,15 @@ final class DeadLetterDesk {
         _ responder: Responder
     ) throws(HTTPProblem) {
         guard relays, let shard = name.shard else { throw .noDeadLetter(name) }
-        guard let node = cluster.node(of: shard) else {
-            guard cluster.unattended.contains(shard) else { throw .noDeadLetter(name) }
+        let sight = cluster.look()
+        guard let node = sight.node(of: shard) else {
+            guard sight.isWhole else { throw HTTPProblem(503, "ServerBusy", ClusterView.unseen) }
+            guard sight.unattended.contains(shard) else { throw .noDeadLetter(name) }
             throw HTTPProblem(503, "ServerBusy", "\(ClusterView.unattended(shard)); try again")
         }
         let request = RelayedRequest(head, actor, body: Array(body))
-        let isTaken = views.post { [cluster] in responder.send(cluster.relay(request, to: node)) }
+        let worker = request.method == .get ? views : changes
+        let isTaken = worker.post { [cluster] in responder.send(cluster.relay(request, to: node)) }
         guard isTaken else { throw .tooManyViews }
     }
 
@@ -168,7 +175,9 @@ final class DeadLetterDesk {
         guard relays, changes.concernsOthers(query) else {
             return changes.make(query, besides: .init(), responder)
         }
-        let isTaken = views.post { changes.make(query, besides: changes.ask(query), responder) }
+        let isTaken = self.changes.post {
+            changes.make(query, besides: changes.ask(query), responder)
+        }
         guard isTaken else { throw .tooManyViews }
     }
 

@@ -31,7 +31,8 @@ struct LetterChanges: Sendable {
 
     func concernsOthers(_ query: DeadLetterQuery) -> Bool {
         guard let names = query.ids else {
-            return !cluster.otherNodes.isEmpty || !cluster.unattended.isEmpty
+            let sight = cluster.look()
+            return !sight.isWhole || !sight.nodes.isEmpty || !sight.unattended.isEmpty
         }
         return names.contains { $0.shard != nil && letters.letterID($0) == nil }
     }
@@ -39,27 +40,37 @@ struct LetterChanges: Sendable {
     /// Lets the others change theirs. Waits for them.
     func ask(_ query: DeadLetterQuery) -> Others {
         var others = Others()
+        let deadline = Moment.now + ClusterView.patienceWithChanges
+        let sight = cluster.look()
+        if !sight.isWhole { others.troubles.append(ClusterView.unseen) }
         guard let names = query.ids else {
-            add(cluster.otherNodes, request.forProgram(), to: &others)
-            others.troubles += cluster.unattended.map(ClusterView.unattended)
+            add(sight.nodes, request.forProgram(), until: deadline, to: &others)
+            // Another one may have taken a shard when it had changed its own letters.
+            let now = cluster.look()
+            let came = now.nodes.subtracting(sight.nodes)
+            if !came.isEmpty { others.troubles.append(ClusterView.silent(came)) }
+            let unattended = sight.unattended.union(now.unattended)
+            others.troubles += unattended.sorted().map(ClusterView.unattended)
             return others
         }
-        let foreign = names.filter { letters.letterID($0) == nil }
-        for (shard, names) in Dictionary(grouping: foreign, by: { $0.shard ?? "" }) {
-            guard let node = cluster.node(of: shard) else {
-                // A shard that was absorbed has no letters any more.
-                if cluster.unattended.contains(shard) {
-                    others.troubles.append(ClusterView.unattended(shard))
-                }
-                continue
-            }
-            add([node], request.forProgram(ids: names), to: &others)
+        let foreign = names.filter { $0.shard != nil && letters.letterID($0) == nil }
+        // A shard that was absorbed has no letters any more.
+        let unattended = sight.unattended.intersection(foreign.compactMap(\.shard))
+        others.troubles += unattended.sorted().map(ClusterView.unattended)
+        let byNode = Dictionary(grouping: foreign) { $0.shard.flatMap { sight.node(of: $0) } }
+        for case (let node?, let names) in byNode {
+            add([node], request.forProgram(ids: names), until: deadline, to: &others)
         }
         return others
     }
 
-    private func add(_ nodes: Set<String>, _ request: RelayedRequest, to others: inout Others) {
-        let answers = cluster.ask(nodes, .request(request))
+    private func add(
+        _ nodes: Set<String>,
+        _ request: RelayedRequest,
+        until deadline: Moment,
+        to others: inout Others
+    ) {
+        let answers = cluster.ask(nodes, .request(request), until: deadline)
         for (node, bytes) in answers {
             let response = ClusterAnswer.response(bytes)
             let body = response.flatMap { try? JSONValue(parsing: $0.body) }

@@ -23,9 +23,9 @@ struct LetterList {
     func page(_ query: DeadLetterQuery) throws(QueueError) -> Page {
         var page = Page()
         let begin = query.after
-        var places = cluster.places.filter { ($0.shard ?? "") >= (begin?.shard ?? "") }[...]
-        // After the places: a shard that is absorbed meanwhile is among one of them.
-        page.missing = cluster.unattended
+        let sight = cluster.look()
+        page.missing = sight.unattended.union(sight.unseen)
+        var places = sight.places.filter { ($0.shard ?? "") >= (begin?.shard ?? "") }[...]
         // Another shard may have absorbed it, and come before it in this order.
         if let shard = begin?.shard, places.first?.shard != shard { page.missing.insert(shard) }
         while let place = places.popFirst() {
@@ -84,6 +84,7 @@ struct LetterList {
     ) throws(QueueError) -> ClusterAnswer.Letters? {
         guard let id = letters.letterID(after) else { return nil }
         let page = try letters.deadLetters(matching: filter, after: id, limit: limit)
+        guard letters.letterID(after) != nil else { return nil }
         var answer = ClusterAnswer.Letters()
         answer.next = page.next.map { letters.letterName($0).number }
         var bytes = 0

@@ -79,20 +79,26 @@ struct QueueDesk {
     private func withOthers(_ own: Response, _ request: RelayedRequest) -> Response {
         let cluster = ClusterView(store: store)
         guard relays, store.others != nil else { return own }
-        let nodes = cluster.otherNodes
+        let sight = cluster.look()
+        let nodes = sight.nodes
         let found = cluster.ask(nodes, .request(request)).compactMapValues { bytes in
             ClusterAnswer.response(bytes)
         }
         let answers = found.filter { $0.value.status == 200 }.mapValues(\.body)
             .sorted { $0.key < $1.key }
-        // A gateway with another configuration may not have the destination: 404.
-        let missing = nodes.filter { ![200, 404].contains(found[$0]?.status) }.sorted()
+        let silent = nodes.filter { found[$0]?.status != 200 }.sorted()
+        let unattended = sight.unattended.sorted()
         if request.wantsText {
             var text = String(decoding: own.body, as: UTF8.self)
             for (node, body) in answers {
                 text += "\ngateway \(node)\n\(String(decoding: body, as: UTF8.self))"
             }
-            for node in missing { text += "\ngateway \(node) did not answer\n" }
+            for node in silent {
+                let status = found[node].map { " but with status \($0.status)" } ?? ""
+                text += "\ngateway \(node) did not answer\(status)\n"
+            }
+            for shard in unattended { text += "\n\(ClusterView.unattended(shard))\n" }
+            if !sight.isWhole { text += "\n\(ClusterView.unseen)\n" }
             return Response(text: text)
         }
         var json = JSONWriter()
@@ -104,7 +110,9 @@ struct QueueDesk {
                     json.member(node, written: String(decoding: body.dropLast(), as: UTF8.self))
                 }
             }
-            json.array("missing") { json in missing.forEach { json.element($0) } }
+            json.array("missing") { json in
+                for name in silent + unattended + sight.unseen { json.element(name) }
+            }
         }
         return Response(json: json.text + "\n")
     }

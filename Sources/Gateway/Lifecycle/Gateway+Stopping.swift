@@ -19,6 +19,8 @@ extension Gateway {
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()
+        // A change may wait for another gateway.
+        store.others?.stopAsking()
         workers.stop()
         webhook.stop()
         devices.door.keySources.stop()

@@ -8,6 +8,8 @@ package struct OperatorWorkers: Sendable {
     package let proofs: SerialWorker
     /// Reads long lists from the queue, also those of other gateways of the cluster, for whose answers it waits.
     package let views: SerialWorker
+    /// Lets other gateways change their dead letters, and waits for that, up to half a minute.
+    package let changesElsewhere: SerialWorker
     /// Answers other gateways. It waits for none of them, so two that ask each other both get their answers.
     package let answers: SerialWorker
 
@@ -18,6 +20,7 @@ package struct OperatorWorkers: Sendable {
         changes = try SerialWorker("changes")
         proofs = try SerialWorker("rotations")
         views = try SerialWorker("views", waitingMax: 8)
+        changesElsewhere = try SerialWorker("relays", waitingMax: 8)
         answers = try SerialWorker("answers", waitingMax: 16)
     }
 
@@ -33,6 +36,7 @@ package struct OperatorWorkers: Sendable {
         }
         try proofs.start()
         try views.start()
+        try changesElsewhere.start()
         try answers.start()
     }
 
@@ -40,6 +44,7 @@ package struct OperatorWorkers: Sendable {
         changes.stop()
         proofs.stop()
         views.stop()
+        changesElsewhere.stop()
         answers.stop()
     }
 }
