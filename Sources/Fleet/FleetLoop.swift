@@ -186,7 +186,8 @@ final class FleetLoop {
             figures.orphans = orphans
             figures.hasLooked = true
             figures.unattended = unattended
-            figures.refusedOrphans = figures.refusedOrphans.filter { orphans.contains($0.key) }
+            // While another gateway tries to read one, it is no orphan.
+            figures.refusedOrphans = figures.refusedOrphans.filter { unattended.contains($0.key) }
         }
     }
 
