@@ -46,8 +46,8 @@ struct QuestionBook: Sendable {
         return asked.values.map(\.wake)
     }
 
-    /// Takes an answer; nil: the node gives none. Returns what wakes the one who asked; nil: nobody asked that node, or it
-    /// has answered.
+    /// Adds the answer of a node. `answer` is nil if the node refuses to answer. Returns what wakes the thread that asked, or
+    /// nil if no thread waits for this node.
     mutating func add(_ answer: [UInt8]?, to id: UInt64, by node: String) -> WakeUp? {
         guard asked[id]?.missing.remove(node) != nil else { return nil }
         asked[id]?.answers[node] = answer
@@ -58,16 +58,15 @@ struct QuestionBook: Sendable {
         asked.removeValue(forKey: id)?.answers ?? [:]
     }
 
-    /// Takes a question of another gateway, which may send it again and again.
+    /// Takes a question of another gateway, which may send it several times. It is answered or refused once.
     mutating func take(_ id: UInt64) -> Arrival {
-        guard !seen.contains(id) else { return .known }
-        guard answering < Self.answeringMax, let answerer else { return .busy }
-        seen.insert(id)
+        guard seen.insert(id).inserted else { return .known }
         seenInOrder.append(id)
         if seenInOrder.count >= 2 * Self.seenMax {
             seen.subtract(seenInOrder.prefix(Self.seenMax))
             seenInOrder.removeFirst(Self.seenMax)
         }
+        guard answering < Self.answeringMax, let answerer else { return .busy }
         answering += 1
         return .answer(answerer)
     }
