@@ -13,7 +13,7 @@ final class FleetMessages: Sendable {
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
-    /// More calls at a time are not answered.
+    /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones are dropped.
     private static let callsMax = 64
 
     fileprivate struct Reply: Sendable {

@@ -84,7 +84,7 @@ package final class ShardFleet: Sendable {
         }
     }
 
-    /// Those that no other gateway has.
+    /// The shards of this gateway, without a home shard that another gateway has taken.
     var kept: [OwnedShard] {
         let shards = owned
         return isHomeLost ? Array(shards.dropFirst()) : shards

@@ -67,14 +67,14 @@ import Testing
         #expect(asked.ask([], [1], atMost: .seconds(2)) == [:])
         fleets[1].messages.answerQuestions { _, _ in }
         for _ in 0..<20 { #expect(asked.ask(["missing"], [1], atMost: .milliseconds(1)) == [:]) }
-        // One that is not there costs nobody a long time.
+        // `ask` returns soon although one of the two gateways does not exist.
         let began = Moment.now
         fleets[1].messages.answerQuestions { question, answer in answer(question) }
         #expect(asked.ask(["b", "missing"], [3], atMost: .seconds(100)) == ["b": [3]])
         #expect(Moment.now - began < .seconds(20))
     }
 
-    @Test("A gateway that begins or stops keeps nobody waiting for an answer")
+    @Test("A question ends soon if the other gateway has not started yet, or this one stops")
     func busy() throws {
         let trial = FleetTrial()
         let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))

@@ -306,6 +306,18 @@ import Testing
         store.close()
     }
 
+    /// A log with the entries of `log`, as a version with older tables wrote them. It is never trimmed.
+    private func logOfOlderTables() throws -> MemoryCommitLog {
+        let older = try log.entries.map { stored in
+            var entry = try CommitEntry(stored.bytes)
+            entry.schema -= 1
+            return NumberedEntry(number: stored.number, bytes: entry.bytes)
+        }
+        let both = MemoryCommitLog(older)
+        both.keepAll()
+        return both
+    }
+
     @Test("A log is restored wherever a trim has stopped, and trimmed to its end")
     func interruptedTrim() throws {
         let store = try queue()
@@ -315,13 +327,7 @@ import Testing
         large.append(time: LogTime(seconds: 1), fields: [("noise", noise.joined())])
         #expect(store.store(Batch(stream: .named("a"), logs: large)) == .stored)
         store.close()
-        let older = try log.entries.map { stored in
-            var entry = try CommitEntry(stored.bytes)
-            entry.schema -= 1
-            return NumberedEntry(number: stored.number, bytes: entry.bytes)
-        }
-        let both = MemoryCommitLog(older)
-        both.keepAll()
+        let both = try logOfOlderTables()
         let second = try queue(on: both)
         #expect(second.store(batch(6...9)) == .stored)
         second.close()
@@ -345,13 +351,7 @@ import Testing
         #expect(store.store(batch(1...5)) == .stored)
         store.close()
         // An older base and its commits, as if trimming came late: the first life's entries with another schema.
-        let older = try log.entries.map { stored in
-            var entry = try CommitEntry(stored.bytes)
-            entry.schema -= 1
-            return NumberedEntry(number: stored.number, bytes: entry.bytes)
-        }
-        let both = MemoryCommitLog(older)
-        both.keepAll()
+        let both = try logOfOlderTables()
         // The next version brings a base of its own tables.
         let first = try queue(on: both)
         #expect(first.store(batch(6...9)) == .stored)

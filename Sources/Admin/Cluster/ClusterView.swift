@@ -34,9 +34,6 @@ struct ClusterView: Sendable {
 
     let store: any GatewayQueue
 
-    /// The other gateways that live.
-    var otherNodes: Set<String> { look().nodes }
-
     func look() -> Sight {
         // A shard that is absorbed meanwhile is in the status, or among these.
         let own = store.letterShards

@@ -104,7 +104,7 @@ struct LetterList {
 
     /// The sums of all gateways, and those that did not answer.
     func sums() -> (sums: [DeadLetterSum], missing: Set<String>) {
-        let nodes = cluster.otherNodes
+        let nodes = cluster.look().nodes
         let answers = cluster.ask(nodes, .sums).compactMapValues { ClusterAnswer.sums($0) }
         let all = answers.values.reduce(letters.deadLetterSums) { $0 + $1 }
         return (all.joined, nodes.subtracting(answers.keys))
