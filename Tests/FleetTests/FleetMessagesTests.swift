@@ -186,6 +186,33 @@ import Testing
         #expect(answers.now == 2)
     }
 
+    @Test("A question that was refused is not answered when it comes again")
+    func refusedThenRepeated() {
+        var book = QuestionBook()
+        book.answerer = { _, _ in }
+        var (answered, refused): ([UInt64], UInt64) = ([], 0)
+        while refused == 0, answered.count < 1000 {
+            let id = UInt64(answered.count + 1)
+            switch book.take(id) {
+            case .answer: answered.append(id)
+            case .busy: refused = id
+            case .known: Issue.record("question \(id) is new")
+            }
+        }
+        #expect(refused > 1)
+        for _ in answered { book.answered() }
+        for id in answered + [refused] {
+            guard case .known = book.take(id) else {
+                Issue.record("question \(id) came before")
+                continue
+            }
+        }
+        guard case .answer = book.take(refused + 1) else {
+            Issue.record("there is room again")
+            return
+        }
+    }
+
     @Test("Messages are read as they were written, and others are ignored")
     func codec() {
         let contents: [FleetMessage.Content] = [

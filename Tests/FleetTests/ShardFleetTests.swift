@@ -212,6 +212,30 @@ import Testing
         dead.close()
     }
 
+    @Test("Each gateway goes on telling why it does not adopt a shard while another one reads it")
+    func lostTailForAll() throws {
+        let machine = trial.machine("a")
+        let dead = try trial.start(machine)
+        defer { dead.close() }
+        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        for number in 1...20 { #expect(dead.store([number]) == .stored) }
+        let others = try ["b", "c"].map { try trial.start(trial.machine($0)) }
+        defer { for other in others { other.close() } }
+        for other in others {
+            #expect(
+                other.wait { $0.fleet?.others.contains { $0.ledger.accepted == 20 } ?? false }
+            )
+        }
+        trial.cluster.memory(of: shard)?.loseEnd(5)
+        machine.view.isReachable = false
+        for other in others { #expect(other.wait { $0.fleet?.refusedOrphans[shard] != nil }) }
+        // Each of them tries about ten times in this time.
+        let isForgotten = eventually(within: .seconds(1)) {
+            others.contains { $0.status.fleet?.refusedOrphans[shard] == nil }
+        }
+        #expect(!isForgotten)
+    }
+
     @Test("A running gateway whose log loses its end takes no more logs, and tells why")
     func lostTailMeanwhile() throws {
         let gateway = try trial.start(trial.machine("a"))
