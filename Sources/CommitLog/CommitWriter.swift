@@ -24,6 +24,7 @@ package struct CommitWriter: ~Copyable {
     package private(set) var position: LogPosition
     /// Attempts that were not the first of their append.
     package private(set) var retryCount = 0
+    /// True from the beginning of an append until it is durable: one that ends otherwise leaves the log's end unknown.
     private var hasFailed = false
 
     /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended since.

@@ -22,7 +22,7 @@ final class AdoptedShard: Sendable {
         /// Packets that the queue was asked for and has not handed over.
         var asked: [Outlet: Int] = [:]
 
-        /// How many more packets to ask for, so that there are so many with those that delivery holds.
+        /// How many more packets to ask for, so that those that delivery holds and those asked for are `most`.
         mutating func ask(upTo most: Int, for outlet: Outlet) -> Int {
             let here = held.values.count { $0 == outlet }
             let count = max(0, most - here - asked[outlet, default: 0])

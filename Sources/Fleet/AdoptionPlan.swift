@@ -46,6 +46,7 @@ struct AdoptionPlan {
 
     // MARK: - Pauses
 
+    /// `update` ends pauses that are over.
     func isHeldOff(_ shard: String) -> Bool { heldOff[shard] != nil }
 
     mutating func holdOff(_ shard: String, for time: Duration, _ now: Moment) {

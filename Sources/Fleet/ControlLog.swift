@@ -117,7 +117,7 @@ final class ControlLog: Sendable {
 
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
-            // A wait within takes the signals of those that come meanwhile.
+            // Until none is left: `append` waits for the same signal, and may use one up that a new request gave.
             var requests = mailbox.takeAll()
             while !requests.isEmpty {
                 for request in requests {
@@ -176,6 +176,9 @@ final class ControlLog: Sendable {
         }
     }
 
+    private static let remedy =
+        "compare pauses, settings and credentials with those that you want, and make the missing ones again"
+
     /// Returns the append that it came from.
     private func take(_ stored: NumberedEntry) throws(CommitLogError) -> AppendID? {
         do throws(CommitLogError) {
@@ -190,7 +193,10 @@ final class ControlLog: Sendable {
             if !missing.isEmpty {
                 journal.error(
                     "decisions are missing in the control log",
-                    ["entries": "\(missing.lowerBound) to \(missing.upperBound - 1)"]
+                    [
+                        "entries": "\(missing.lowerBound) to \(missing.upperBound - 1)",
+                        "remedy": Self.remedy,
+                    ]
                 )
             }
             return entry.id
@@ -198,7 +204,10 @@ final class ControlLog: Sendable {
             guard error.kind != .newer else { throw error }
             journal.error(
                 "a decision in the control log cannot be read",
-                ["entry": stored.number, "reason": error.description]
+                [
+                    "entry": stored.number, "reason": error.description,
+                    "remedy": Self.remedy,
+                ]
             )
             shared.withLock { $0.state.skip(stored.number, bytes: stored.bytes.count) }
             return nil

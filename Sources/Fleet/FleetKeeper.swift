@@ -1,11 +1,10 @@
 import CommitLog
 import Queue
 import SQLiteQueue
-import Synchronization
 import System
 
-/// The threads of a gateway in a cluster. `FleetLoop` has one, and never waits for more than the engine. What takes long is
-/// done by two others: one opens, absorbs and removes adopted shards, the other opens another home shard.
+/// Owns the threads of a gateway in a cluster. `FleetLoop` has one, decides, and never waits for more than the engine. Two
+/// others do what takes long: one opens, absorbs and closes adopted shards, the other opens another home shard.
 final class FleetKeeper: Sendable {
     enum News: Sendable {
         /// Another gateway has it.
@@ -97,7 +96,7 @@ final class FleetKeeper: Sendable {
                 }
             } catch {
                 opener.giveBack(shard)
-                // The copy may be incomplete. If the log is damaged, it may be the last one.
+                // The copy may be incomplete. But if the log is damaged, it may be the last copy.
                 if error.kind != .lasting { ShardDirectories(opener.settings).remove(name) }
                 post(.notAdopted(name, error))
             }
@@ -116,7 +115,7 @@ final class FleetKeeper: Sendable {
     func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) -> Bool {
         adoptions.post { [self] in
             let absorption = Absorption(name, shard?.queue, into: target, opener) { [fleet] in
-                fleet.cede(name)
+                fleet.forgetCeded(name)
             }
             post(.absorbed(name, absorption.run()))
         }
@@ -135,7 +134,10 @@ final class FleetKeeper: Sendable {
                     old.queue.close()
                     return ShardDirectories(opener.settings).remove(old.name)
                 } catch {
-                    journal.warning("no home shard yet", ["reason": error.description])
+                    journal.warning(
+                        "another home shard cannot be opened; devices get 503 until then",
+                        ["reason": error.description]
+                    )
                 }
                 opener.pause(pause)
                 pause = min(pause * 2, .seconds(5))

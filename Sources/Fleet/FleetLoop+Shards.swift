@@ -56,8 +56,8 @@ extension FleetLoop {
             adopting = nil
             return
         }
-        // Its owner may be back. Of two that claim it at the same moment, one gives way. Whatever happens here, the fence
-        // decides.
+        // Its owner may be back. Of two that claim it at the same moment, the one whose life has the greater name gives
+        // way. Whatever happens here, the fence decides.
         let rivals = watch.claimants(of: name, .now)
         let isFirst = rivals.allSatisfy { $0.shards[name] == 0 && own.life < $0.life }
         guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
@@ -77,7 +77,8 @@ extension FleetLoop {
         for target in fleet.owned {
             for (name, progress) in target.queue.absorptions where !plan.isHeldOff(name) {
                 if progress == .done { return absorb(name, nil, into: target) }
-                // Another gateway has it now, or has absorbed it. A list without it would not tell that.
+                // Another gateway has it now, or has absorbed it. That a list of shards lacks it would not tell: lists may
+                // be incomplete.
                 let isElsewhere = gone[name] != nil || watch.isOwned(name, .now)
                 if progress == .intended, own.shards[name] == nil, isElsewhere {
                     target.queue.forget(absorbed: name) { _ in }
@@ -93,24 +94,25 @@ extension FleetLoop {
                 return absorb(shard.name, shard, into: target)
             }
             guard shard.queue.cededTo == nil else { continue }
-            guard hasRoom(for: status, in: home.queue.status) else {
+            let homeStatus = home.queue.status
+            // The home shard may open again in a moment.
+            guard homeStatus.admission == .open else {
+                plan.holdOff(shard.name, for: timing.retry, .now)
+                continue
+            }
+            guard homeStatus.hasRoom(forLetters: status.bytes) else {
                 plan.holdOff(shard.name, for: timing.retryMax, .now)
                 journal.warning(
                     "dead letters of an adopted shard do not fit into the home shard; it stays until they do",
-                    ["shard": shard.name, "bytes": status.bytes]
+                    [
+                        "shard": shard.name, "bytes": status.bytes,
+                        "remedy": "replay or purge dead letters, raise queue.max_bytes, or free disk space",
+                    ]
                 )
                 continue
             }
             return absorb(shard.name, shard, into: home)
         }
-    }
-
-    /// Dead letters of others must not fill the home shard. Until there is room they stay where they are.
-    private func hasRoom(for status: QueueStatus, in home: QueueStatus) -> Bool {
-        let bytes = status.bytes
-        guard bytes > 0 else { return home.admission == .open }
-        return home.admission == .open && home.bytes + bytes <= home.bytesMax / 8 * 7
-            && home.freeBytes > 2 * bytes
     }
 
     private func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) {
@@ -213,5 +215,12 @@ extension FleetLoop {
             return
         }
         fleet.change { $0.losses += 1 }
+    }
+}
+
+extension QueueStatus {
+    /// Dead letters of others must not fill the home shard. Until there is room they stay where they are.
+    fileprivate func hasRoom(forLetters added: Int) -> Bool {
+        added == 0 || bytes + added <= bytesMax / 8 * 7 && freeBytes > 2 * added
     }
 }

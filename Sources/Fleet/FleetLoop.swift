@@ -146,7 +146,8 @@ final class FleetLoop {
             journal.info("another gateway of the cluster is there", ["node": node])
             if node == own.node {
                 journal.error(
-                    "two gateways have one name; set a unique node for each in the group of queue.engine",
+                    "two gateways have one name; set queue.jetstream.node (or queue.postgresql.node) of one of them to "
+                        + "another one",
                     ["node": node]
                 )
             }
@@ -157,8 +158,8 @@ final class FleetLoop {
         for (register, isAlive) in known where isAlive && newcomers.contains(register.node) {
             guard let reason = own.foreignness(to: register) else { continue }
             journal.error(
-                "a gateway of another cluster has the same cluster name; set another name for one of them in the group "
-                    + "of queue.engine",
+                "a gateway of another cluster has the same cluster name; set queue.jetstream.cluster (or "
+                    + "queue.postgresql.cluster) of one of them to another one",
                 ["node": register.node, "reason": reason]
             )
         }

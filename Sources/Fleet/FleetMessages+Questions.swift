@@ -83,7 +83,7 @@ extension FleetMessages {
     private static let callAgain = Duration.milliseconds(100)
     /// A message may be lost. A question that has come is not answered a second time.
     private static let askAgain = Duration.seconds(1)
-    /// Who is asked for longer is called first: one that is not there would keep operators waiting.
+    /// Before a question with more patience the gateways are called: one that is not there must not use that time up.
     private static let askUncalled = Duration.seconds(2)
 
     func answered(_ id: UInt64, _ answer: [UInt8]?, by node: String) {

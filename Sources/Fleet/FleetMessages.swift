@@ -14,7 +14,7 @@ final class FleetMessages: Sendable {
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
     /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones are dropped.
-    private static let callsMax = 64
+    private static let repliesMax = 64
 
     fileprivate struct Reply: Sendable {
         let content: FleetMessage.Content
@@ -63,14 +63,14 @@ final class FleetMessages: Sendable {
         state = Locked(State(repeats: repeats))
     }
 
-    func start() throws(SystemError) {
-        do throws(CommitLogError) {
-            try messenger.listen { [weak self] part in self?.take(part) }
+    func start() throws(CommitLogError) {
+        try messenger.listen { [weak self] part in self?.take(part) }
+        do throws(SystemError) {
+            let started = try Worker("telling") { [self] in run() }
+            worker.withLock { $0 = started }
         } catch {
-            throw SystemError(call: "\(error)", code: 0)
+            throw CommitLogError(.unreachable, error.description)
         }
-        let started = try Worker("telling") { [self] in run() }
-        worker.withLock { $0 = started }
     }
 
     /// Uses the key that the register has.
@@ -91,7 +91,7 @@ final class FleetMessages: Sendable {
         ending.signal()
         worker.withLock { $0.take() }?.join()
         messenger.stop()
-        // It may hold those who hold this.
+        // The answerer may hold the queue, which holds this.
         state.withLock { $0.questions.answerer = nil }
     }
 
@@ -161,7 +161,7 @@ final class FleetMessages: Sendable {
             switch content {
             // Answers have a bound of their own.
             case .answer: break
-            default: guard state.replies.count < Self.callsMax else { return false }
+            default: guard state.replies.count < Self.repliesMax else { return false }
             }
             state.replies.append(Reply(content: content, node: node))
             return true

@@ -59,7 +59,7 @@ package final class FleetOpening: Sendable {
         own.keyMark = settings.keyMark
         do throws(CommitLogError) {
             try cluster.open()
-            // First, because a gateway reads no older registers than its own.
+            // Ours comes first: a gateway reads no older registers than its own last one, so those below are fresh.
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
             try useKey(registers, messages)
@@ -70,17 +70,17 @@ package final class FleetOpening: Sendable {
             if let unlisted = choice.unlisted, .now < unlistedUntil {
                 throw CommitLogError(
                     .unreachable,
-                    "the home shard \(unlisted) is not listed; do brokers elect?"
+                    "the servers do not list the home shard \(unlisted); it is waited for up to ten seconds"
                 )
             }
             try clean(shards, registers)
-            // Earlier lives of this gateway. One that lives after all tells it again.
+            // Those of earlier lives of this gateway. One that runs after all sets its own again within seconds.
             for namesake in namesakes { try cluster.set(namesake.name, to: nil) }
         } catch {
             throw ShardProblem(error)
         }
         try control.open()
-        // Its end must reach the keeper, which is made with the queue.
+        // The home shard may be lost before there is a keeper to be told.
         let losses = Losses()
         let claim = try claim(own)
         defer { claim.stop() }
@@ -118,7 +118,7 @@ package final class FleetOpening: Sendable {
         messages.use(key: key)
     }
 
-    /// A second gateway of one name would take the shard of the first. It waits, as for an earlier life that still stops.
+    /// A second gateway of one name would take the shard of the first. This start is tried again until the first one has ended.
     private func checkName(
         _ own: NodeRegister,
         _ namesakes: [NodeRegister],
@@ -130,8 +130,8 @@ package final class FleetOpening: Sendable {
         try opener.cluster.set(own.name, to: nil)
         throw CommitLogError(
             .unreachable,
-            "another gateway of the cluster has the name \(own.node); set a unique node for each in the group of "
-                + "queue.engine"
+            "another gateway of the cluster has the name \(own.node); set queue.jetstream.node "
+                + "(or queue.postgresql.node) of one of them to another name"
         )
     }
 
@@ -142,8 +142,9 @@ package final class FleetOpening: Sendable {
         } catch {
             throw ShardProblem(error)
         }
+        let messages: FleetMessages
         do throws(SystemError) {
-            let messages = try FleetMessages(
+            messages = try FleetMessages(
                 messenger,
                 node: settings.node,
                 life: life,
@@ -151,11 +152,15 @@ package final class FleetOpening: Sendable {
                 repeatsMax: settings.queue.repeatsMax,
                 repeatsAgeMax: settings.queue.repeatsAgeMax
             )
-            try messages.start()
-            return messages
         } catch {
             throw ShardProblem(.lasting, error.description)
         }
+        do throws(CommitLogError) {
+            try messages.start()
+        } catch {
+            throw ShardProblem(error)
+        }
+        return messages
     }
 
     private func claim(_ own: NodeRegister) throws(ShardProblem) -> StartClaim {

@@ -39,9 +39,9 @@ package struct FleetTiming: Sendable, Equatable {
     package var returnTime: Duration = .seconds(15)
     /// Rivals for an orphan wait a random time, up to this and as long again for each shard that they have adopted.
     package var rivalWait: Duration = .seconds(2)
-    /// A shard that could not be adopted is tried again.
+    /// The pause before a shard that could not be adopted is tried again. It doubles with each failure.
     package var retry: Duration = .seconds(30)
-    /// Later and later, up to this.
+    /// The longest such pause.
     package var retryMax: Duration = .seconds(3600)
     /// A register without a gateway and without shards is removed.
     package var forgetAfter: Duration = .seconds(600)

@@ -5,7 +5,7 @@ import System
 /// PostgreSQL server may. So the key lies in a register, which needs rights.
 ///
 /// Two clusters of one name share registers. A call is understood by both, so that it can be told; all else only by
-/// gateways with the same `credentials.encryption_key`.
+/// gateways with the same `credentials.encryption_key` (passphrases are not compared).
 struct MessageSeal: Equatable, Sendable {
     static let register = "message-key"
 

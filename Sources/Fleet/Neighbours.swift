@@ -1,7 +1,7 @@
 package import CommitLog
 import System
 
-/// The other gateways of a cluster at this moment, as one sees them that does not run.
+/// The other gateways of a cluster at this moment, as `sluice check` sees them.
 package struct Neighbours {
     /// The nodes that answer, sorted.
     private let living: [String]
@@ -44,8 +44,9 @@ package struct Neighbours {
         // A name of its own, for the answers.
         let caller = "check-\(hex(randomBytes(4)))"
         let messenger = try cluster.messenger(for: caller, .silent)
+        let messages: FleetMessages
         do throws(SystemError) {
-            let messages = try FleetMessages(
+            messages = try FleetMessages(
                 messenger,
                 node: caller,
                 life: caller,
@@ -53,13 +54,13 @@ package struct Neighbours {
                 repeatsMax: 0,
                 repeatsAgeMax: .zero
             )
-            messages.use(key: key)
-            try messages.start()
-            defer { messages.stop() }
-            return messages.call(nodes)
         } catch {
             throw CommitLogError(.unreachable, error.description)
         }
+        messages.use(key: key)
+        try messages.start()
+        defer { messages.stop() }
+        return messages.call(nodes)
     }
 
     /// For the operator.

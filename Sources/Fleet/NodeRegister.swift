@@ -25,7 +25,7 @@ package struct NodeRegister: Equatable, Sendable {
     var problem: String?
     /// Names of its destinations; empty: not told.
     package var destinations: [String] = []
-    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none.
+    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none, or a passphrase.
     package var keyMark: String?
 
     package init(node: String, life: String) {

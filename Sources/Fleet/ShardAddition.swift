@@ -30,7 +30,7 @@ package struct ShardAddition {
         case noted, logMade, baseBegun, pieceSent, putAside, endingNoted, sent
     }
 
-    /// A gateway may take a log for its own that has no entry of a base yet.
+    /// A gateway may adopt the new log before its base begins. Then the move begins again, with another shard.
     private static let attemptsMax = 5
 
     private let cluster: any ShardCluster
@@ -64,7 +64,7 @@ package struct ShardAddition {
         for _ in 0..<Self.attemptsMax {
             if let outcome = try move(try note()) { return outcome }
         }
-        throw ShardProblem(.passing, "gateways take the shard before it is whole; try again")
+        throw ShardProblem(.passing, "gateways have adopted \(Self.attemptsMax) new shards before the queue was copied; run the command again")
     }
 
     /// The note of an earlier command, or another one.
@@ -94,7 +94,7 @@ package struct ShardAddition {
         return note
     }
 
-    /// nil: with another shard, please.
+    /// nil: the move must begin again, with another shard.
     private func move(_ note: MoveNote) throws(ShardProblem) -> Outcome? {
         let log = cluster.log(of: note.shard)
         let queue = MovingQueue(in: directory, to: note.shard)
@@ -127,7 +127,7 @@ package struct ShardAddition {
         return try finish(note, report)
     }
 
-    /// Opens the log. False: it is gone, and was another shard's part by then.
+    /// Opens the log. False: it is gone, because the shard was whole and has been absorbed.
     private func open(
         _ log: any CommitLogEngine,
         _ note: MoveNote

@@ -5,7 +5,7 @@ package import System
 /// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and the shards of others that it
 /// has adopted and only empties.
 ///
-/// Which shards these are is decided by `FleetKeeper`. This class passes calls on to them.
+/// `FleetLoop` decides which shards these are, and `FleetKeeper` opens and closes them. This class passes calls on to them.
 package final class ShardFleet: Sendable {
     /// Where delivery wants to be told.
     struct Receivers: Sendable {
@@ -18,7 +18,8 @@ package final class ShardFleet: Sendable {
     struct State: Sendable {
         var home: OwnedShard
         var adopted: [Shard: AdoptedShard] = [:]
-        /// What a shard had that is being absorbed, without its dead letters.
+        /// The ledgers of a ceded shard until its target counts them, so that the sums of this gateway do not dip. Its dead
+        /// letters are counted as they are copied.
         var absorbed: QueueStatus?
         var receivers = Receivers()
         /// True once delivery takes packets.
@@ -141,8 +142,8 @@ package final class ShardFleet: Sendable {
         if !again.isEmpty { receivers.announced(Array(again)) }
     }
 
-    /// Forgets a shard that was ceded. What it has counted goes to the home shard in a moment.
-    func cede(_ name: String) {
+    /// Forgets a shard that was ceded. What it has counted goes to its target in a moment.
+    func forgetCeded(_ name: String) {
         guard let status = owned(name)?.queue.status else { return }
         let gone = state.withLock { state in
             state.absorbed = status.ledgersWithoutDead
@@ -151,7 +152,7 @@ package final class ShardFleet: Sendable {
         if let gone { retire(gone.outlets) }
     }
 
-    /// The home shard has counted it, or does not in this attempt.
+    /// The target counts the ledgers now, or this attempt has failed.
     func absorptionEnded() { state.withLock { $0.absorbed = nil } }
 
     /// Puts another home shard in the place of one that was lost. Returns the old one.
@@ -203,7 +204,7 @@ package final class ShardFleet: Sendable {
         }
     }
 
-    // MARK: - For the keeper
+    // MARK: - For the loop
 
     func trust(until moment: Moment) { state.withLock { $0.trustedUntil = moment } }
 

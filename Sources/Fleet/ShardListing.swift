@@ -79,10 +79,12 @@ extension ShardListing.Row {
                     + "\(owner?.node ?? "") has in data_dir/shards"
             )
         } else if ShardName.node(of: name) == nil {
-            findings.append("no gateway makes such a name, so none adopts it")
+            findings.append("no gateway gives such a name, so none adopts it; save it with sluice restore \(name) FILE, or remove its log "
+                    + "from the servers")
         } else if gone != nil {
             findings.append(
-                "a register tells that its logs are elsewhere, but its log is still there; the removal was cut off"
+                "a register tells that its logs are elsewhere, but its log is still there; the gateway that absorbed it "
+                    + "removes it soon, and after a move sluice restore --take does if it is run again"
             )
         } else if claims.isEmpty {
             findings.append(

@@ -83,7 +83,7 @@ final class ShardOpener: Sendable {
         }
     }
 
-    /// An epoch behind the end of a log that was cut off would hide for good that logs are missing.
+    /// Checked before an epoch is appended: an entry behind a cut would hide for good that entries are missing.
     private func checkEnd(
         of log: any CommitLog,
         _ shard: String,

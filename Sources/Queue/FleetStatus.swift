@@ -76,12 +76,12 @@ package struct FleetStatus: Sendable, Equatable {
     package var others: [Node] = []
     /// How many shards the cluster has, those without a gateway among them.
     package var shardsOfCluster = 0
-    /// Shards that have no owner at this moment.
+    /// Shards that may be adopted: their gateway has stopped or fallen silent for long enough, and none reads them.
     package var orphans: [String] = []
     /// False: this gateway has not looked at the cluster yet, and does not know the others and the shards.
     package var hasLooked = false
     /// Shards that no gateway works on at this moment: orphans, those of gateways that have stopped or fallen silent, and
-    /// those that are being adopted or absorbed.
+    /// those that are being adopted or absorbed. All orphans are among them.
     package var unattended: Set<String> = []
     /// The shard that is being read to adopt it.
     package var adopting: String?

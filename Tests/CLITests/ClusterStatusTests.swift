@@ -39,7 +39,7 @@ import Testing
             "  shard      gw-1~a, home, 2 queued in 2KiB, epoch 3, commit log 4KiB\n",
             "gateway      gw-2: GONE, version 0.1.0\n",
             "  shard      gw-2~b\n",
-            "since start  adoptions 1, absorptions 0, losses 0, late acknowledgements 0,",
+            "since start  shards adopted 1, absorbed 0, taken by other gateways 0, packets perhaps sent twice 0, ",
         ] {
             #expect(text.contains(line), "\(line) is missing in \(text)")
         }

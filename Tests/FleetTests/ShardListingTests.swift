@@ -63,7 +63,7 @@ struct ShardListingTests {
         #expect(try finding("a~00000001").contains("no register claims it"))
         #expect(try finding("b~00000002").contains("its log is gone"))
         #expect(try finding("b~00000002").contains("gateway b"))
-        #expect(try finding("other").contains("no gateway makes such a name"))
+        #expect(try finding("other").contains("no gateway gives such a name"))
         #expect(try finding("d~00000004").contains("several gateways claim it (d, e)"))
         #expect(try finding("e~00000005").contains("its log is still there"))
         #expect(listing.rows.first { $0.name == "d~00000004" }?.owner?.node == "e")

@@ -81,12 +81,19 @@ struct ClusterView: Sendable {
     static let unseen = "the other gateways are not known yet; try again"
 
     static func unattended(_ shard: String) -> String {
-        "the shard \(printable(shard)) has no gateway at this moment"
+        "no gateway works on the shard \(printable(shard)) at this moment; one may be adopting it"
     }
 
-    static func silent(_ nodes: some Collection<String>) -> String {
-        let names = nodes.sorted().joined(separator: ", ")
-        return "the gateway\(nodes.count == 1 ? "" : "s") \(names) did not answer; try again"
+    static func silent(_ nodes: Set<String>) -> String {
+        "\(named(nodes)) did not answer; try again"
+    }
+
+    static func joined(_ nodes: Set<String>) -> String {
+        "\(named(nodes)) came meanwhile and \(nodes.count == 1 ? "was" : "were") not asked; try again"
+    }
+
+    private static func named(_ nodes: Set<String>) -> String {
+        "the gateway\(nodes.count == 1 ? "" : "s") \(nodes.sorted().map(printable).joined(separator: ", "))"
     }
 }
 
@@ -94,6 +101,6 @@ extension HTTPProblem {
     static let tooManyViews = HTTPProblem(
         503,
         "ServerBusy",
-        "too many requests of operators are waiting; try again (for the queue with streams=0)"
+        "too many requests of operators are waiting; try again (GET /admin/queue?streams=0 needs no waiting)"
     )
 }

@@ -48,7 +48,7 @@ struct LetterChanges: Sendable {
             // Another one may have taken a shard when it had changed its own letters.
             let now = cluster.look()
             let came = now.nodes.subtracting(sight.nodes)
-            if !came.isEmpty { others.troubles.append(ClusterView.silent(came)) }
+            if !came.isEmpty { others.troubles.append(ClusterView.joined(came)) }
             let unattended = sight.unattended.union(now.unattended)
             others.troubles += unattended.sorted().map(ClusterView.unattended)
             return others

@@ -24,7 +24,7 @@ enum FleetFigures {
             Figure(
                 "sluice_fleet_orphans",
                 \.orphans.count,
-                "Shards of the cluster without a gateway at this moment."
+                "Shards of the cluster whose gateway is gone, and that none is adopting yet."
             ),
             Figure(
                 "sluice_fleet_refused_orphans",

@@ -18,7 +18,7 @@ struct ClusterAccess {
         _ body: (ClusterAccess) -> CInt
     ) -> CInt {
         var inputs = given
-        // The servers are asked without the keys of the destinations.
+        // As in the sandbox, destinations need no keys: these commands talk to the queue's servers only.
         inputs.isSandboxed = true
         let queue: QueueSettings
         do throws(ConfigurationProblems) {

@@ -45,6 +45,11 @@ struct ClusterStatus {
         "adoptions", "absorptions", "losses", "late_acknowledgements", "recognised_repeats",
         "untold_repeats",
     ]
+    /// What operators read in their place.
+    private static let countTexts = [
+        "shards adopted", "absorbed", "taken by other gateways", "packets perhaps sent twice",
+        "repeats recognised", "not told to others",
+    ]
 
     static let absence =
         "this gateway takes part in no cluster; for one, set queue.engine to jetstream or postgresql\n"
@@ -136,7 +141,7 @@ extension ClusterStatus {
             let fate = orphan.refusal.map { "not adopted: \(printable($0))" } ?? "not adopted yet"
             lines.append("orphan       \(printable(orphan.shard)): \(fate)")
         }
-        let since = counts.map { "\($0.name.replacing("_", with: " ")) \($0.count)" }
+        let since = zip(Self.countTexts, counts).map { "\($0) \($1.count)" }
         lines += ["", "since start  \(since.joined(separator: ", "))"]
         return lines.joined(separator: "\n") + "\n"
     }

@@ -15,7 +15,7 @@ struct ClusterStream: Sendable {
     private(set) var name: String
     private(set) var subject: String
     let replicas: Int
-    /// For a log it is a wall behind the queue's own bound. Servers older than our least version drop messages if it is
+    /// For a log it is a last limit, far above the queue's own. Servers older than our least version drop messages if it is
     /// lowered.
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
@@ -109,7 +109,7 @@ struct ClusterStream: Sendable {
     /// The bound for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next base,
     /// and as many bytes of commits beside that; the rest is for bases that were given up.
     static func bytesMax(forQueueOf bytes: Int) -> Int {
-        bytes * 5 + 1 << 30
+        bytes * 5 + (1 << 30)
     }
 
     /// The same without what an existing stream must keep: its place, and room for what it has.
@@ -216,14 +216,14 @@ struct ClusterStream: Sendable {
             case 10002, 10028:
                 "\(lacksSpace); the limits of the gateway's account count too"
             case 10065:
-                "another stream has the subject \(subject); is there a stream for sluice.>? Remove it, or set "
-                    + "queue.jetstream.cluster to another name"
+                "another stream has the subject \(subject), as one for sluice.> would; change the subjects of that "
+                    + "stream, or set queue.jetstream.cluster to another name"
             case 10039, 10076:
                 "JetStream is not on: \(refusal.text); add a jetstream block to each server, and allow "
                     + "it to the account"
             default:
                 "JetStream refuses the stream \(name): \(refusal.text) (\(refusal.code))"
             }
-        return CommitLogError(refusal.code == 10005 ? .refused : refusal.kind, text)
+        return CommitLogError(refusal.kind, text)
     }
 }

@@ -50,7 +50,7 @@ package final class JetStreamLog: CommitLogEngine {
         until deadline: Moment
     ) -> AppendAnswer {
         for (index, part) in parts.enumerated() {
-            // One after the other: if a rival had appended meanwhile, a later part could land where its place now is.
+            // One after the other: if a rival appends one entry first, part 0 is refused, but part 1 would follow it.
             let number = last + UInt64(index) + 1
             let writer = String(id.writer, radix: 16)
             let name = "\(writer).\(id.epoch).\(id.commit).\(index)"

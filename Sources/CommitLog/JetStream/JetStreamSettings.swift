@@ -10,7 +10,7 @@ package struct JetStreamSettings: Sendable, Equatable {
     package var tls: OutboundTLS?
     /// Several clusters of Sluice may share the servers.
     package var cluster: String
-    /// Names the gateway, and its shard, in the cluster.
+    /// The gateway's name in the cluster, with which the names of its shards begin.
     package var node: String
     /// Copies of each stream, on as many servers.
     package var replicas: Int

@@ -174,7 +174,7 @@ struct PostgreSQLLink: ~Copyable {
         append = nil
         guard !isReported else { return }
         isReported = true
-        journal.warning("database lost", ["reason": reason])
+        journal.warning("connection to the database lost", ["reason": reason])
     }
 
     // MARK: - Connecting

@@ -152,7 +152,7 @@ package final class PostgreSQLLog: CommitLogEngine {
             )
         }
         guard number == last + 1 else {
-            throw CommitLogError(.unreachable, "entry \(number) came at this moment, or is lost")
+            throw CommitLogError(.unreachable, "entry \(number) cannot be read yet, or is lost; it is read again")
         }
     }
 

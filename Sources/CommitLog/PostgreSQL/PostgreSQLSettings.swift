@@ -14,7 +14,7 @@ package struct PostgreSQLSettings: Sendable, Equatable {
     package var url: Secret
     /// Several clusters of Sluice may share the database.
     package var cluster: String
-    /// Names the gateway, and its shard, in the cluster.
+    /// The gateway's name in the cluster, with which the names of its shards begin.
     package var node: String
     package var copies: Copies
 

@@ -98,8 +98,13 @@ package struct MoveNote: Equatable, Sendable {
     /// Throws if a gateway must not start in the directory: the queue may be elsewhere, or would be there twice.
     package static func checkStart(in directory: String) throws(QueueError) {
         guard let note = try read(in: directory) else { return }
-        let isHere = note.direction == .fromShard || MovingQueue.isThere(in: directory)
-        guard note.stage == .ending || !isHere else { return }
+        switch (note.direction, note.stage) {
+        // Nothing has left the cluster yet.
+        case (.fromShard, .begun): return
+        // The queue is still here. Once it was put aside, a gateway would begin an empty one in its place.
+        case (.toShard, .begun) where MovingQueue.isThere(in: directory): return
+        default: break
+        }
         throw QueueError(.refused, "\(directory): \(note); \(note.remedy(in: directory))")
     }
 

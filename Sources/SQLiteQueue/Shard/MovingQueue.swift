@@ -92,7 +92,8 @@ package struct MovingQueue {
         guard fileSize(directory.log) == nil else {
             throw QueueError(
                 .inUse,
-                "\(directory.log) does not go, so another program has the queue open; end it."
+                "\(directory.log) is still there after a checkpoint, so another program has the queue open; end that, and run "
+                    + "this again."
             )
         }
     }

@@ -115,7 +115,7 @@ extension ShardLog {
         do throws(SQLiteError) {
             switch base.stage {
             case .none:
-                // Not now, if the engine cannot.
+                // If the engine cannot trim now, a later step tries again.
                 if base.untrimmed > 0, base.nextStep <= .now { try? trimOld() }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
                 guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
@@ -136,7 +136,10 @@ extension ShardLog {
             }
         } catch {
             guard isOpen else { throw error }
-            journal.warning("base for the commit log comes later", ["reason": error])
+            journal.warning(
+                "base for the commit log failed; another one begins in a minute",
+                ["reason": error]
+            )
             base.stop(directory)
             base.nextStep = .now + .seconds(60)
         }
@@ -150,7 +153,7 @@ extension ShardLog {
         let pieces = try BasePieces(try copying.wholeFile())
         base.stage = .sending(copying, pieces)
         while case .sending = base.stage { try sendPiece(of: pieces, copying) }
-        // Not now, if the engine cannot.
+        // If the engine cannot trim now, a later step tries again.
         _ = try? trimOld()
     }
 

@@ -201,8 +201,8 @@ final class ShardLog: ChangeLog {
         throw SQLiteError(
             CommitLogError(
                 .refused,
-                "\(directory.database) has \(queued) undelivered logs of another log (\(other)); start with that "
-                    + "one until they are delivered, or remove the file"
+                "\(directory.database) is a copy of another commit log (\(other)) with \(queued) undelivered logs; start "
+                    + "with the settings of that queue until they are delivered, or remove the file to lose them"
             )
         )
     }

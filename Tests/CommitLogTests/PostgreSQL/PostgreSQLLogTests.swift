@@ -210,7 +210,7 @@ final class PostgreSQLLogTests {
         let heir = PostgreSQLLog(alone, of: "a", isSynced: true, journal: recorder.journal)
         #expect(eventually { (try? entries(of: heir).count) == 20 })
         #expect(heir.append([[20]], after: 20, id: id(21, writer: 2)) == .appended(21))
-        #expect(recorder.count(of: "database lost") > 0)
+        #expect(recorder.count(of: "connection to the database lost") > 0)
     }
 
     @Test("A server that does not promise what the queue does is refused, with the remedy")
