@@ -115,7 +115,7 @@ package final class AdminHandler: RequestHandler {
         door = AdminDoor(shared.access, shared.reporter.operators, shared.journal)
         let isSecure = shared.reporter.configuration.admin.tls != nil
         sessions = SessionDesk(door: door, audit: audit, tail: shared.tail, isSecure: isSecure)
-        ClusterAnswers(shared: shared).begin()
+        ClusterResponder(shared: shared).begin()
     }
 
     package func admit(_ head: RequestHead) -> Admission {

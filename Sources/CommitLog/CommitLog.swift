@@ -33,6 +33,10 @@ package protocol CommitLog: Sendable {
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
+/// The `atMost` of `CommitLog.read` for exactly one entry. Such reads settle an append or find an end: they work while a
+/// gateway stops, and are no progress.
+package let bytesOfOneEntry = 1
+
 extension CommitLog {
     /// Removes all entries before this number.
     package func trimAll(before number: UInt64) throws(CommitLogError) {
@@ -41,7 +45,7 @@ extension CommitLog {
 }
 
 /// A log that lies elsewhere, as the start of a gateway sees it.
-package protocol CommitLogEngine: CommitLog {
+package protocol EngineLog: CommitLog {
     /// Checks that the log is what the settings demand. With `makes` it makes one that is not there; otherwise that is a
     /// `missing` error. `append` and `read` work after it only.
     func open(makes: Bool) throws(CommitLogError)

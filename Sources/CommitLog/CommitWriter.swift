@@ -113,7 +113,7 @@ package struct CommitWriter: ~Copyable {
     private func problemOfFence(_ parts: [[UInt8]]) throws(CommitLogError) -> String? {
         for (index, part) in parts.enumerated() {
             let number = position.entry + 1 + UInt64(index)
-            guard let found = try log.read(from: number, atMost: 1).first else {
+            guard let found = try log.read(from: number, atMost: bytesOfOneEntry).first else {
                 guard index > 0 else {
                     return "the engine refused the append, and has no newer entry"
                 }

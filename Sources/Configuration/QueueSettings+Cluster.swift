@@ -9,7 +9,7 @@ extension QueueSettings {
     package func cluster(
         _ journal: Journal,
         patience: Duration
-    ) throws(SystemError) -> (any ShardCluster)? {
+    ) throws(SystemError) -> (any ClusterEngine)? {
         let isSynced = durability == .full
         if let settings = jetStream {
             let client = try NATSClient(settings.client, journal: journal)

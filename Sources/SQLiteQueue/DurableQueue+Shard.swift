@@ -4,13 +4,15 @@ import System
 /// What a queue is to the fleet of shards that it belongs to. Answers come on the queue's thread.
 extension DurableQueue {
     /// The shard that absorbs this one; nil: none does.
-    package var cededTo: String? { door.place.withLock { $0.cededTo } }
+    package var cededTo: String? { door.absorptionState.withLock { $0.cededTo } }
 
     /// Another gateway has the shard now.
     package var isLost: Bool { door.status.withLock { $0.problem?.kind == .fenced } }
 
     /// The shards that this one absorbs, and how far that is.
-    package var absorptions: [String: AbsorptionProgress] { door.place.withLock { $0.absorptions } }
+    package var absorptions: [String: AbsorptionProgress] {
+        door.absorptionState.withLock { $0.absorptions }
+    }
 
     /// The present epoch of the commit log; 0: there is no log.
     package var epoch: Int { door.status.withLock { $0.commitLog?.epoch ?? 0 } }

@@ -106,7 +106,7 @@ extension DurableQueue: GatewayQueue {
 
     package func tellEnds(to watcher: any QueueWatcher) { door.watcher.set(watcher) }
 
-    /// Also moves the log into the database.
+    /// Also moves the WAL into the database.
     package func close() {
         let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }

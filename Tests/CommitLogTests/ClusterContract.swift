@@ -30,7 +30,7 @@ final class TestCluster {
     }
 
     /// The opened cluster, as another gateway sees it.
-    func view() throws -> any ShardCluster {
+    func view() throws -> any ClusterEngine {
         switch engine {
         case .memory:
             let view = memory.view()
@@ -50,9 +50,9 @@ final class TestCluster {
     }
 }
 
-extension ShardCluster {
+extension ClusterEngine {
     /// The open log of a shard, which is made if it is not there. Brokers may have to elect a leader first.
-    func made(_ shard: String) throws -> any CommitLogEngine {
+    func made(_ shard: String) throws -> any EngineLog {
         let log = log(of: shard)
         var problem: CommitLogError?
         _ = eventually {
@@ -69,5 +69,5 @@ extension ShardCluster {
     }
 
     /// The shards in the order of their names.
-    func listed() throws -> [ShardEnd] { try shards().sorted { $0.name < $1.name } }
+    func listed() throws -> [ListedShard] { try shards().sorted { $0.name < $1.name } }
 }

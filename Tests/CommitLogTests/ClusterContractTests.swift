@@ -26,7 +26,7 @@ import Testing
         }
         let trimmed = first.log(of: "gw-4~0a1b2c3d")
         #expect(try trimmed.trim(before: 5))
-        let expected = (0..<5).map { ShardEnd(name: "gw-\($0)~0a1b2c3d", last: UInt64($0)) }
+        let expected = (0..<5).map { ListedShard(name: "gw-\($0)~0a1b2c3d", last: UInt64($0)) }
         for view in [first, second] { #expect(try view.listed() == expected) }
     }
 
@@ -45,7 +45,7 @@ import Testing
         try other.open(makes: false)
         #expect(try other.read(from: 1, atMost: 1) == [NumberedEntry(number: 1, bytes: [7])])
         #expect(try second.made("a").append([[8]], after: 1, id: id(2)) == .appended(2))
-        #expect(try first.shards() == [ShardEnd(name: "a", last: 2)])
+        #expect(try first.shards() == [ListedShard(name: "a", last: 2)])
     }
 
     @Test(
@@ -60,7 +60,7 @@ import Testing
         for _ in 0..<2 {
             try second.remove("a")
             for view in [first, second] {
-                #expect(try view.shards() == [ShardEnd(name: "b", last: 1)])
+                #expect(try view.shards() == [ListedShard(name: "b", last: 1)])
             }
         }
         switch lost.append([[2]], after: 1, id: id(2)) {
@@ -69,7 +69,7 @@ import Testing
         }
         expect(.damaged) { _ = try lost.read(from: 2, atMost: 1) }
         expect(.missing) { try lost.open(makes: false) }
-        #expect(try second.shards() == [ShardEnd(name: "b", last: 1)])
+        #expect(try second.shards() == [ListedShard(name: "b", last: 1)])
         #expect(kept.append([[2]], after: 1, id: id(2)) == .appended(2))
         #expect(try kept.read(from: 1, atMost: 4 << 20).map(\.bytes) == [[1], [2]])
         try second.remove("never-made")
@@ -127,7 +127,7 @@ import Testing
         #expect(try theirs.registers() == [:])
         try theirs.remove("a")
         try theirs.set("a", to: nil)
-        #expect(try ours.shards() == [ShardEnd(name: "a", last: 0)])
+        #expect(try ours.shards() == [ListedShard(name: "a", last: 0)])
         #expect(try ours.registers().mapValues(\.value) == ["a": [1]])
     }
 
@@ -137,7 +137,7 @@ import Testing
         _ = try view.made("a")
         let text = try view.check()
         if engine != .memory { #expect(text.contains(" has 1 shard"), "\(text)") }
-        #expect(try view.shards() == [ShardEnd(name: "a", last: 0)])
+        #expect(try view.shards() == [ListedShard(name: "a", last: 0)])
         #expect(try view.registers() == [:])
     }
 }

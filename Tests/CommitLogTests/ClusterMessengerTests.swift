@@ -10,7 +10,7 @@ import Testing
         let messenger: any ClusterMessenger
         private let found: SharedValue<[[UInt8]]>
 
-        init(_ node: String, _ cluster: any ShardCluster) throws {
+        init(_ node: String, _ cluster: any ClusterEngine) throws {
             messenger = try cluster.messenger(for: node, JournalRecorder().journal)
             let found = SharedValue<[[UInt8]]>([])
             self.found = found

@@ -102,7 +102,7 @@ import Testing
             messenger,
             node: "a",
             life: "0a",
-            keyMark: nil,
+            keyFingerprint: nil,
             repeatsMax: 0,
             repeatsAgeMax: .zero
         )
@@ -112,7 +112,7 @@ import Testing
         try messages.start()
         defer { messages.stop() }
         messages.answerQuestions { question, reply in reply(question) }
-        let seal = try #require(MessageSeal(key, keyMark: nil))
+        let seal = try #require(MessageSeal(key, keyFingerprint: nil))
         for content in [FleetMessage.Content.call(1), .question(2, [7])] {
             let message = seal.seal(FleetMessage(life: "0b", node: "b", content))
             for part in MessageParts.cut(message, to: 1024) { messenger.receive(part) }
@@ -143,11 +143,11 @@ import Testing
     @Test("Who does not know the key, or has another encryption key, is not understood")
     func seals() throws {
         let key = MessageSeal.newKey()
-        let seal = try #require(MessageSeal(key, keyMark: "1"))
-        let same = try #require(MessageSeal(key, keyMark: "1"))
-        let foreign = try #require(MessageSeal(key, keyMark: "2"))
-        let stranger = try #require(MessageSeal(MessageSeal.newKey(), keyMark: "1"))
-        #expect(MessageSeal([1], keyMark: nil) == nil)
+        let seal = try #require(MessageSeal(key, keyFingerprint: "1"))
+        let same = try #require(MessageSeal(key, keyFingerprint: "1"))
+        let foreign = try #require(MessageSeal(key, keyFingerprint: "2"))
+        let stranger = try #require(MessageSeal(MessageSeal.newKey(), keyFingerprint: "1"))
+        #expect(MessageSeal([1], keyFingerprint: nil) == nil)
         let question = FleetMessage(life: "0a", node: "a", .question(1, [1, 2]))
         let call = FleetMessage(life: "0a", node: "a", .call(1))
         for message in [question, call] {

@@ -20,7 +20,7 @@ final class FleetTrial {
         let view: MemoryCluster
         let directory = TemporaryDirectory()
         var destinations = ["app"]
-        var keyMark: String?
+        var keyFingerprint: String?
         var returnTime = Duration.milliseconds(500)
 
         init(_ node: String, _ cluster: MemoryCluster) {
@@ -44,8 +44,8 @@ final class FleetTrial {
             queue.commitRetries.timeout = .milliseconds(100)
             queue.commitRetries.pauseMin = .milliseconds(1)
             var settings = FleetSettings(node: node, directory: directory.path, queue: queue)
-            settings.keyMark = keyMark
-            settings.timing.touch = .milliseconds(30)
+            settings.keyFingerprint = keyFingerprint
+            settings.timing.heartbeat = .milliseconds(30)
             settings.timing.deadAfter = .milliseconds(240)
             settings.timing.trustedFor = .milliseconds(180)
             settings.timing.gap = .milliseconds(160)

@@ -158,7 +158,7 @@ import Testing
             two.view.messenger(for: "a", trial.recorder.journal),
             node: "a",
             life: "waits",
-            keyMark: nil,
+            keyFingerprint: nil,
             repeatsMax: 0,
             repeatsAgeMax: .zero
         )
@@ -301,7 +301,7 @@ import Testing
     @Test("A gateway does not adopt the shards of another cluster with the same name")
     func otherCluster() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
-        (a.keyMark, b.keyMark) = ("1", "2")
+        (a.keyFingerprint, b.keyFingerprint) = ("1", "2")
         let dead = try trial.start(a)
         #expect(dead.store(1...5) == .stored)
         let other = try trial.start(b)

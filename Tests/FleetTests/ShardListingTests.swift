@@ -25,7 +25,7 @@ struct ShardListingTests {
     @Test("Owner, role, epoch and last entry of each shard are told; fine ones are not strange")
     func fine() {
         let listing = ShardListing(
-            [ShardEnd(name: "b~00000002", last: 20), ShardEnd(name: "a~00000001", last: 10)],
+            [ListedShard(name: "b~00000002", last: 20), ListedShard(name: "a~00000001", last: 10)],
             Dictionary(uniqueKeysWithValues: [
                 register("a", "1", home: "a~00000001", ["a~00000001": 3, "b~00000002": 5]),
                 register("b", "2", home: "b~00000002", ["b~00000002": 4], isStopped: true),
@@ -46,8 +46,8 @@ struct ShardListingTests {
     func strange() throws {
         let listing = ShardListing(
             [
-                ShardEnd(name: "a~00000001", last: 1), ShardEnd(name: "other", last: 2),
-                ShardEnd(name: "d~00000004", last: 3), ShardEnd(name: "e~00000005", last: 3),
+                ListedShard(name: "a~00000001", last: 1), ListedShard(name: "other", last: 2),
+                ListedShard(name: "d~00000004", last: 3), ListedShard(name: "e~00000005", last: 3),
             ],
             Dictionary(uniqueKeysWithValues: [
                 register("b", "2", home: "b~00000002", ["b~00000002": 4]),

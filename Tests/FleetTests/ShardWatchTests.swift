@@ -36,7 +36,7 @@ import Testing
                 registers[owner.name] = Register(value: owner.bytes, revision: revision)
             }
             watch.look(at: registers, moment(second))
-            watch.look(at: [ShardEnd(name: Self.shard, last: last(second))], moment(second))
+            watch.look(at: [ListedShard(name: Self.shard, last: last(second))], moment(second))
         }
     }
 
@@ -64,11 +64,11 @@ import Testing
     mutating func silent() {
         let owner = register("a", owns: [Self.shard])
         look(0...60, owner: owner)
-        #expect(orphans(60).isEmpty && watch.names(moment(60)) == ["a"])
+        #expect(orphans(60).isEmpty && watch.namesSeenAlive(moment(60)) == ["a"])
         look(61...71, owner: owner, moves: false)
         #expect(orphans(71).isEmpty)
         look(72...72, owner: owner, moves: false)
-        #expect(watch.names(moment(72)).isEmpty)
+        #expect(watch.namesSeenAlive(moment(72)).isEmpty)
         #expect(orphans(72) == [Self.shard])
     }
 
@@ -95,7 +95,7 @@ import Testing
                 moment(second)
             )
             watch.look(
-                at: [Self.shard, adopted].map { ShardEnd(name: $0, last: 3) },
+                at: [Self.shard, adopted].map { ListedShard(name: $0, last: 3) },
                 moment(second)
             )
         }
@@ -139,7 +139,7 @@ import Testing
                 moment(second)
             )
             watch.look(
-                at: [ShardEnd(name: Self.shard, last: 1), ShardEnd(name: "CTL", last: 1)],
+                at: [ListedShard(name: Self.shard, last: 1), ListedShard(name: "CTL", last: 1)],
                 moment(second)
             )
         }
@@ -150,7 +150,7 @@ import Testing
     func registers() throws {
         var register = register("gw-1", owns: ["gw-1~00000001", "gw-2~00000002"], epoch: 12)
         register.destinations = ["app", "web"]
-        register.keyMark = "0011"
+        register.keyFingerprint = "0011"
         register.isStopped = true
         register.ledger.accepted = 1 << 52
         register.ledger.dead = 3
@@ -165,13 +165,13 @@ import Testing
     func foreign() {
         var one = register("a", owns: [])
         var two = register("b", owns: [])
-        #expect(one.foreignness(to: two) == nil)
+        #expect(one.clusterMismatch(with: two) == nil)
         (one.destinations, two.destinations) = (["app", "web"], ["web"])
-        #expect(one.foreignness(to: two) == nil)
+        #expect(one.clusterMismatch(with: two) == nil)
         two.destinations = ["staging"]
-        #expect(one.foreignness(to: two) != nil)
+        #expect(one.clusterMismatch(with: two) != nil)
         two.destinations = ["web"]
-        (one.keyMark, two.keyMark) = ("1", "2")
-        #expect(one.foreignness(to: two) != nil)
+        (one.keyFingerprint, two.keyFingerprint) = ("1", "2")
+        #expect(one.clusterMismatch(with: two) != nil)
     }
 }

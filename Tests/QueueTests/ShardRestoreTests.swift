@@ -28,8 +28,8 @@ import Testing
         #expect(queue.store(Batch(stream: .named("a"), logs: logs(numbers))) == .stored)
     }
 
-    private func restore(keepsWhole: Bool = false) throws -> ShardRestore.Outcome {
-        try ShardRestore(log, of: "a~00000001", to: file).run(keepsWhole: keepsWhole)
+    private func restore(acceptsPartial: Bool = false) throws -> ShardRestore.Outcome {
+        try ShardRestore(log, of: "a~00000001", to: file).run(acceptsPartial: acceptsPartial)
     }
 
     @Test("The file has what the shard has, and its gateway goes on")
@@ -83,7 +83,7 @@ import Testing
                 && text.contains("up to entry \(hole - 1)")
         }
         #expect(names == ["gateway"])
-        let outcome = try restore(keepsWhole: true)
+        let outcome = try restore(acceptsPartial: true)
         #expect(outcome.report.logs == 10 && outcome.report.isFine)
         #expect(outcome.lastEntry == hole - 1)
         #expect(outcome.damage?.contains("entry \(hole + 1) follows") == true)
@@ -100,8 +100,8 @@ import Testing
             bytes[bytes.count - 1] ^= 1
             entries[2] = NumberedEntry(number: entries[2].number, bytes: bytes)
         }
-        for keepsWhole in [false, true] {
-            #expect { _ = try restore(keepsWhole: keepsWhole) } throws: {
+        for acceptsPartial in [false, true] {
+            #expect { _ = try restore(acceptsPartial: acceptsPartial) } throws: {
                 "\($0)".contains("entry \(number):") && "\($0)".contains("no commit before it")
             }
         }

@@ -2,7 +2,7 @@ package import CommitLog
 package import System
 
 /// A cluster in memory, as one gateway sees it. `view` is what another gateway sees.
-package final class MemoryCluster: ShardCluster {
+package final class MemoryCluster: ClusterEngine {
     fileprivate struct Shared {
         var logs: [String: MemoryCommitLog] = [:]
         /// Names of shards that were removed.
@@ -91,19 +91,19 @@ package final class MemoryCluster: ShardCluster {
         return "memory"
     }
 
-    package func shards() throws(CommitLogError) -> [ShardEnd] {
+    package func shards() throws(CommitLogError) -> [ListedShard] {
         try reachOpened()
         return shared.withLock { shared in
             shared.logs.filter { $0.key != Self.controlName }
-                .map { name, log in ShardEnd(name: name, last: log.last) }
+                .map { name, log in ListedShard(name: name, last: log.last) }
         }
     }
 
     private static let controlName = "control"
 
-    package var control: any CommitLogEngine { log(of: Self.controlName) }
+    package var control: any EngineLog { log(of: Self.controlName) }
 
-    package func log(of shard: String) -> any CommitLogEngine { MemoryShardLog(shard, of: self) }
+    package func log(of shard: String) -> any EngineLog { MemoryShardLog(shard, of: self) }
 
     package func remove(_ shard: String) throws(CommitLogError) {
         try reachOpened()
@@ -143,7 +143,7 @@ package final class MemoryCluster: ShardCluster {
 }
 
 /// The log of a shard for one gateway.
-private final class MemoryShardLog: CommitLogEngine {
+private final class MemoryShardLog: EngineLog {
     private let shard: String
     private let cluster: MemoryCluster
 

@@ -13,7 +13,7 @@ enum ShardArguments {
     ) throws(UsageError) -> CInt {
         let isJSON = arguments.flags.contains("--json")
         guard let verb = arguments.words.first else {
-            return ShardList(inputs, isJSON: isJSON).run()
+            return ShardListCommand(inputs, isJSON: isJSON).run()
         }
         let hint = "sluice help shards"
         guard verb == "add" else {
@@ -22,7 +22,8 @@ enum ShardArguments {
         guard arguments.words.count == 2 else {
             throw UsageError("shards add needs a value: sluice shards add DIR", hint: hint)
         }
-        return QueueAddition(inputs, from: directory(arguments.words[1]), isJSON: isJSON).run()
+        return QueueToShardCommand(inputs, from: directory(arguments.words[1]), isJSON: isJSON)
+            .run()
     }
 
     static func restore(
@@ -44,13 +45,14 @@ enum ShardArguments {
                 )
             }
             let path = directory(arguments.words[1])
-            return ShardToQueue(inputs, of: arguments.words[0], to: path, isJSON: isJSON).run()
+            return ShardToQueueCommand(inputs, of: arguments.words[0], to: path, isJSON: isJSON)
+                .run()
         }
-        return ShardFileRestore(
+        return ShardRestoreCommand(
             inputs,
             of: arguments.words[0],
             to: arguments.words[1],
-            keepsWhole: arguments.flags.contains("--partial"),
+            acceptsPartial: arguments.flags.contains("--partial"),
             isJSON: isJSON
         ).run()
     }

@@ -37,10 +37,10 @@ package struct Check: Sendable {
             Terminal.say("  commit log   \(try cluster.check())")
             guard let node = queue.node else { return ExitCode.fine }
             let key = try configuration.encryptionKey.map { try SealingKey($0) }
-            let neighbours = try Neighbours(
+            let neighbours = try OtherGatewaysCheck(
                 of: node,
                 in: cluster,
-                keyMark: key?.clusterMark,
+                keyFingerprint: key?.clusterFingerprint,
                 destinations: configuration.destinations.map(\.name)
             )
             Terminal.say("  cluster      \(neighbours.text)")

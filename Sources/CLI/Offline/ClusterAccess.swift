@@ -4,7 +4,7 @@ import System
 
 /// The cluster of a configuration file, for commands that need no running gateway.
 struct ClusterAccess {
-    let cluster: any ShardCluster
+    let cluster: any ClusterEngine
     let queue: QueueSettings
 
     /// How errors name the servers.

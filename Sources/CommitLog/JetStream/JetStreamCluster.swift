@@ -3,7 +3,7 @@ package import NATS
 package import System
 
 /// The logs and registers of a cluster in NATS JetStream, over one connection.
-package final class JetStreamCluster: ShardCluster {
+package final class JetStreamCluster: ClusterEngine {
     let api: JetStreamAPI
     private let settings: JetStreamSettings
     private let logBytesMax: Int
@@ -48,8 +48,8 @@ package final class JetStreamCluster: ShardCluster {
 
     // MARK: - Shards
 
-    package func shards() throws(CommitLogError) -> [ShardEnd] {
-        var shards: [String: ShardEnd] = [:]
+    package func shards() throws(CommitLogError) -> [ListedShard] {
+        var shards: [String: ListedShard] = [:]
         var next: Int? = 0
         while let offset = next {
             let answer = try api.ask("STREAM.LIST", timeout: JetStreamAPI.longTimeout) { json in
@@ -71,11 +71,11 @@ package final class JetStreamCluster: ShardCluster {
         return Array(shards.values)
     }
 
-    package func log(of shard: String) -> any CommitLogEngine {
+    package func log(of shard: String) -> any EngineLog {
         JetStreamLog(api.client, stream(of: shard))
     }
 
-    package var control: any CommitLogEngine {
+    package var control: any EngineLog {
         JetStreamLog(api.client, .control(settings, isSynced: isSynced))
     }
 

@@ -4,7 +4,7 @@ package import System
 
 /// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last sequence, which all
 /// replicas check when they apply an append.
-package final class JetStreamLog: CommitLogEngine {
+package final class JetStreamLog: EngineLog {
     /// Servers before it lose messages when their cluster changes, or confirm before they have synced.
     package static let minimumVersion = ServerVersion(2, 14, 0)
 

@@ -2,7 +2,7 @@ import JSON
 
 /// A page of the list of streams, and the shards of a cluster in it.
 struct StreamList {
-    private(set) var shards: [ShardEnd] = []
+    private(set) var shards: [ListedShard] = []
     /// Where the next page begins; nil: this is the last one.
     private(set) var next: Int?
 
@@ -25,7 +25,7 @@ struct StreamList {
             // The cluster "a_Q_b" has streams with the prefix of the cluster "a".
             let subject = ClusterStream.subjectOfLog(of: shard, in: cluster)
             guard stream["config"]?["subjects"] == .array([.string(subject)]) else { continue }
-            shards.append(ShardEnd(name: shard, last: UInt64(last)))
+            shards.append(ListedShard(name: shard, last: UInt64(last)))
         }
         // Servers leave out streams without a state, but count them.
         let end = offset + max(answer["limit"]?.wholeNumber ?? Self.pageSize, 1)

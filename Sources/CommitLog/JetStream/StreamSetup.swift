@@ -33,9 +33,7 @@ struct StreamSetup: Sendable {
         let config: JSONValue
         let first: UInt64
         let last: UInt64
-        let messages: Int
         let bytes: Int
-        let isClustered: Bool
     }
 
     /// What the stream's leader says; nil: the stream is not there.
@@ -55,9 +53,7 @@ struct StreamSetup: Sendable {
                 config: config,
                 first: UInt64(first),
                 last: UInt64(last),
-                messages: state["messages"]?.wholeNumber ?? 0,
-                bytes: state["bytes"]?.wholeNumber ?? 0,
-                isClustered: answer["cluster"] != nil
+                bytes: state["bytes"]?.wholeNumber ?? 0
             )
         case .failure(let refusal):
             guard refusal.code == JetStreamAPI.Refusal.streamNotFound else {

@@ -55,12 +55,12 @@ struct LogTable: Sendable {
     // MARK: - Shards
 
     /// The shard's row 0.
-    var beginning: String {
+    var insertHead: String {
         "INSERT INTO \(quoted) VALUES ($1, 0, int8send(0)) ON CONFLICT DO NOTHING"
     }
 
     /// The last number; NULL: the shard is removed. No row: there is no such shard.
-    var head: String {
+    var selectHead: String {
         "SELECT \(Self.last) FROM \(quoted) AS head WHERE shard = $1 AND number = 0"
     }
 
@@ -68,12 +68,12 @@ struct LogTable: Sendable {
         "CASE WHEN octet_length(head.body) = 8 THEN ('x' || encode(head.body, 'hex'))::bit(64)::bigint END"
 
     /// Each shard and its last number.
-    var ends: String {
+    var selectEnds: String {
         "\(heads(", \(Self.last)")) WHERE octet_length(head.body) = 8 LIMIT \(Self.shardsMax)"
     }
 
     /// Shards that are removed, but not all of their rows.
-    var marked: String {
+    var selectRemoved: String {
         "\(heads()) WHERE octet_length(head.body) = 0 LIMIT \(Self.shardsMax)"
     }
 
@@ -94,10 +94,10 @@ struct LogTable: Sendable {
     }
 
     /// Makes the shard one that is removed.
-    var mark: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
+    var markRemoved: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
 
     /// Deletes `$2` rows of a removed shard at most. They follow the mark in the WAL, so they wait for nothing.
-    var removal: String {
+    var deleteRows: String {
         """
         WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
         \(deletion("AND EXISTS (SELECT FROM unsynced)", limit: "$2"))
@@ -105,7 +105,7 @@ struct LogTable: Sendable {
     }
 
     /// Ends the removal, after the other rows.
-    var unmark: String {
+    var deleteHead: String {
         """
         WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
         DELETE FROM \(quoted) WHERE shard = $1 AND number = 0 AND octet_length(body) = 0
@@ -116,7 +116,7 @@ struct LogTable: Sendable {
     // MARK: - Entries
 
     /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it again then.
-    func insertion(
+    func insertEntries(
         _ parts: [[UInt8]],
         of shard: String,
         after last: UInt64,
@@ -139,8 +139,8 @@ struct LogTable: Sendable {
         return (sql, values + parts.map { .bytes($0) })
     }
 
-    /// Rows in order, until those before have the bytes.
-    var selection: String {
+    /// Entries from `$2` on, in order: at least one, until they have `$3` bytes, and `$4` at most.
+    var selectEntries: String {
         """
         SELECT number, body FROM (
             SELECT number, body, octet_length(body) AS size,
@@ -154,7 +154,7 @@ struct LogTable: Sendable {
     }
 
     /// Deletes `$3` entries before the number `$2` at most.
-    var trimming: String { deletion("AND number < $2::bigint", limit: "$3") }
+    var deleteEntries: String { deletion("AND number < $2::bigint", limit: "$3") }
 
     private func deletion(_ condition: String, limit: String) -> String {
         """

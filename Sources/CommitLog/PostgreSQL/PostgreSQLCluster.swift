@@ -3,7 +3,7 @@ package import System
 /// The logs and registers of a cluster in tables of PostgreSQL.
 ///
 /// Connections beside those of the logs: what waits for a standby must not hold up the registers.
-package final class PostgreSQLCluster: ShardCluster {
+package final class PostgreSQLCluster: ClusterEngine {
     private static let timeout = Duration.seconds(2)
     /// How long a removal goes on to delete rows.
     private static let removalTime = Duration.seconds(6)
@@ -42,17 +42,17 @@ package final class PostgreSQLCluster: ShardCluster {
 
     // MARK: - Shards
 
-    package func shards() throws(CommitLogError) -> [ShardEnd] {
+    package func shards() throws(CommitLogError) -> [ListedShard] {
         try link.withLock { link throws(CommitLogError) in
-            let rows = try link.run(logs.ends, [], until: .now + Self.timeout * 2)
-            var shards: [ShardEnd] = []
+            let rows = try link.run(logs.selectEnds, [], until: .now + Self.timeout * 2)
+            var shards: [ListedShard] = []
             for row in 0..<rows.rowCount {
                 guard let name = rows.text(row, 0), let last = rows.number(row, 1), last >= 0
                 else {
                     throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
                 }
                 guard name != Self.controlName else { continue }
-                shards.append(ShardEnd(name: name, last: UInt64(last)))
+                shards.append(ListedShard(name: name, last: UInt64(last)))
             }
             return shards
         }
@@ -61,9 +61,9 @@ package final class PostgreSQLCluster: ShardCluster {
     /// No shard has this name.
     private static let controlName = "control"
 
-    package var control: any CommitLogEngine { log(of: Self.controlName) }
+    package var control: any EngineLog { log(of: Self.controlName) }
 
-    package func log(of shard: String) -> any CommitLogEngine {
+    package func log(of shard: String) -> any EngineLog {
         PostgreSQLLog(settings, of: shard, isSynced: isSynced, journal: journal)
     }
 
@@ -73,7 +73,7 @@ package final class PostgreSQLCluster: ShardCluster {
     package func remove(_ shard: String) throws(CommitLogError) {
         try removalLink.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
-            _ = try link.run(logs.mark, [.text(shard)], until: deadline)
+            _ = try link.run(logs.markRemoved, [.text(shard)], until: deadline)
             try link.confirm(until: deadline)
             try deleteRemoved(&link, until: .now + Self.removalTime)
         }
@@ -84,7 +84,7 @@ package final class PostgreSQLCluster: ShardCluster {
         _ link: inout PostgreSQLLink,
         until end: Moment
     ) throws(CommitLogError) {
-        let marked = try link.run(logs.marked, [], until: end)
+        let marked = try link.run(logs.selectRemoved, [], until: end)
         for shard in (0..<marked.rowCount).compactMap({ marked.text($0, 0) }) {
             var isEmpty = false
             while !isEmpty {
@@ -92,10 +92,10 @@ package final class PostgreSQLCluster: ShardCluster {
                 let values: [PostgreSQLSession.Value] = [
                     .text(shard), .number(LogTable.rowsDeleted),
                 ]
-                let deleted = try link.run(logs.removal, values, until: .now + Self.timeout)
+                let deleted = try link.run(logs.deleteRows, values, until: .now + Self.timeout)
                 isEmpty = deleted.changedCount < Int(LogTable.rowsDeleted)
             }
-            _ = try link.run(logs.unmark, [.text(shard)], until: .now + Self.timeout)
+            _ = try link.run(logs.deleteHead, [.text(shard)], until: .now + Self.timeout)
         }
     }
 
@@ -162,7 +162,7 @@ package final class PostgreSQLCluster: ShardCluster {
             try link.confirm(until: deadline)
             var text = server
             if !missing.contains(logs.table.name) {
-                let rows = try link.run(logs.ends, [], until: deadline)
+                let rows = try link.run(logs.selectEnds, [], until: deadline)
                 let shards = (0..<rows.rowCount).count { rows.text($0, 0) != Self.controlName }
                 text += "; the cluster \(settings.cluster) has \(counted(shards, "shard"))"
             }

@@ -24,7 +24,7 @@ struct PostgreSQLLink: ~Copyable {
     private let isSynced: Bool
     private let journal: Journal
     private var session: PostgreSQLSession?
-    private var connecting: PostgreSQLConnecting?
+    private var connecting: ConnectionAttempt?
     private var append: Append?
     private var isReported = false
 
@@ -167,7 +167,7 @@ struct PostgreSQLLink: ~Copyable {
     }
 
     /// A large append leaves as much memory in libpq's buffers.
-    mutating func wasLarge() { session = nil }
+    mutating func releaseBuffers() { session = nil }
 
     private mutating func lose(_ reason: String) {
         session = nil
@@ -184,11 +184,11 @@ struct PostgreSQLLink: ~Copyable {
     ) throws(CommitLogError) -> PostgreSQLSession {
         if let session, session.isOpen { return session }
         if session != nil { lose("the connection was lost") }
-        let attempt: PostgreSQLConnecting
+        let attempt: ConnectionAttempt
         if let connecting {
             attempt = connecting
         } else {
-            attempt = try PostgreSQLConnecting(settings)
+            attempt = try ConnectionAttempt(settings)
         }
         connecting = attempt
         guard let result = attempt.wait(atMost: deadline - .now) else {

@@ -4,7 +4,7 @@ package import System
 /// the last number.
 ///
 /// Two connections: appends that wait for a standby must not hold up a reader.
-package final class PostgreSQLLog: CommitLogEngine {
+package final class PostgreSQLLog: EngineLog {
     private static let timeout = Duration.seconds(2)
     /// Rows that one statement returns at most.
     private static let rowsMax: Int64 = 1024
@@ -29,7 +29,7 @@ package final class PostgreSQLLog: CommitLogEngine {
     package func open(makes: Bool) throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2
-            if makes { _ = try link.run(logs.beginning, [.text(shard)], until: deadline) }
+            if makes { _ = try link.run(logs.insertHead, [.text(shard)], until: deadline) }
             guard try last(&link, deadline) == nil else { return }
             throw CommitLogError(
                 makes ? .refused : .missing,
@@ -44,7 +44,7 @@ package final class PostgreSQLLog: CommitLogEngine {
         _ link: inout PostgreSQLLink,
         _ deadline: Moment
     ) throws(CommitLogError) -> UInt64? {
-        let found = try link.run(logs.head, [.text(shard)], until: deadline)
+        let found = try link.run(logs.selectHead, [.text(shard)], until: deadline)
         guard found.rowCount > 0, let last = found.number(0, 0) else { return nil }
         return UInt64(clamping: last)
     }
@@ -64,7 +64,7 @@ package final class PostgreSQLLog: CommitLogEngine {
                     try link.begin(
                         append,
                         deadline,
-                        { logs.insertion(parts, of: shard, after: last, isSynced: isSynced) }
+                        { logs.insertEntries(parts, of: shard, after: last, isSynced: isSynced) }
                     )
                 else {
                     return .unreachable("an earlier append has no answer yet")
@@ -85,7 +85,7 @@ package final class PostgreSQLLog: CommitLogEngine {
                     guard try link.isConfirmed(until: confirmation) else {
                         return .unknown(PostgreSQLLink.unconfirmed)
                     }
-                    if parts.count > Self.partsLarge { link.wasLarge() }
+                    if parts.count > Self.partsLarge { link.releaseBuffers() }
                     return .appended(last + UInt64(parts.count))
                 case .done, .taken:
                     try link.confirm(until: confirmation)
@@ -115,7 +115,7 @@ package final class PostgreSQLLog: CommitLogEngine {
                 .number(Self.rowsMax),
             ]
             let deadline = Moment.now + Self.timeout * 4
-            let rows = try link.run(logs.selection, values, until: deadline)
+            let rows = try link.run(logs.selectEntries, values, until: deadline)
             var entries: [NumberedEntry] = []
             entries.reserveCapacity(rows.rowCount)
             for row in 0..<rows.rowCount {
@@ -152,7 +152,10 @@ package final class PostgreSQLLog: CommitLogEngine {
             )
         }
         guard number == last + 1 else {
-            throw CommitLogError(.unreachable, "entry \(number) cannot be read yet, or is lost; it is read again")
+            throw CommitLogError(
+                .unreachable,
+                "entry \(number) cannot be read yet, or is lost; it is read again"
+            )
         }
     }
 
@@ -161,7 +164,7 @@ package final class PostgreSQLLog: CommitLogEngine {
             let values: [PostgreSQLSession.Value] = [
                 .text(shard), .number(Int64(clamping: number)), .number(LogTable.rowsDeleted),
             ]
-            let deleted = try link.run(logs.trimming, values, until: .now + Self.timeout)
+            let deleted = try link.run(logs.deleteEntries, values, until: .now + Self.timeout)
             return deleted.changedCount < Int(LogTable.rowsDeleted)
         }
     }

@@ -62,7 +62,7 @@ package struct QueueOpening {
                 try SealingKey(key)
             }
         }
-        settings.keyMark = key?.clusterMark
+        settings.keyFingerprint = key?.clusterFingerprint
         return settings
     }
 

@@ -15,7 +15,7 @@ final class QueueHandle: Sendable {
     /// Packets that delivery must give back.
     let recalls = Recalls()
     let watcher = WatcherSlot()
-    let place = Locked(ShardPlace())
+    let absorptionState = Locked(AbsorptionState())
 
     /// The logstore that all logs of a destination go to. Set before the owner moves the waiting logs, so that delivery
     /// sends nothing under an old name.

@@ -34,7 +34,7 @@ extension QueueOwner {
             letters.answer()
             decisions.answer()
             if shardWork.isUnderWay {
-                door.place.withLock { $0 = store.absorptions.place }
+                door.absorptionState.withLock { $0 = store.absorptions.state }
                 shardWork.settle()
             }
             answer(taken)
@@ -165,7 +165,7 @@ extension QueueOwner {
             let tuning = configuration.tuning
             if schedule.startHousekeeping(every: tuning.housekeeping) {
                 try lookAround(store)
-                keeper.doHousekeeping()
+                keeper.notePosition()
                 if try saveMore(store) { return }
             } else if store.weight.rows == 0, !store.acknowledgements.remainders.isEmpty,
                 try saveMore(store)

@@ -181,7 +181,7 @@ final class QueueOwner {
     /// Connects another store with the watcher and with delivery.
     private func attach(_ store: OpenStore) {
         store.context.watcher = door.watcher
-        door.place.withLock { $0 = store.absorptions.place }
+        door.absorptionState.withLock { $0 = store.absorptions.state }
         delivery.opened(store)
     }
 

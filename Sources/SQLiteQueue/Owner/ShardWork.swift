@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// A request of the fleet: see `Absorptions`.
+/// A request of the fleet: see `AbsorptionBook`.
 enum ShardRequest: Sendable {
     /// Gives the shard up, if nothing waits in it.
     case cede(to: String, @Sendable (Bool) -> Void)
@@ -30,23 +30,26 @@ package enum AbsorptionOutcome: Equatable, Sendable {
 /// Waiting requests of the fleet, and the work of the current transaction for the first one.
 struct ShardWork {
     private var waiting = Fifo<ShardRequest>()
-    /// The request of the current transaction.
-    private var taken: ShardRequest?
-    /// A request that has begun and takes more than one transaction.
-    private var current: (request: ShardRequest, remains: ShardRemains)?
+    /// The request of the current transaction, from `takeStep` to `settle` or `refuse`.
+    private var inTransaction: ShardRequest?
+    /// An absorption that has begun, which takes more than one transaction.
+    private var absorbing: (request: ShardRequest, remains: ShardRemains)?
+    /// Answers the request; nil: the current transaction does not finish it.
     private var answer: (@Sendable () -> Void)?
 
-    var isEmpty: Bool { waiting.isEmpty && current == nil }
+    var isEmpty: Bool { waiting.isEmpty && absorbing == nil }
 
     /// The current transaction has a step.
-    var isUnderWay: Bool { taken != nil }
+    var isUnderWay: Bool { inTransaction != nil }
 
     mutating func add(_ request: ShardRequest) { waiting.append(request) }
 
     /// Takes one step, which adds at most `room` bytes.
     mutating func takeStep(in store: OpenStore, room: Int) throws(SQLiteError) {
-        guard taken == nil, let request = current?.request ?? waiting.popFirst() else { return }
-        taken = request
+        guard inTransaction == nil, let request = absorbing?.request ?? waiting.popFirst() else {
+            return
+        }
+        inTransaction = request
         let absorptions = store.absorptions
         switch request {
         case .cede(let shard, let tell):
@@ -62,11 +65,11 @@ struct ShardWork {
             try absorptions.forget(shard)
             answer = { tell(true) }
         case .absorb(let shard, let directory, let tell):
-            let portion: Absorptions.Portion?
+            let portion: AbsorptionBook.Portion?
             let remains: ShardRemains
             do throws(SQLiteError) {
-                if let current {
-                    remains = current.remains
+                if let absorbing {
+                    remains = absorbing.remains
                 } else {
                     remains = try ShardRemains(in: directory)
                 }
@@ -76,7 +79,7 @@ struct ShardWork {
                 answer = { tell(.damaged(error.description)) }
                 return
             }
-            current = (request, remains)
+            absorbing = (request, remains)
             guard let portion else { return answer = { tell(.done) } }
             guard portion.bytes <= room else {
                 return answer = { tell(.refused("the disk has no room for what is left")) }
@@ -87,16 +90,16 @@ struct ShardWork {
 
     /// Called after a commit. Answers the request if all of it is done.
     mutating func settle() {
-        taken = nil
+        inTransaction = nil
         guard let answer else { return }
         self.answer = nil
-        current = nil
+        absorbing = nil
         answer()
     }
 
     mutating func refuse() {
-        (taken ?? current?.request)?.refuse()
-        (taken, current, answer) = (nil, nil, nil)
+        (inTransaction ?? absorbing?.request)?.refuse()
+        (inTransaction, absorbing, answer) = (nil, nil, nil)
         while let request = waiting.popFirst() { request.refuse() }
     }
 }
@@ -118,8 +121,8 @@ extension ShardRemains {
     /// What the next transaction takes over; nil: there is nothing more.
     fileprivate func portion(
         of shard: String,
-        for absorptions: Absorptions
-    ) throws(SQLiteError) -> Absorptions.Portion? {
+        for absorptions: AbsorptionBook
+    ) throws(SQLiteError) -> AbsorptionBook.Portion? {
         guard let stage = absorptions.stages[shard] else {
             throw .damage("there is no intent to absorb the shard \(shard)")
         }

@@ -38,13 +38,13 @@ struct StoreFailures {
         }
         // A second read error in a row will not pass.
         if error.isUnreadable && wasUnreadable { damage = error }
-        if error.kind == .corrupt, !isReadAgain(because: error, journal) { damage = error }
+        if error.kind == .corrupt, !tryReadingAgain(because: error, journal) { damage = error }
         wasUnreadable = error.isUnreadable
     }
 
     /// If memory and the store disagree, memory may be wrong. Then it is enough to read the store again, which compares
     /// all its parts. If that happens again soon, the store is damaged.
-    private mutating func isReadAgain(because error: SQLiteError, _ journal: Journal) -> Bool {
+    private mutating func tryReadingAgain(because error: SQLiteError, _ journal: Journal) -> Bool {
         guard error.isOurs, nextReading <= .now else { return false }
         nextReading = .now + .seconds(600)
         journal.warning(
@@ -68,13 +68,13 @@ struct StoreFailures {
     }
 
     /// Called when the store could not be opened.
-    mutating func failedAgain(_ new: QueueError) {
+    mutating func openingFailed(_ new: QueueError) {
         problem = new
         retry.failed()
     }
 
     /// Called after a successful commit.
-    mutating func ended(_ journal: Journal) {
+    mutating func recovered(_ journal: Journal) {
         guard problem != nil else { return }
         problem = nil
         wasUnreadable = false

@@ -8,7 +8,7 @@ final class StoreKeeper {
     let directory: DataDirectory
     let room: DiskRoom
     let salvager: DatabaseSalvager
-    /// nil: the database lasts by itself.
+    /// nil: there is no commit log; the database itself is what lasts.
     private let shardLog: ShardLog?
     private let clock: QueueClock
     private let journal: Journal
@@ -59,7 +59,7 @@ final class StoreKeeper {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
         if failures.isSpaceDoubtful {
-            // SQLite would ignore damage of the files, or remove a log without a database.
+            // SQLite would ignore damage of the files, or remove a WAL without a database.
             let areFilesSound = directory.problemOfFiles() == nil
             failures.checked(areFilesSound ? salvager.damageOfPages() : nil)
         }
@@ -68,7 +68,7 @@ final class StoreKeeper {
                 failures.damage = nil
             }
         } else {
-            try look()
+            try checkFiles()
         }
         if let damage = failures.damage {
             var places: [Int64: PacketPlace] = [:]
@@ -122,7 +122,7 @@ final class StoreKeeper {
     }
 
     /// Called about once a second.
-    func doHousekeeping() { shardLog?.notePosition(directory) }
+    func notePosition() { shardLog?.notePosition(directory) }
 
     /// True if the commit log must keep its room for acknowledgements and its next base.
     var isCommitLogNearlyFull: Bool {
@@ -130,7 +130,7 @@ final class StoreKeeper {
         return shardLog.base.isNearlyFull(databaseBytes: store.files.databaseBytes)
     }
 
-    /// nil: the database lasts by itself.
+    /// nil: there is no commit log; the database itself is what lasts.
     var commitLog: CommitLogStatus? { shardLog?.status }
 
     /// `body` is called with the reason when an append to the commit log takes long.
@@ -139,7 +139,7 @@ final class StoreKeeper {
     /// The time until more of a base is to be appended; nil: none is under way.
     var untilBaseWork: Duration? { shardLog?.base.untilNext }
 
-    private func look() throws(QueueError) {
+    private func checkFiles() throws(QueueError) {
         do throws(SQLiteError) {
             let isSynced = current.value.durability == .full
             failures.damage = try directory.checkFiles(isSynced: isSynced, journal)
@@ -221,7 +221,7 @@ final class StoreKeeper {
             try open(packets, acknowledged: acknowledged)
             isBehind = true
         } catch {
-            failures.failedAgain(error)
+            failures.openingFailed(error)
         }
         return true
     }
@@ -263,15 +263,15 @@ final class StoreKeeper {
     }
 
     /// Called after a successful commit.
-    func recovered() { failures.ended(journal) }
+    func recovered() { failures.recovered(journal) }
 
     /// Closes the store without a failure, to open it with other rules.
     func closeToReread() { store = nil }
 
-    /// Empties the log into the database and closes the store for good.
+    /// Moves the WAL into the database and closes the store for good.
     func finish() {
         shardLog?.notePosition(directory)
-        // A checkpoint would wait for its reader.
+        // The copy of a base reads the database, and the checkpoint would wait for it.
         shardLog?.base.stop(directory)
         do throws(SQLiteError) {
             try store?.database.connection.finish()

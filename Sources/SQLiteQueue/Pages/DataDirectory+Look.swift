@@ -5,7 +5,7 @@ import System
 // Damage that SQLite ignores silently. If the log is damaged in its middle, SQLite takes it to end there. If a database
 // was cut off, its missing pages read as zeroes after the log has made the file long again.
 extension DataDirectory {
-    var log: String { database + "-wal" }
+    var wal: String { database + "-wal" }
 
     /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a newer version wrote
     /// the files, that version has to check them. Without synced commits a power cut may leave holes in the log; then
@@ -19,7 +19,7 @@ extension DataDirectory {
         if let head = stored.scan?.lostHead, restore(head) {
             journal.warning(
                 "the head of the queue's log was damaged and was restored",
-                ["path": log, "remedy": "nothing is lost; check the disk"]
+                ["path": wal, "remedy": "nothing is lost; check the disk"]
             )
             stored = StoredPages(self)
         }
@@ -33,7 +33,7 @@ extension DataDirectory {
 
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         // If the log exists and cannot be read, SQLite has to report that.
-        guard stored.scan != nil || (fileSize(log) ?? 0) <= WALHeader.count else { return nil }
+        guard stored.scan != nil || (fileSize(wal) ?? 0) <= WALHeader.count else { return nil }
         return loneLogProblem(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
             ?? stored.scan?.problem
     }
@@ -44,7 +44,7 @@ extension DataDirectory {
 
     /// Writes the head back: 32 bytes, which lie in one sector.
     private func restore(_ head: WALHeader) -> Bool {
-        let number = open(log, O_WRONLY | O_CLOEXEC)
+        let number = open(wal, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return false }
         let descriptor = OwnedDescriptor(taking: number)
         let written = head.bytes.withUnsafeBytes {
@@ -63,7 +63,7 @@ extension DataDirectory {
         let nobodys = [UInt8](repeating: 0, count: bytes)
         do throws(SystemError) {
             let descriptor = OwnedDescriptor(
-                taking: try system("open") { open(log, O_RDWR | O_CLOEXEC) }
+                taking: try system("open") { open(wal, O_RDWR | O_CLOEXEC) }
             )
             let number = descriptor.number
             let heads = rest.map { WALScan.read(number, bytes, at: $0) ?? nobodys }
@@ -81,7 +81,7 @@ extension DataDirectory {
                 throw error
             }
         } catch {
-            throw .system(error, log)
+            throw .system(error, wal)
         }
     }
 

@@ -176,9 +176,9 @@ extension DataDirectory {
         }
         let first = FirstPage.mended(stored)
         guard stored.scan?.isDamaged == true || first?.isNew == true else {
-            return try link(log, as: aside + "-wal")
+            return try link(wal, as: aside + "-wal")
         }
-        try link(log, as: Self.damagedLog(of: aside))
+        try link(wal, as: Self.damagedLog(of: aside))
         let descriptor = try create(aside + "-wal")
         let head = stored.scan?.head ?? WALHeader(pageBytes: stored.pageBytes)
         var mended = MendedLog(descriptor.number, head)

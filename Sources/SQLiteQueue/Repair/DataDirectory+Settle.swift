@@ -41,7 +41,7 @@ extension DataDirectory {
         func isSame(_ second: String, _ first: String) -> Bool {
             self.isSame(second, first) || (isMarked && hasSameBytes(second, first))
         }
-        return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, self.log)
+        return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, wal)
     }
 
     private func isSame(_ second: String, _ first: String) -> Bool {

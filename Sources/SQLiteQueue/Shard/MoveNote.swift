@@ -21,15 +21,15 @@ package struct MoveNote: Equatable, Sendable {
     package let shard: String
     /// The name of the shard's log, which tells the cluster.
     package let log: String
-    /// Tells this move from others.
-    package let mark: String
+    /// Tells this move from others; "-" for one to a shard, whose random name does that.
+    package let moveID: String
     package var stage = Stage.begun
 
-    package init(_ direction: Direction, _ shard: String, log: String, mark: String) {
+    package init(_ direction: Direction, _ shard: String, log: String, moveID: String) {
         self.direction = direction
         self.shard = shard
         self.log = log
-        self.mark = mark
+        self.moveID = mark
     }
 
     private static let bytesMax = 4096
@@ -50,7 +50,7 @@ package struct MoveNote: Equatable, Sendable {
         guard lines.count == 5, let direction = Direction(rawValue: lines[0]),
             let stage = Stage(rawValue: lines[4])
         else { throw unreadable(path) }
-        var note = MoveNote(direction, lines[1], log: lines[2], mark: lines[3])
+        var note = MoveNote(direction, lines[1], log: lines[2], moveID: lines[3])
         note.stage = stage
         return note
     }
@@ -67,7 +67,7 @@ package struct MoveNote: Equatable, Sendable {
     package func write(in directory: String) throws(QueueError) {
         let path = Self.path(in: directory)
         let draft = path + ".new"
-        let lines = [direction.rawValue, shard, log, mark, stage.rawValue]
+        let lines = [direction.rawValue, shard, log, moveID, stage.rawValue]
         let content = Array((lines.joined(separator: "\n") + "\n").utf8)
         do throws(SystemError) {
             let file = OwnedDescriptor(

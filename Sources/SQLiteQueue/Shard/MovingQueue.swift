@@ -89,10 +89,10 @@ package struct MovingQueue {
         } catch {
             throw QueueError(error, path: directory.database)
         }
-        guard fileSize(directory.log) == nil else {
+        guard fileSize(directory.wal) == nil else {
             throw QueueError(
                 .inUse,
-                "\(directory.log) is still there after a checkpoint, so another program has the queue open; end that, and run "
+                "\(directory.wal) is still there after a checkpoint, so another program has the queue open; end that, and run "
                     + "this again."
             )
         }
@@ -124,7 +124,7 @@ package struct MovingQueue {
         at log: any CommitLog
     ) throws(CommitLogError) -> (isWhole: Bool, end: LogPosition) {
         // A log is trimmed only before a whole base.
-        if let first = try log.read(from: 1, atMost: 1).first, first.number > 1 {
+        if let first = try log.read(from: 1, atMost: bytesOfOneEntry).first, first.number > 1 {
             return (true, .start)
         }
         var reader = CommitReader(log, after: .start)

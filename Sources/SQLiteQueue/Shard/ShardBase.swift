@@ -13,73 +13,73 @@ struct ShardBase {
     }
 
     /// Another base is due when commits since the last one exceed this and the size of the database.
-    private let logBytesMin: Int
+    private let bytesSinceBaseMin: Int
     /// What the log may hold; nil: it has no bound.
-    private let heldBytesMax: Int?
+    private let commitLogBytesMax: Int?
     fileprivate(set) var stage = Stage.none
     /// The entry with which the base under way begins.
-    fileprivate var first: UInt64 = 0
+    fileprivate var start: UInt64 = 0
     /// What lies before this entry was not trimmed yet; 0: nothing is left.
-    fileprivate var untrimmed: UInt64 = 0
+    fileprivate var trimBefore: UInt64 = 0
     /// The log has a whole base that fits the scratch database.
     private(set) var isThere = false
     /// Bytes of commits since the last one.
-    private(set) var logBytes = 0
+    private(set) var bytesSinceBase = 0
     /// Bytes that the log has, and those of them that the base under way makes dispensable. A base that was given up
     /// stays there until another one is whole.
-    private(set) var heldBytes = 0
+    private(set) var commitLogBytes = 0
     private var dispensableBytes = 0
-    private var lastHeld: UInt64 = 0
+    private var lastCounted: UInt64 = 0
     fileprivate var nextStep = Moment(nanoseconds: 0)
 
-    init(logBytesMin: Int, heldBytesMax: Int?) {
-        self.logBytesMin = logBytesMin
-        self.heldBytesMax = heldBytesMax
+    init(bytesSinceBaseMin: Int, commitLogBytesMax: Int?) {
+        self.bytesSinceBaseMin = bytesSinceBaseMin
+        self.commitLogBytesMax = commitLogBytesMax
     }
 
-    mutating func grew(by bytes: Int) { logBytes += bytes }
+    mutating func countChanges(_ bytes: Int) { bytesSinceBase += bytes }
 
     /// The log has a commit of so many bytes, which ends with this entry. It may be read twice.
-    mutating func holds(_ bytes: Int, until entry: UInt64) {
-        guard entry > lastHeld else { return }
-        lastHeld = entry
-        heldBytes += bytes + Self.commitBytes
+    mutating func countCommit(_ bytes: Int, until entry: UInt64) {
+        guard entry > lastCounted else { return }
+        lastCounted = entry
+        commitLogBytes += bytes + Self.commitBytes
     }
 
     /// The log is read from its beginning.
-    mutating func holdsNothing() {
-        (heldBytes, dispensableBytes, lastHeld, untrimmed) = (0, 0, 0, 0)
+    mutating func forgetCounts() {
+        (commitLogBytes, dispensableBytes, lastCounted, trimBefore) = (0, 0, 0, 0)
     }
 
     /// True if the log has no more room than acknowledgements and a base need.
     func isNearlyFull(databaseBytes: Int) -> Bool {
-        guard let heldBytesMax else { return false }
-        return heldBytes > heldBytesMax - databaseBytes - logBytesMin
+        guard let commitLogBytesMax else { return false }
+        return commitLogBytes > commitLogBytesMax - databaseBytes - bytesSinceBaseMin
     }
 
     /// What a commit takes beside its body: the head of its entry, and the engine's own bytes.
     private static let commitBytes = 320
 
-    mutating func found() {
+    mutating func ended() {
         isThere = true
-        logBytes = 0
+        bytesSinceBase = 0
     }
 
     /// A base that begins with this entry was read whole. What lies before it may be what a trim has left.
-    mutating func found(beginning entry: UInt64) {
-        found()
-        untrimmed = entry
+    mutating func wasRead(beginning entry: UInt64) {
+        ended()
+        trimBefore = entry
     }
 
-    mutating func lost() { isThere = false }
+    mutating func forget() { isThere = false }
 
     /// What the log holds now becomes dispensable by the base that begins.
-    mutating func begins() { dispensableBytes = heldBytes }
+    mutating func began() { dispensableBytes = commitLogBytes }
 
     fileprivate mutating func trimmed() {
-        heldBytes -= dispensableBytes
+        commitLogBytes -= dispensableBytes
         dispensableBytes = 0
-        untrimmed = 0
+        trimBefore = 0
     }
 
     /// Ends a base that is under way. Waits for the thread that copies it.
@@ -90,15 +90,17 @@ struct ShardBase {
     }
 
     func isDue(databaseBytes: Int) -> Bool {
-        guard case .none = stage, untrimmed == 0, nextStep <= .now else { return false }
+        guard case .none = stage, trimBefore == 0, nextStep <= .now else { return false }
         // A base is what makes room, so it must not wait for commits that are refused until there is some.
-        if isNearlyFull(databaseBytes: databaseBytes) { return logBytes > logBytesMin / 4 }
-        return logBytes > max(logBytesMin, databaseBytes)
+        if isNearlyFull(databaseBytes: databaseBytes) {
+            return bytesSinceBase > bytesSinceBaseMin / 4
+        }
+        return bytesSinceBase > max(bytesSinceBaseMin, databaseBytes)
     }
 
     /// The time until the next step; nil: no base is under way.
     var untilNext: Duration? {
-        if case .none = stage, untrimmed == 0 { return nil }
+        if case .none = stage, trimBefore == 0 { return nil }
         return max(nextStep - .now, .milliseconds(1))
     }
 }
@@ -116,7 +118,7 @@ extension ShardLog {
             switch base.stage {
             case .none:
                 // If the engine cannot trim now, a later step tries again.
-                if base.untrimmed > 0, base.nextStep <= .now { try? trimOld() }
+                if base.trimBefore > 0, base.nextStep <= .now { try? trimOld() }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
                 guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
                 base.stage = .copying(try BaseCopying(of: directory.database, to: directory.base))
@@ -159,9 +161,9 @@ extension ShardLog {
 
     /// Must directly follow the beginning of the copy: a commit between them would be in neither.
     private func beginBase() throws(SQLiteError) {
-        base.begins()
+        base.began()
         try publish(.baseBegins, [])
-        base.first = lastEntry
+        base.start = lastEntry
         committed()
     }
 
@@ -176,14 +178,14 @@ extension ShardLog {
         try publish(.baseEnds, pieces.trailer)
         committed()
         base.stage = .none
-        base.found()
-        base.untrimmed = base.first
+        base.ended()
+        base.trimBefore = base.start
     }
 
     private func trimOld() throws(SQLiteError) {
         let began = Moment.now
         do throws(SQLiteError) {
-            if try trim(before: base.untrimmed) { return base.trimmed() }
+            if try trim(before: base.trimBefore) { return base.trimmed() }
             // Commits wait for it.
             base.nextStep = .now + max(.milliseconds(20), .now - began)
         } catch {

@@ -36,8 +36,8 @@ final class ShardLog: ChangeLog {
         retries = configuration.commitRetries
         freeBytesMin = configuration.restoreFreeBytesMin
         base = ShardBase(
-            logBytesMin: configuration.tuning.baseLogBytes,
-            heldBytesMax: configuration.commitLogBytesMax
+            bytesSinceBaseMin: configuration.tuning.baseLogBytes,
+            commitLogBytesMax: configuration.commitLogBytesMax
         )
     }
 
@@ -51,7 +51,7 @@ final class ShardLog: ChangeLog {
 
     func publish(_ changes: [UInt8]) throws(SQLiteError) {
         try publish(.changes, changes)
-        base.grew(by: changes.count)
+        base.countChanges(changes.count)
     }
 
     func committed() { applied = writer?.position ?? applied }
@@ -63,7 +63,7 @@ final class ShardLog: ChangeLog {
         }
         do throws(CommitLogError) {
             try writer?.publish(kind, body, whenSlow: whenSlow)
-            base.holds(body.count, until: lastEntry)
+            base.countCommit(body.count, until: lastEntry)
         } catch {
             dropWriter()
             if error.kind == .fenced { isFenced = true }
@@ -88,8 +88,8 @@ final class ShardLog: ChangeLog {
         var status = CommitLogStatus()
         status.epoch = Int(lastEpoch)
         status.entry = Int(writer?.position.entry ?? applied?.entry ?? 0)
-        status.bytes = base.heldBytes
-        status.bytesSinceBase = base.logBytes
+        status.bytes = base.commitLogBytes
+        status.bytesSinceBase = base.bytesSinceBase
         status.retries = earlierRetries + (writer?.retryCount ?? 0)
         return status
     }
@@ -174,7 +174,7 @@ final class ShardLog: ChangeLog {
         guard let known = directory.knownPosition else { return }
         guard known.log == log.name else { return try checkOther(known.log, directory) }
         do throws(CommitLogError) {
-            _ = try log.read(from: known.entry + 1, atMost: 1)
+            _ = try log.read(from: known.entry + 1, atMost: bytesOfOneEntry)
         } catch {
             guard error.kind == .damaged else { throw SQLiteError(error) }
             throw SQLiteError(
@@ -231,18 +231,18 @@ final class ShardLog: ChangeLog {
     ) throws(SQLiteError) {
         applied = nil
         scratchSchema = 0
-        base.lost()
-        base.holdsNothing()
+        base.forget()
+        base.forgetCounts()
         directory.removeDatabase()
         try checkRoom(directory)
         var draft = BaseDraft(of: directory.database)
         var reader = CommitReader(log, after: .start)
         while let commit = try next(&reader) {
-            if commit.kind == .baseBegins { base.begins() }
-            base.holds(commit.body.count, until: reader.position.entry)
+            if commit.kind == .baseBegins { base.began() }
+            base.countCommit(commit.body.count, until: reader.position.entry)
             if commit.kind == .baseChunk { try checkRoom(directory) }
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
-            base.found(beginning: head.start.entry + 1)
+            base.wasRead(beginning: head.start.entry + 1)
             scratchSchema = head.schema
             // Commits may lie between the pieces.
             applied = draft.isInterrupted ? head.start : reader.position
@@ -281,7 +281,7 @@ final class ShardLog: ChangeLog {
                 throw error
             }
             guard let commit = found else { break }
-            base.holds(commit.body.count, until: reader.position.entry)
+            base.countCommit(commit.body.count, until: reader.position.entry)
             guard commit.kind == .changes else {
                 whole = reader.position
                 continue
@@ -296,7 +296,7 @@ final class ShardLog: ChangeLog {
             try scratch?.transaction.begin()
             try scratch?.connection.apply(commit.body)
             whole = reader.position
-            base.grew(by: commit.body.count)
+            base.countChanges(commit.body.count)
             bytes += commit.body.count
             if bytes >= Self.appliedAtOnce {
                 try scratch?.transaction.commit()

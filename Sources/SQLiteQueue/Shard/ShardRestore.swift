@@ -41,22 +41,22 @@ package struct ShardRestore {
         self.path = path
     }
 
-    /// With `keepsWhole` the file gets the commits before the first damage of the log; without it, damage is an error.
-    package func run(keepsWhole: Bool = false) throws(QueueError) -> Outcome {
+    /// With `acceptsPartial` the file gets the commits before the first damage of the log; without it, damage is an error.
+    package func run(acceptsPartial: Bool = false) throws(QueueError) -> Outcome {
         guard access(path, F_OK) != 0 else {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")
         }
         let directory = DataDirectory(path: path + ".restoring", isScratch: true)
         let lock = try DirectoryLock(directory.path)
         defer { withExtendedLifetime(lock) { StoredLogs.removeScratch(in: directory.path) } }
-        let (position, damage) = try read(directory, keepsWhole: keepsWhole)
-        let report = try publish(directory, keepsWhole: keepsWhole)
+        let (position, damage) = try read(directory, acceptsPartial: acceptsPartial)
+        let report = try publish(directory, acceptsPartial: acceptsPartial)
         return Outcome(report: report, lastEntry: position.entry, damage: damage)
     }
 
     private func read(
         _ directory: DataDirectory,
-        keepsWhole: Bool
+        acceptsPartial: Bool
     ) throws(QueueError) -> (LogPosition, damage: String?) {
         var attempt = 1
         while true {
@@ -74,7 +74,7 @@ package struct ShardRestore {
                 attempt += 1
                 continue
             }
-            if let damage, !keepsWhole || reading.restored == nil {
+            if let damage, !acceptsPartial || reading.restored == nil {
                 throw problem(damage, reading.restored)
             }
             guard let position = reading.restored else {
@@ -90,7 +90,9 @@ package struct ShardRestore {
 
     /// True if the log begins behind the entry that was asked for last.
     private func wasTrimmed() -> Bool {
-        guard let first = try? log.read(from: 1, atMost: 1).first else { return false }
+        guard let first = try? log.read(from: 1, atMost: bytesOfOneEntry).first else {
+            return false
+        }
         return first.number > log.lastRequest
     }
 
@@ -109,7 +111,7 @@ package struct ShardRestore {
     /// Checks the database and gives it its name.
     private func publish(
         _ directory: DataDirectory,
-        keepsWhole: Bool
+        acceptsPartial: Bool
     ) throws(QueueError) -> InspectionReport {
         let copy = DatabaseCopy(to: path, draft: directory.database)
         do throws(SQLiteError) {
@@ -122,7 +124,7 @@ package struct ShardRestore {
             throw QueueError(error, path: directory.database)
         }
         let report = try Inspection.look(at: directory.database)
-        if let finding = report.findings.first, !keepsWhole {
+        if let finding = report.findings.first, !acceptsPartial {
             throw QueueError(
                 .corrupt,
                 "the shard \(shard) is restored, but its database is damaged: \(finding.text); "
@@ -172,9 +174,9 @@ final class ReportingLog: CommitLog {
 
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
         // Single entries only tell where the log begins.
-        if bytes > 1 { state.withLock { $0.request = number } }
+        if bytes > bytesOfOneEntry { state.withLock { $0.request = number } }
         let entries = try log.read(from: number, atMost: bytes)
-        guard let last = entries.last, bytes > 1 else { return entries }
+        guard let last = entries.last, bytes > bytesOfOneEntry else { return entries }
         let read = state.withLock { state in
             state.read.entry = last.number
             state.read.bytes += entries.reduce(0) { $0 + $1.bytes.count }

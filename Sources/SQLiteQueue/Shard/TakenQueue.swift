@@ -6,39 +6,39 @@ import System
 
 /// A shard on its way into the local queue of a directory.
 ///
-/// The shard is *ceded* to the move: its last transaction names the move's mark. Whatever opens the shard later
+/// The shard is *ceded* to the move: its last transaction has the move's id. Whatever opens the shard later
 /// delivers nothing of it. So the queue of the directory is the only one, also after a crash at any point.
 ///
 /// The caller holds the directory's lock.
 package struct TakenQueue {
     private static let patience = Duration.seconds(30)
-    private static let markName = "taken_by"
+    private static let moveIDName = "taken_by"
     /// No shard has such a name.
-    private static let markPrefix = "local "
+    private static let moveIDPrefix = "local "
 
     private let directory: DataDirectory
     private let scratch: DataDirectory
     private let shard: String
-    private let mark: String
+    private let moveID: String
 
     /// Tells a move from others.
-    package static func newMark() -> String { markPrefix + hex(randomBytes(8)) }
+    package static func newMoveID() -> String { moveIDPrefix + hex(randomBytes(8)) }
 
-    /// Removes the mark of a move from a copy of the shard, so that a gateway can use the copy as its queue.
+    /// Removes the id of a move from a copy of the shard, so that a gateway can use the copy as its queue.
     static func forgetMove(_ connection: Connection) throws(SQLiteError) {
         try connection.execute(
             """
-            DELETE FROM settings WHERE name = '\(Absorptions.cededName)'
-                AND CAST(value AS TEXT) LIKE '\(markPrefix)%'
+            DELETE FROM settings WHERE name = '\(AbsorptionBook.cededName)'
+                AND CAST(value AS TEXT) LIKE '\(moveIDPrefix)%'
             """
         )
     }
 
-    package init(of shard: String, in directory: String, mark: String) {
+    package init(of shard: String, in directory: String, moveID: String) {
         self.directory = DataDirectory(path: directory)
         scratch = DataDirectory(path: "\(directory)/shards/\(shard)", isScratch: true)
         self.shard = shard
-        self.mark = mark
+        self.moveID = mark
     }
 
     /// True if the directory has the queue of this move, which is whole then. Throws if it has another one.
@@ -48,12 +48,12 @@ package struct TakenQueue {
         do throws(SQLiteError) {
             let connection = try Connection(directory.database, .readOnly)
             let value = try connection.prepare("SELECT value FROM settings WHERE name = ?")
-            value.bind(1, Self.markName)
+            value.bind(1, Self.moveIDName)
             if try value.step() { found = String(decoding: value.bytes(0), as: UTF8.self) }
         } catch {
             throw QueueError(error, path: directory.database)
         }
-        guard found == mark else {
+        guard found == moveID else {
             throw QueueError(
                 .directory,
                 "\(directory.database) is there already; name a directory without a queue."
@@ -96,7 +96,7 @@ package struct TakenQueue {
             let (connection, _) = try QueueDatabase.connect(scratch.database, configuration)
             let database = try QueueDatabase(connection, path: scratch.database, log: shardLog)
             try database.write()
-            try database.settings.save(Array(mark.utf8), as: Absorptions.cededName)
+            try database.settings.save(Array(moveID.utf8), as: AbsorptionBook.cededName)
             try database.commit()
         }
     }
@@ -113,20 +113,20 @@ package struct TakenQueue {
                 WHERE name = ?1 OR name >= ?2 AND name < ?2 || char(1114111)
                 """
             )
-            settings.bind(1, Absorptions.cededName)
-            settings.bind(2, Absorptions.prefix)
+            settings.bind(1, AbsorptionBook.cededName)
+            settings.bind(2, AbsorptionBook.prefix)
             while try settings.step() {
                 let name = settings.text(0)
-                if name == Absorptions.cededName {
+                if name == AbsorptionBook.cededName {
                     cededTo = String(decoding: settings.bytes(1), as: UTF8.self)
                 } else {
-                    absorbed.append(String(name.dropFirst(Absorptions.prefix.count)))
+                    absorbed.append(String(name.dropFirst(AbsorptionBook.prefix.count)))
                 }
             }
         }
         if let cededTo {
-            guard cededTo != mark else { return true }
-            if cededTo.hasPrefix(Self.markPrefix) {
+            guard cededTo != moveID else { return true }
+            if cededTo.hasPrefix(Self.moveIDPrefix) {
                 throw QueueError(
                     .refused,
                     "the shard \(shard) is being moved to another directory, and must be finished there; if that is "
@@ -186,11 +186,11 @@ package struct TakenQueue {
         )
         let database = try QueueDatabase(connection, path: path)
         try database.write()
-        try database.settings.remove(Absorptions.cededName)
-        for (name, _) in try database.settings.texts(Absorptions.prefix) {
+        try database.settings.remove(AbsorptionBook.cededName)
+        for (name, _) in try database.settings.texts(AbsorptionBook.prefix) {
             try database.settings.remove(name)
         }
-        try database.settings.save(Array(mark.utf8), as: Self.markName)
+        try database.settings.save(Array(moveID.utf8), as: Self.moveIDName)
         try database.commit()
         try connection.finish()
     }

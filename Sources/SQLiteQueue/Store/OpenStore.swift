@@ -28,7 +28,7 @@ final class OpenStore: StorePart {
     let overflow: Overflow
     let repeats: RepeatMemory
     let tally: TallyBook
-    let absorptions: Absorptions
+    let absorptions: AbsorptionBook
 
     init(
         _ database: QueueDatabase,
@@ -53,7 +53,7 @@ final class OpenStore: StorePart {
         overflow = Overflow(destinations, streams, waiting, ages, weight)
         repeats = RepeatMemory(ages, files)
         tally = TallyBook(context)
-        absorptions = Absorptions(letters, destinations, repeats, tally)
+        absorptions = AbsorptionBook(letters, destinations, repeats, tally)
     }
 
     /// Opens the database, migrates it to this version and reads everything that the owner must know. Delivery already

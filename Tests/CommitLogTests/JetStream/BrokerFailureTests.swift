@@ -111,7 +111,7 @@ import Testing
             broker.kill()
             try goOn(5)
             // The leader of a shard's stream may be unknown for a while, and the shard then is left out.
-            #expect(eventually { (try? cluster.shards()) == [ShardEnd(name: "a", last: 0)] })
+            #expect(eventually { (try? cluster.shards()) == [ListedShard(name: "a", last: 0)] })
             try broker.start()
             try goOn(20)
         }

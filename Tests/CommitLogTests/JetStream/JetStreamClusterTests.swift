@@ -32,7 +32,7 @@ import Testing
     func paging() throws {
         let own = stream("SLUICE_main_Q_a~1", "sluice.main.q.a~1")
         let first = try page([own], offset: 0, total: 513)
-        #expect(first.shards == [ShardEnd(name: "a~1", last: 7)])
+        #expect(first.shards == [ListedShard(name: "a~1", last: 7)])
         #expect(first.next == 256)
         #expect(try page([own], offset: 256, total: 513).next == 512)
         #expect(try page([own], offset: 512, total: 513).next == nil)

@@ -1,0 +1,170 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import System
+
+/// Owns the threads of a gateway in a cluster. `FleetLoop` has one, decides, and never waits for more than the engine. Two
+/// others do what takes long: one opens, absorbs and closes adopted shards, the other opens another home shard.
+final class FleetKeeper: Sendable {
+    enum News: Sendable {
+        /// Another gateway has it.
+        case lost(Shard, String)
+        case adopted(OwnedShard)
+        /// It waits for the shard that absorbs it.
+        case ceded(String, to: String)
+        case notAdopted(String, ShardProblem)
+        case absorbed(String, AbsorptionEnd)
+        /// Another home shard is open.
+        case homeReplaced
+        case stop
+    }
+
+    let opener: ShardOpener
+    let fleet: ShardFleet
+    let journal: Journal
+    let wake: WakeUp
+    let mailbox: Mailbox<News>
+    private let adoptions: SerialWorker
+    private let homes: SerialWorker
+    private let worker = Locked<Worker?>(nil)
+    /// Held as long as the gateway runs.
+    private let lock: DirectoryLock
+
+    init(
+        _ opener: ShardOpener,
+        _ fleet: ShardFleet,
+        _ own: NodeRegister,
+        _ lock: DirectoryLock,
+        _ journal: Journal
+    ) throws(SystemError) {
+        self.opener = opener
+        self.fleet = fleet
+        self.lock = lock
+        self.journal = journal
+        let wake = try WakeUp()
+        self.wake = wake
+        mailbox = Mailbox { wake.signal() }
+        adoptions = try SerialWorker("adoption")
+        homes = try SerialWorker("home-shard")
+        try adoptions.start()
+        try homes.start()
+        let worker = try Worker("fleet") { [self] in FleetLoop(self, own).run() }
+        self.worker.withLock { $0 = worker }
+    }
+
+    /// Called from any thread.
+    func post(_ news: News) { mailbox.post(news) }
+
+    /// Closes all shards and leaves the cluster. Until they are closed the others see that this gateway lives.
+    func stop() {
+        opener.end()
+        adoptions.stop()
+        homes.stop()
+        for shard in fleet.openShards.reversed() { shard.queue.close() }
+        fleet.control.stop()
+        fleet.messages.stop()
+        mailbox.post(.stop)
+        worker.withLock { $0.take() }?.join()
+        mailbox.close()
+    }
+
+    // MARK: - Jobs that take long
+
+    func whenLost(_ shard: Shard, _ name: String) -> @Sendable () -> Void {
+        { [mailbox] in mailbox.post(.lost(shard, name)) }
+    }
+
+    /// Takes a shard over.
+    func adopt(_ name: String, knownTo entry: UInt64) -> Bool {
+        adoptions.post { [self] in
+            let shard = opener.newShard()
+            do throws(ShardProblem) {
+                let queue = try opener.open(
+                    name,
+                    as: shard,
+                    makes: false,
+                    knownTo: entry,
+                    leavesRoom: true,
+                    whenLost: whenLost(shard, name)
+                )
+                if let target = queue.cededTo {
+                    queue.close()
+                    opener.giveBack(shard)
+                    post(.ceded(name, to: target))
+                } else {
+                    post(.adopted(OwnedShard(name: name, shard: shard, queue: queue)))
+                }
+            } catch {
+                opener.giveBack(shard)
+                // The copy may be incomplete. But if the log is damaged, it may be the last copy.
+                if error.kind != .lasting { ShardDirectories(opener.settings).remove(name) }
+                post(.notAdopted(name, error))
+            }
+        }
+    }
+
+    /// Closes a shard that another gateway has.
+    func close(_ lost: OwnedShard) {
+        _ = adoptions.post { [opener] in
+            lost.queue.close()
+            ShardDirectories(opener.settings).remove(lost.name)
+        }
+    }
+
+    /// Makes an emptied shard a part of another one, or goes on with that.
+    func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) -> Bool {
+        adoptions.post { [self] in
+            let absorption = Absorption(name, shard?.queue, into: target, opener) { [fleet] in
+                fleet.forgetCeded(name)
+            }
+            post(.absorbed(name, absorption.run()))
+        }
+    }
+
+    /// Opens another home shard in the place of a lost one.
+    func replaceHome(besides lost: Set<String>) -> Bool {
+        homes.post { [self] in
+            var pause = Duration.milliseconds(250)
+            let shard = opener.newShard()
+            while !opener.hasEnded {
+                do throws(ShardProblem) {
+                    let home = try openHome(shard, besides: lost)
+                    let old = fleet.replaceHome(with: home)
+                    post(.homeReplaced)
+                    old.queue.close()
+                    return ShardDirectories(opener.settings).remove(old.name)
+                } catch {
+                    journal.warning(
+                        "another home shard cannot be opened; devices get 503 until then",
+                        ["reason": error.description]
+                    )
+                }
+                opener.pause(pause)
+                pause = min(pause * 2, .seconds(5))
+            }
+        }
+    }
+
+    private func openHome(
+        _ shard: Shard,
+        besides lost: Set<String>
+    ) throws(ShardProblem) -> OwnedShard {
+        let choice: HomeChoice
+        do throws(CommitLogError) {
+            choice = HomeChoice(
+                for: opener.settings.node,
+                among: try opener.cluster.shards(),
+                try opener.cluster.registers()
+            )
+        } catch {
+            throw ShardProblem(error)
+        }
+        return try opener.openHome(
+            by: choice,
+            as: shard,
+            besides: lost.union(fleet.openShards.map(\.name)),
+            skipsBad: true,
+            whenLost: whenLost
+        )
+    }
+}

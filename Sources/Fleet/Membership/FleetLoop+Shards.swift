@@ -1,0 +1,227 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import System
+
+// Which shards this gateway takes, absorbs and loses.
+extension FleetLoop {
+    func decide() {
+        let now = Moment.now
+        guard !isCutOff, !keeper.opener.hasEnded else { return }
+        absorbEmptied()
+        let orphans = watch.orphans(now).filter { own.shards[$0] == nil }
+        plan.update(orphans, among: watch.shards, now)
+        for name in orphans where plan.isNew(name) {
+            if let reason = reasonAgainst(name) {
+                refuse(name, reason, for: timing.retry)
+            } else {
+                plan.schedule(name, after: fleet.adopted.count, now)
+            }
+        }
+        if mayBegin, let name = plan.takeDue(now) { begin(name) }
+    }
+
+    var mayBegin: Bool {
+        adopting == nil && absorbing == nil && !isCutOff && fleet.adopted.count < Self.adoptedMax
+    }
+
+    /// Each takes a thread, memory and room on the disk.
+    private static let adoptedMax = 16
+
+    /// Why this gateway does not try to adopt an orphan; nil: it does.
+    private func reasonAgainst(_ orphan: String) -> String? {
+        guard fleet.adopted.count < Self.adoptedMax else {
+            return "this gateway has adopted \(Self.adoptedMax) shards already"
+        }
+        return watch.lastOwner(of: orphan)?.clusterMismatch(with: own).map { reason in
+            "its last gateway may be of another cluster with the same name: \(reason)"
+        }
+    }
+
+    private func refuse(_ name: String, _ reason: String, for time: Duration) {
+        plan.holdOff(name, for: time, .now)
+        let isNew = fleet.refuse(name, reason)
+        guard isNew else { return }
+        journal.error("shard cannot be adopted", ["shard": name, "reason": reason])
+    }
+
+    /// Claims the shard, so that others leave it alone, and reads its log.
+    private func begin(_ name: String) {
+        adopting = name
+        do throws(CommitLogError) {
+            try tell()
+            try look()
+            try lookAtShards()
+        } catch {
+            adopting = nil
+            return
+        }
+        // Its owner may be back. Of two that claim it at the same moment, the one whose life has the greater name gives
+        // way. Whatever happens here, the fence decides.
+        let rivals = watch.claimants(of: name, .now)
+        let isFirst = rivals.allSatisfy { $0.shards[name] == 0 && own.life < $0.life }
+        guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
+            keeper.adopt(name, knownTo: watch.lastEntry(of: name))
+        else {
+            adopting = nil
+            return
+        }
+        fleet.change { $0.adopting = name }
+        journal.info("orphaned shard is read to adopt it", ["shard": name])
+    }
+
+    private func absorbEmptied() {
+        guard absorbing == nil, adopting == nil, !fleet.isHomeLost else { return }
+        let home = fleet.home
+        // After a crash, an absorption may have nothing left to do but to remove the log.
+        for target in fleet.openShards {
+            for (name, progress) in target.queue.absorptions where !plan.isHeldOff(name) {
+                if progress == .done { return absorb(name, nil, into: target) }
+                // Another gateway has it now, or has absorbed it. That a list of shards lacks it would not tell: lists may
+                // be incomplete.
+                let isElsewhere = gone[name] != nil || watch.isOwned(name, .now)
+                if progress == .intended, own.shards[name] == nil, isElsewhere {
+                    target.queue.forget(absorbed: name) { _ in }
+                }
+            }
+        }
+        for shard in fleet.adopted where !plan.isHeldOff(shard.name) {
+            let status = shard.queue.status
+            guard status.admission == .open, status.ledger.queued == 0, status.rows == 0,
+                status.packets == 0, shard.queue.absorptions.isEmpty
+            else { continue }
+            if let target = shard.queue.cededTo.flatMap { fleet.openShard(named: $0) } {
+                return absorb(shard.name, shard, into: target)
+            }
+            guard shard.queue.cededTo == nil else { continue }
+            let homeStatus = home.queue.status
+            // The home shard may open again in a moment.
+            guard homeStatus.admission == .open else {
+                plan.holdOff(shard.name, for: timing.retry, .now)
+                continue
+            }
+            guard homeStatus.hasRoom(forLetters: status.bytes) else {
+                plan.holdOff(shard.name, for: timing.retryMax, .now)
+                journal.warning(
+                    "dead letters of an adopted shard do not fit into the home shard; it stays until they do",
+                    [
+                        "shard": shard.name, "bytes": status.bytes,
+                        "remedy":
+                            "replay or purge dead letters, raise queue.max_bytes, or free disk space",
+                    ]
+                )
+                continue
+            }
+            return absorb(shard.name, shard, into: home)
+        }
+    }
+
+    private func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) {
+        if keeper.absorb(name, shard, into: target) { absorbing = name }
+    }
+
+    // MARK: - News
+
+    func take(_ news: FleetKeeper.News) {
+        switch news {
+        case .lost(let shard, let name):
+            // Late news may be about an earlier time with a shard that this gateway has again.
+            if fleet.openShard(named: name)?.shard == shard { lose(name, to: nil) }
+        case .adopted(let shard):
+            adopting = nil
+            plan.succeeded(shard.name)
+            guard !keeper.opener.hasEnded else { return shard.queue.close() }
+            let status = shard.queue.status
+            journal.info("shard adopted", ["shard": shard.name, "queued": status.ledger.queued])
+            let known = fleet.destinations
+            for (name, destination) in status.destinations
+            where destination.ledger.queued > 0 && !known.contains(name) {
+                journal.warning(
+                    "logs wait for a destination that is not in the configuration; add it to deliver them",
+                    ["destination": name, "queued": destination.ledger.queued, "shard": shard.name]
+                )
+            }
+            fleet.adopt(shard)
+            fleet.change { figures in
+                figures.adoptions += 1
+                figures.adopting = nil
+            }
+            nextHeartbeat = .now
+        case .ceded(let name, let target):
+            adopting = nil
+            fleet.change { $0.adopting = nil }
+            guard let target = fleet.openShard(named: target) else {
+                // Its owner finishes that.
+                plan.holdOff(name, for: timing.retry * 2, .now)
+                return
+            }
+            absorb(name, nil, into: target)
+        case .notAdopted(let name, let problem):
+            adopting = nil
+            fleet.change { $0.adopting = nil }
+            switch problem.kind {
+            case .gone, .taken: plan.holdOff(name, for: timing.heartbeat * 2, .now)
+            case .passing: plan.holdOff(name, for: timing.heartbeat, .now)
+            case .noRoom, .lasting: refuse(name, problem.description, for: plan.failed(name))
+            }
+        case .absorbed(let name, let end): absorbed(name, end)
+        case .homeReplaced: nextHeartbeat = .now
+        case .stop: isStopping = true
+        }
+    }
+
+    private func absorbed(_ name: String, _ end: AbsorptionEnd) {
+        absorbing = nil
+        fleet.absorptionEnded()
+        switch end {
+        case .done:
+            fleet.drop(name)
+            fleet.change { figures in
+                figures.absorptions += 1
+                figures.unattended.remove(name)
+            }
+            journal.info("emptied shard absorbed", ["shard": name])
+            nextHeartbeat = .now
+        case .notBegun: plan.holdOff(name, for: timing.heartbeat, .now)
+        case .cutOff(let reason):
+            // It is adopted again, and its absorption gone on with.
+            fleet.drop(name)
+            plan.holdOff(name, for: timing.retry, .now)
+            journal.warning(
+                "shard is not absorbed yet",
+                ["shard": name, "reason": reason]
+            )
+        }
+    }
+
+    /// Another gateway has the shard.
+    func lose(_ name: String, to successor: String?) {
+        let node = successor ?? "unknown yet"
+        if name == fleet.home.name {
+            guard !fleet.isHomeLost else { return }
+            fleet.loseHome()
+            lostHomes.insert(name)
+            journal.error(
+                "another gateway has taken the home shard",
+                ["shard": name, "node": node]
+            )
+            _ = keeper.replaceHome(besides: lostHomes)
+        } else if let shard = fleet.drop(name) {
+            journal.warning(
+                "another gateway has taken an adopted shard",
+                ["shard": name, "node": node]
+            )
+            keeper.close(shard)
+        } else {
+            return
+        }
+        fleet.change { $0.losses += 1 }
+    }
+}
+
+extension QueueStatus {
+    /// Dead letters of others must not fill the home shard. Until there is room they stay where they are.
+    fileprivate func hasRoom(forLetters added: Int) -> Bool {
+        added == 0 || bytes + added <= bytesMax / 8 * 7 && freeBytes > 2 * added
+    }
+}

@@ -1,0 +1,204 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import System
+
+/// The thread that tells the others that this gateway lives, looks at them, and decides which shards it takes.
+final class FleetLoop {
+    let keeper: FleetKeeper
+    var own: NodeRegister
+    var watch: ShardWatch
+    var nextHeartbeat = Moment.now
+    var isCutOff = false
+    private var changesServerAt = Moment.now
+    var isStopping = false
+    var plan: AdoptionPlan
+    var adopting: String?
+    var absorbing: String?
+    /// Shards that were absorbed, and when, as the registers tell.
+    var gone: [String: WallTime] = [:]
+    /// Home shards that this process has lost. It never chooses them again.
+    var lostHomes: Set<String> = []
+    private var others: Set<String> = []
+
+    init(_ keeper: FleetKeeper, _ own: NodeRegister) {
+        self.keeper = keeper
+        self.own = own
+        watch = ShardWatch(keeper.opener.settings.timing)
+        plan = AdoptionPlan(keeper.opener.settings.timing)
+        keeper.fleet.change { $0.node = own.node }
+    }
+
+    var fleet: ShardFleet { keeper.fleet }
+    private var cluster: any ClusterEngine { keeper.opener.cluster }
+    var timing: FleetTiming { keeper.opener.settings.timing }
+    var journal: Journal { keeper.journal }
+
+    func run() {
+        while true {
+            for news in keeper.mailbox.takeAll() { take(news) }
+            if isStopping { break }
+            if nextHeartbeat <= .now { beat() }
+            decide()
+            let next = mayBegin ? plan.next : nil
+            let due = next.map { min($0, nextHeartbeat) } ?? nextHeartbeat
+            keeper.wake.wait(timeout: max(due - .now, .milliseconds(10)))
+        }
+        leave()
+    }
+
+    // MARK: - Telling and looking
+
+    private func beat() {
+        let began = Moment.now
+        nextHeartbeat = began + timing.heartbeat
+        do throws(CommitLogError) {
+            try tell()
+            try look()
+            try cluster.confirm()
+            // While another gateway reads the log of one of these shards it may begin to deliver at any moment.
+            if !isContested { fleet.trust(until: began + timing.trustedFor) }
+            if isCutOff { journal.info("cluster reached") }
+            isCutOff = false
+            fleet.change { $0.problem = nil }
+        } catch {
+            guard !isCutOff else {
+                // Longer than an election: the server may be cut off from the others, while another one is not.
+                if .now >= changesServerAt {
+                    changesServerAt = .now + timing.trustedFor
+                    cluster.changeServer()
+                }
+                return
+            }
+            changesServerAt = .now + timing.trustedFor
+            isCutOff = true
+            fleet.change { $0.problem = error.description }
+            journal.warning("cluster cannot be reached", ["reason": error.description])
+            return
+        }
+        do throws(CommitLogError) {
+            try lookAtShards()
+        } catch {
+            // While brokers elect, shards may not be listed although registers can be read.
+        }
+    }
+
+    private var isContested: Bool {
+        own.shards.keys.contains { name in
+            name != adopting && name != absorbing && watch.isRead(name, .now)
+        }
+    }
+
+    func tell() throws(CommitLogError) {
+        let home = fleet.home
+        let isHomeLost = fleet.isHomeLost
+        own.home = isHomeLost ? nil : home.name
+        own.shards = [:]
+        if !isHomeLost { own.shards[home.name] = home.queue.epoch }
+        for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
+        own.entries = [:]
+        for shard in fleet.openShards where own.shards[shard.name] != nil {
+            own.entries[shard.name] = shard.queue.lastEntry
+        }
+        // The epoch is not known before the log is read; no other gateway takes this one for its successor.
+        for name in [adopting, absorbing].compactMap(\.self) where own.shards[name] == nil {
+            own.shards[name] = 0
+        }
+        own.destinations = fleet.destinations.sorted()
+        let status = fleet.status
+        own.ledger = status.ledger
+        own.problem = status.problem?.description
+        try cluster.set(own.name, to: own.bytes)
+    }
+
+    /// Finds out if another gateway has taken a shard.
+    func look() throws(CommitLogError) {
+        var registers = try cluster.registers()
+        registers[own.name] = nil
+        if let key = registers[MessageSeal.register]?.value { fleet.messages.use(key: key) }
+        watch.look(at: registers, .now)
+        gone = ShardDirectories.gone(registers)
+        for (name, epoch) in own.shards where name != adopting && name != absorbing {
+            if let successor = watch.successor(of: epoch, in: name) {
+                lose(name, to: successor.node)
+            } else if gone[name] != nil || fleet.openShard(named: name)?.queue.isLost ?? false {
+                // Another gateway has it, or has even delivered all of it.
+                lose(name, to: nil)
+            }
+        }
+    }
+
+    func lookAtShards() throws(CommitLogError) {
+        let now = Moment.now
+        watch.look(at: try cluster.shards(), now)
+        report(now)
+        for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
+        let oldest = gone.min { $0.value < $1.value }
+        if let oldest, WallTime.now - oldest.value > ShardDirectories.goneAge {
+            try cluster.set(ShardDirectories.goneRegister(of: oldest.key), to: nil)
+        }
+    }
+
+    private func report(_ now: Moment) {
+        let living = watch.namesSeenAlive(now)
+        let newcomers = living.subtracting(others)
+        for node in newcomers {
+            journal.info("another gateway of the cluster is there", ["node": node])
+            if node == own.node {
+                journal.error(
+                    "two gateways have one name; set queue.jetstream.node (or queue.postgresql.node) of one of them to "
+                        + "another one",
+                    ["node": node]
+                )
+            }
+        }
+        // What it only reads to adopt is not in its ledger yet.
+        let here = Set(fleet.openShards.map(\.name))
+        let known = watch.known(besides: here, now)
+        for (register, isAlive) in known where isAlive && newcomers.contains(register.node) {
+            guard let reason = own.clusterMismatch(with: register) else { continue }
+            journal.error(
+                "a gateway of another cluster has the same cluster name; set queue.jetstream.cluster (or "
+                    + "queue.postgresql.cluster) of one of them to another one",
+                ["node": register.node, "reason": reason]
+            )
+        }
+        for node in others.subtracting(living) {
+            journal.warning("another gateway of the cluster is gone", ["node": node])
+        }
+        others = living
+        let mine = Set(own.shards.keys)
+        let orphans = watch.orphans(now).filter { !mine.contains($0) }
+        let unattended = watch.shards.subtracting(fleet.letterShards).filter { shard in
+            !watch.isOwned(shard, now)
+        }
+        fleet.change { figures in
+            figures.others = known.map { register, isAlive in
+                FleetStatus.Node(
+                    name: register.node,
+                    version: register.version,
+                    isAlive: isAlive,
+                    shards: register.shards.keys.sorted(),
+                    ledger: register.ledger,
+                    problem: register.problem
+                )
+            }
+            figures.shardsOfCluster = watch.shards.count
+            figures.orphans = orphans
+            figures.hasLooked = true
+            figures.unattended = unattended
+            // While another gateway tries to read one, it is no orphan.
+            figures.refusedOrphans = figures.refusedOrphans.filter { unattended.contains($0.key) }
+        }
+    }
+
+    /// A gateway that comes back gets its home shard first; what it had adopted is free.
+    private func leave() {
+        own.isStopped = true
+        do throws(CommitLogError) {
+            try cluster.set(own.name, to: own.bytes)
+        } catch {
+            // The others notice it by their own clocks.
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CommitLog
+import JSON
+import Queue
+import System
+
+/// What one life of a gateway tells the others of its cluster, again and again. Only hints depend on it: who owns a shard is
+/// decided by the fence of its log.
+package struct NodeRegister: Equatable, Sendable {
+    package static let prefix = "node."
+
+    package var node: String
+    /// Tells this life of the gateway from others.
+    package var life: String
+    /// The shard that takes the logs of its devices; nil: it has none at this moment.
+    package var home: String?
+    /// The epochs of the shards that it owns; 0: it reads the shard's log to take it.
+    package var shards: [String: Int] = [:]
+    /// The last entries of their logs. A log that ends sooner has lost its end.
+    package var entries: [String: Int] = [:]
+    /// It has stopped, and left its shards to others.
+    package var isStopped = false
+    /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at other gateways.
+    var version = Version.current
+    var ledger = Ledger()
+    var problem: String?
+    /// Names of its destinations; empty: not told.
+    package var destinations: [String] = []
+    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none, or a passphrase.
+    package var keyFingerprint: String?
+
+    package init(node: String, life: String) {
+        self.node = node
+        self.life = life
+    }
+
+    /// In the order in which they are written.
+    private static let counts: [any WritableKeyPath<Ledger, Int64> & Sendable] = [
+        \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
+    ]
+
+    /// The register's name.
+    var name: String { "\(Self.prefix)\(node)~\(life)" }
+
+    var bytes: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("node", node)
+            json.member("life", life)
+            if let home { json.member("home", home) }
+            json.object("shards") { json in
+                for (name, epoch) in shards.sorted(by: { $0.key < $1.key }) {
+                    json.member(name, epoch)
+                }
+            }
+            json.object("entries") { json in
+                for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {
+                    json.member(name, entry)
+                }
+            }
+            if isStopped { json.member("stopped", true) }
+            json.member("version", version)
+            json.array("ledger") { json in
+                for path in Self.counts { json.element(Int(ledger[keyPath: path])) }
+            }
+            if let problem { json.member("problem", String(problem.prefix(500))) }
+            json.array("destinations") { json in destinations.forEach { json.element($0) } }
+            if let keyFingerprint { json.member("key", keyFingerprint) }
+        }
+        guard json.bytes.count > Register.bytesMax, !destinations.isEmpty else { return json.bytes }
+        // What others must know comes first.
+        var shorter = self
+        shorter.destinations = []
+        return shorter.bytes
+    }
+
+    /// nil: it is none of this version, or not written by a gateway.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Register.bytesMax,
+            let json = try? JSONValue(parsing: bytes, depthMax: 4),
+            let node = json["node"]?.text, let life = json["life"]?.text,
+            case .object(let shards)? = json["shards"]
+        else { return nil }
+        self.init(node: node, life: life)
+        home = json["home"]?.text
+        for shard in shards {
+            guard let epoch = shard.value.wholeNumber else { return nil }
+            self.shards[shard.name] = epoch
+        }
+        if case .object(let entries)? = json["entries"] {
+            for entry in entries { self.entries[entry.name] = entry.value.wholeNumber }
+        }
+        isStopped = json["stopped"] == .bool(true)
+        version = json["version"]?.text ?? ""
+        for (found, path) in zip(json["ledger"]?.elements ?? [], Self.counts) {
+            ledger[keyPath: path] = Int64(found.wholeNumber ?? 0)
+        }
+        problem = json["problem"]?.text
+        destinations = (json["destinations"]?.elements ?? []).compactMap(\.text)
+        keyFingerprint = json["key"]?.text
+    }
+}
+
+extension Sequence<NodeRegister> {
+    /// The last entry that the log of a shard had, as its owners told; 0: they told none.
+    func lastEntry(of shard: String) -> UInt64 {
+        reduce(0) { Swift.max($0, UInt64(Swift.max(0, $1.entries[shard] ?? 0))) }
+    }
+}
+
+extension NodeRegister {
+    /// Why the gateways cannot be of one cluster; nil: they may be.
+    func clusterMismatch(with other: NodeRegister) -> String? {
+        if let keyFingerprint, let theirs = other.keyFingerprint, keyFingerprint != theirs {
+            return "it has another credentials.encryption_key"
+        }
+        guard !destinations.isEmpty, !other.destinations.isEmpty,
+            Set(destinations).isDisjoint(with: other.destinations)
+        else { return nil }
+        return "it has none of this gateway's destinations"
+    }
+}

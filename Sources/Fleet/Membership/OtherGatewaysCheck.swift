@@ -1,0 +1,88 @@
+package import CommitLog
+import System
+
+/// The other gateways of a cluster at this moment, as `sluice check` sees them.
+package struct OtherGatewaysCheck {
+    /// The nodes that answer, sorted.
+    private let living: [String]
+    private let node: String
+    /// Why some cannot be of one cluster with this gateway, by their nodes.
+    private let foreign: [String: String]
+
+    /// To be called after the cluster's own check. Waits half a second for those that told of themselves and do not answer.
+    package init(
+        of node: String,
+        in cluster: any ClusterEngine,
+        keyFingerprint: String?,
+        destinations: [String]
+    ) throws(CommitLogError) {
+        // The check has read them, if they were made already.
+        let registers = (try? cluster.registers()) ?? [:]
+        let nodes = registers.values.compactMap { NodeRegister($0.value) }.filter { !$0.isStopped }
+        self.node = node
+        living = try Self.call(
+            Set(nodes.map(\.node)),
+            cluster,
+            registers[MessageSeal.register]?.value ?? []
+        ).sorted()
+        var own = NodeRegister(node: node, life: "")
+        own.keyFingerprint = keyFingerprint
+        own.destinations = destinations
+        var foreign: [String: String] = [:]
+        for other in nodes where other.node != node && living.contains(other.node) {
+            foreign[other.node] = own.clusterMismatch(with: other)
+        }
+        self.foreign = foreign
+    }
+
+    private static func call(
+        _ nodes: Set<String>,
+        _ cluster: any ClusterEngine,
+        _ key: [UInt8]
+    ) throws(CommitLogError) -> Set<String> {
+        guard !nodes.isEmpty else { return [] }
+        // A name of its own, for the answers.
+        let caller = "check-\(hex(randomBytes(4)))"
+        let messenger = try cluster.messenger(for: caller, .silent)
+        let messages: FleetMessages
+        do throws(SystemError) {
+            messages = try FleetMessages(
+                messenger,
+                node: caller,
+                life: caller,
+                keyFingerprint: nil,
+                repeatsMax: 0,
+                repeatsAgeMax: .zero
+            )
+        } catch {
+            throw CommitLogError(.unreachable, error.description)
+        }
+        messages.use(key: key)
+        try messages.start()
+        defer { messages.stop() }
+        return messages.call(nodes)
+    }
+
+    /// For the operator.
+    package var text: String {
+        let others = living.filter { $0 != node }
+        var text =
+            others.isEmpty
+            ? "no other gateway answers"
+            : "\(counted(others.count, "other gateway")): \(others.joined(separator: ", "))"
+        if living.contains(node) {
+            text +=
+                "; a gateway \(node) runs, and a second one of that name would wait for its end: if it is not this "
+                + "one, set another node"
+        }
+        return text
+    }
+
+    /// What is wrong; nil: nothing.
+    package var problem: String? {
+        guard let (other, reason) = foreign.min(by: { $0.key < $1.key }) else { return nil }
+        return
+            "the gateway \(other) is of another cluster with the same name (\(reason)); set another cluster for one "
+            + "of them, or make them the same"
+    }
+}

@@ -1,0 +1,171 @@
+import CommitLog
+import System
+
+/// Finds out which shards have no owner any more. A value without a clock: it is told what a gateway reads now and then, and
+/// that gateway's own time.
+///
+/// A shard is an orphan when for some time no gateway that lives claims it, and its log does not grow. A mistake moves a
+/// shard and loses no log: the fence lets one gateway write.
+struct ShardWatch {
+    private struct End {
+        var last: UInt64
+        /// Since when it has been so.
+        var since: Moment
+        /// The highest one that it ever had.
+        var highest: UInt64
+    }
+
+    private struct Node {
+        var register: NodeRegister
+        var revision: UInt64
+        /// Since when it has been so.
+        var since: Moment
+        /// It was seen to change, so it is not what a dead gateway left.
+        var hasMoved: Bool
+    }
+
+    private let timing: FleetTiming
+    private var ends: [String: End] = [:]
+    /// By the names of their registers.
+    private var nodes: [String: Node] = [:]
+    private var lastLookAtNodes: Moment?
+    private var lastLookAtShards: Moment?
+
+    init(_ timing: FleetTiming) {
+        self.timing = timing
+    }
+
+    /// True after a time without a look: others may not have been able to do anything either, or this process stood still.
+    private func isGap(since last: Moment?, _ now: Moment) -> Bool {
+        last.map { now - $0 > timing.gap } ?? true
+    }
+
+    /// Takes the registers as they were at this moment, without this gateway's own.
+    mutating func look(at registers: [String: Register], _ now: Moment) {
+        let isGap = isGap(since: lastLookAtNodes, now)
+        lastLookAtNodes = now
+        var nodes: [String: Node] = [:]
+        for (name, found) in registers where name.hasPrefix(NodeRegister.prefix) {
+            guard let register = NodeRegister(found.value), register.name == name else { continue }
+            let known = self.nodes[name]
+            let isSame = known?.revision == found.revision
+            nodes[name] = Node(
+                register: register,
+                revision: found.revision,
+                since: isSame && !isGap ? known?.since ?? now : now,
+                hasMoved: known.map { $0.hasMoved || !isSame } ?? false
+            )
+        }
+        self.nodes = nodes
+    }
+
+    /// Takes the shards as they were at this moment.
+    mutating func look(at shards: [ListedShard], _ now: Moment) {
+        let isGap = isGap(since: lastLookAtShards, now)
+        lastLookAtShards = now
+        var ends: [String: End] = [:]
+        for shard in shards where ShardName.node(of: shard.name) != nil {
+            let known = self.ends[shard.name]
+            let isSame = known?.last == shard.last && !isGap
+            ends[shard.name] = End(
+                last: shard.last,
+                since: isSame ? known?.since ?? now : now,
+                highest: max(shard.last, known?.highest ?? 0)
+            )
+        }
+        self.ends = ends
+    }
+
+    /// The last entry that the log of a shard had, as it was seen and as its owners told.
+    func lastEntry(of shard: String) -> UInt64 {
+        max(ends[shard]?.highest ?? 0, nodes.values.lazy.map(\.register).lastEntry(of: shard))
+    }
+
+    /// The gateways that live, without those that said that they stop.
+    func living(_ now: Moment) -> [NodeRegister] {
+        nodes.values.filter { isLiving($0, now) }.map(\.register)
+    }
+
+    private func isLiving(_ node: Node, _ now: Moment) -> Bool {
+        !node.register.isStopped && now - node.since < timing.deadAfter
+    }
+
+    /// The names of the gateways that certainly live.
+    func namesSeenAlive(_ now: Moment) -> Set<String> {
+        Set(nodes.values.filter { $0.hasMoved && isLiving($0, now) }.map(\.register.node))
+    }
+
+    /// All gateways that have shards or live, by their names, and whether they live. The shards of this gateway, `own`, are
+    /// no one else's any more.
+    func known(
+        besides own: Set<String>,
+        _ now: Moment
+    ) -> [(register: NodeRegister, isAlive: Bool)] {
+        let living = Set(living(now).map(\.name))
+        return nodes.values.map(\.register).filter { register in
+            living.contains(register.name)
+                || register.shards.keys.contains { shard in
+                    ends[shard] != nil && !own.contains(shard)
+                        && lastClaim(to: shard)?.register.name == register.name
+                }
+        }
+        .sorted { ($0.node, $0.life) < ($1.node, $1.life) }
+        .map { ($0, living.contains($0.name)) }
+    }
+
+    /// The gateways that live and claim the shard.
+    func claimants(of shard: String, _ now: Moment) -> [NodeRegister] {
+        living(now).filter { $0.shards[shard] != nil }
+    }
+
+    /// A gateway that lives has the shard.
+    func isOwned(_ shard: String, _ now: Moment) -> Bool {
+        claimants(of: shard, now).contains { $0.shards[shard] != 0 }
+    }
+
+    /// A gateway that lives reads the shard's log to take it.
+    func isRead(_ shard: String, _ now: Moment) -> Bool {
+        claimants(of: shard, now).contains { $0.shards[shard] == 0 }
+    }
+
+    /// All shards of the cluster.
+    var shards: Set<String> { Set(ends.keys) }
+
+    /// Shards without an owner, those that wait longest first.
+    func orphans(_ now: Moment) -> [String] {
+        let claimed = Set(living(now).flatMap(\.shards.keys))
+        return ends.filter { name, end in
+            !claimed.contains(name) && isFree(name, since: end.since, now)
+        }
+        .sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map(\.key)
+    }
+
+    /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had adopted is free at once.
+    private func isFree(_ shard: String, since end: Moment, _ now: Moment) -> Bool {
+        guard let last = lastClaim(to: shard), last.register.isStopped else {
+            return now - end >= timing.deadAfter
+        }
+        return last.register.home != shard || now - last.since >= timing.returnTime
+    }
+
+    private func lastClaim(to shard: String) -> Node? {
+        nodes.values.filter { $0.register.shards[shard] != nil }
+            .max { $0.register.shards[shard, default: 0] < $1.register.shards[shard, default: 0] }
+    }
+
+    /// The last gateway that claimed the shard, dead or not; nil: none is known.
+    func lastOwner(of shard: String) -> NodeRegister? { lastClaim(to: shard)?.register }
+
+    /// A gateway that claims the shard in a later epoch than `epoch`; nil: none does.
+    func successor(of epoch: Int, in shard: String) -> NodeRegister? {
+        nodes.values.first { $0.register.shards[shard].map { $0 > epoch } ?? false }?.register
+    }
+
+    /// Registers of gateways that are gone, and that name no shard that is there.
+    func leftovers(_ now: Moment) -> [String] {
+        nodes.filter { _, node in
+            now - node.since > timing.forgetAfter
+                && node.register.shards.keys.allSatisfy { ends[$0] == nil }
+        }.map(\.key)
+    }
+}

@@ -1,0 +1,204 @@
+import CommitLog
+import Queue
+import Synchronization
+import System
+
+/// What this gateway tells the others and hears from them: requests that are stored, so that their repetitions are
+/// recognised everywhere, and questions of operators (`FleetMessages+Questions`).
+///
+/// Nothing that a device was promised depends on it: a message that is lost costs a repetition stored twice, or an answer
+/// that says who is missing.
+final class FleetMessages: Sendable {
+    /// Requests are told together, at most so often. A device repeats one later than that.
+    private static let tellEvery = Duration.milliseconds(10)
+    /// What waits to be told while the engine does not take it. The rest is not told.
+    private static let untoldMax = 20_000
+    /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones are dropped.
+    private static let repliesMax = 64
+
+    fileprivate struct Reply: Sendable {
+        let content: FleetMessage.Content
+        let node: String
+    }
+
+    struct State: Sendable {
+        /// nil: the key of the cluster is not known yet.
+        var seal: MessageSeal?
+        var repeats: ToldRepeats
+        fileprivate var untold: [BatchIdentity] = []
+        fileprivate var replies: [Reply] = []
+        var questions = QuestionBook()
+        var figures = FleetStatus.Messages()
+    }
+
+    private let node: String
+    private let life: String
+    private let keyFingerprint: String?
+    private let messenger: any ClusterMessenger
+    let state: Locked<State>
+    private let parts = Locked(MessageParts())
+    private let isStopping = Atomic<Bool>(false)
+    /// The gateway has its name, and answers those who call it.
+    private let hasName = Atomic<Bool>(false)
+    private let wake: WakeUp
+    /// Ends a pause early.
+    private let ending: WakeUp
+    private let worker = Locked<Worker?>(nil)
+
+    init(
+        _ messenger: any ClusterMessenger,
+        node: String,
+        life: String,
+        keyFingerprint: String?,
+        repeatsMax: Int,
+        repeatsAgeMax: Duration
+    ) throws(SystemError) {
+        self.node = node
+        self.life = life
+        self.keyFingerprint = keyFingerprint
+        self.messenger = messenger
+        wake = try WakeUp()
+        ending = try WakeUp()
+        let repeats = ToldRepeats(atMost: repeatsMax, ageMax: repeatsAgeMax)
+        state = Locked(State(repeats: repeats))
+    }
+
+    func start() throws(CommitLogError) {
+        try messenger.listen { [weak self] part in self?.take(part) }
+        do throws(SystemError) {
+            let started = try Worker("telling") { [self] in run() }
+            worker.withLock { $0 = started }
+        } catch {
+            throw CommitLogError(.unreachable, error.description)
+        }
+    }
+
+    /// Uses the key that the register has.
+    func use(key: [UInt8]) {
+        let seal = MessageSeal(key, keyFingerprint: keyFingerprint)
+        state.withLock { state in
+            if let seal { state.seal = seal }
+        }
+    }
+
+    /// From now on this gateway has its name. One that waits for it must not keep others waiting.
+    func takeName() { hasName.store(true, ordering: .releasing) }
+
+    func stop() {
+        stopAsking()
+        isStopping.store(true, ordering: .releasing)
+        wake.signal()
+        ending.signal()
+        worker.withLock { $0.take() }?.join()
+        messenger.stop()
+        // The answerer may hold the queue, which holds this.
+        state.withLock { $0.questions.answerer = nil }
+    }
+
+    var figures: FleetStatus.Messages {
+        state.withLock { state in
+            var figures = state.figures
+            figures.knownRepeats = state.repeats.count
+            return figures
+        }
+    }
+
+    /// Why the others cannot be heard; nil: they can.
+    var problem: String? { messenger.problem }
+
+    // MARK: - Repeats
+
+    /// The request as another gateway has answered it.
+    func first(of identity: BatchIdentity) -> BatchIdentity? {
+        state.withLock { state in
+            let first = state.repeats.first(of: identity.digest, .now)
+            if first != nil { state.figures.recognisedRepeats += 1 }
+            return first
+        }
+    }
+
+    /// Tells the others of a request that is durable.
+    func tell(_ identity: BatchIdentity) {
+        let isFirst = state.withLock { state in
+            guard state.untold.count < Self.untoldMax else {
+                state.figures.untoldRepeats += 1
+                return false
+            }
+            state.untold.append(identity)
+            return state.untold.count == 1
+        }
+        if isFirst { wake.signal() }
+    }
+
+    private func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            wake.wait(timeout: nil)
+            let (untold, replies) = state.withLock { state in
+                defer { (state.untold, state.replies) = ([], []) }
+                return (state.untold, state.replies)
+            }
+            for reply in replies {
+                _ = send(reply.content, to: reply.node)
+                if case .answer = reply.content { state.withLock { $0.questions.answered() } }
+            }
+            guard !untold.isEmpty else { continue }
+            for start in stride(from: 0, to: untold.count, by: FleetMessage.repeatsMax) {
+                let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
+                guard !send(.repeats(some), to: nil) else { continue }
+                state.withLock { $0.figures.untoldRepeats += some.count }
+            }
+            // What comes meanwhile goes together.
+            ending.wait(timeout: Self.tellEvery)
+        }
+    }
+
+    // MARK: - Sending and taking
+
+    /// Sends an answer soon, on this class's own thread: the engine may take a while, and neither its thread nor the queue's
+    /// may wait.
+    func reply(_ content: FleetMessage.Content, to node: String) {
+        let isTaken = state.withLock { state in
+            switch content {
+            // Answers have a bound of their own.
+            case .answer: break
+            default: guard state.replies.count < Self.repliesMax else { return false }
+            }
+            state.replies.append(Reply(content: content, node: node))
+            return true
+        }
+        if isTaken { wake.signal() }
+    }
+
+    func send(_ content: FleetMessage.Content, to node: String?) -> Bool {
+        guard let seal = state.withLock(\.seal) else { return false }
+        let message = seal.seal(FleetMessage(life: life, node: self.node, content))
+        guard message.count <= MessageParts.messageBytesMax else { return false }
+        do throws(CommitLogError) {
+            try messenger.send(MessageParts.cut(message, to: messenger.partBytesMax), to: node)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Called on the engine's thread.
+    private func take(_ part: [UInt8]) {
+        let whole = parts.withLock { $0.add(part, .now) }
+        guard let whole, let seal = state.withLock(\.seal), let message = seal.open(whole),
+            message.life != life
+        else { return }
+        switch message.content {
+        case .repeats(let repeats):
+            let now = Moment.now
+            // Requests of devices need the lock between them.
+            for one in repeats { state.withLock { $0.repeats.add(one, now) } }
+        case .call(let id):
+            guard hasName.load(ordering: .acquiring) else { return }
+            reply(.here(id), to: message.node)
+        case .question(let id, let question): answer(id, question, to: message.node)
+        case .answer(let id, let answer): answered(id, answer, by: message.node)
+        case .here(let id): answered(id, [], by: message.node)
+        case .busy(let id): answered(id, nil, by: message.node)
+        }
+    }
+}

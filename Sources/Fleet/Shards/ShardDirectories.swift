@@ -1,0 +1,67 @@
+import CommitLog
+import Glibc
+import Queue
+import SQLiteQueue
+import System
+
+/// The directories of shards that this gateway has or had. What they have is a copy of logs that lie elsewhere.
+struct ShardDirectories {
+    private let settings: FleetSettings
+
+    init(_ settings: FleetSettings) {
+        self.settings = settings
+    }
+
+    private var names: [String] {
+        fileNames(in: settings.shards).filter { ShardName.node(of: $0) != nil }
+    }
+
+    /// Removes what is of no use. Throws if a log has vanished whose logs may be nowhere else.
+    func clean(_ shards: [ListedShard], _ registers: [String: Register]) throws(ShardProblem) {
+        let known = Set(shards.map(\.name))
+        for name in names where !known.contains(name) {
+            if registers[Self.goneRegister(of: name)] == nil { try checkLogs(of: name) }
+            remove(name)
+        }
+    }
+
+    private func checkLogs(of name: String) throws(ShardProblem) {
+        let directory = settings.directory(of: name)
+        let logs: StoredLogs?
+        do throws(QueueError) {
+            logs = try StoredLogs.ofQueue(in: directory, isScratch: true)
+        } catch {
+            throw ShardProblem(error)
+        }
+        guard let logs, logs.queued > 0 else { return }
+        throw ShardProblem(
+            .lasting,
+            "the log of the shard \(name) is gone, and \(logs.path) has \(logs.queued) undelivered logs of it; "
+                + "restore the log, or remove the directory to go on without them"
+        )
+    }
+
+    func remove(_ name: String) { StoredLogs.removeScratch(in: settings.directory(of: name)) }
+
+    // MARK: - Shards that are gone
+
+    private static let gonePrefix = "gone."
+    /// A gateway that was away for longer has to be told that its shard was not lost.
+    static let goneAge = Duration.seconds(60 * 86_400)
+
+    /// The register that tells that a shard was absorbed, and is not lost.
+    static func goneRegister(of shard: String) -> String { gonePrefix + shard }
+
+    /// Its value: when, in seconds.
+    static var goneValue: [UInt8] { Array("\(WallTime.now.seconds)".utf8) }
+
+    static func gone(_ registers: [String: Register]) -> [String: WallTime] {
+        var gone: [String: WallTime] = [:]
+        for (name, register) in registers where name.hasPrefix(gonePrefix) {
+            let seconds = Int64(String(decoding: register.value, as: UTF8.self))
+            gone[String(name.dropFirst(gonePrefix.count))] =
+                seconds.map { WallTime(seconds: $0) } ?? .now
+        }
+        return gone
+    }
+}

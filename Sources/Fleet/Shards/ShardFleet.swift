@@ -1,0 +1,327 @@
+package import Queue
+import SQLiteQueue
+package import System
+
+/// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and the shards of others that it
+/// has adopted and only empties.
+///
+/// `FleetLoop` decides which shards these are, and `FleetKeeper` opens and closes them. This class passes calls on to them.
+package final class ShardFleet: Sendable {
+    /// Where delivery wants to be told.
+    struct Receivers: Sendable {
+        var packets: @Sendable ([SealedPacket]) -> Void = { _ in }
+        var announced: @Sendable ([Outlet]) -> Void = { _ in }
+        var retired: @Sendable ([Outlet]) -> Void = { _ in }
+        var recalled: @Sendable ([Outlet: Set<PacketID>]) -> Void = { _ in }
+    }
+
+    struct State: Sendable {
+        var home: OwnedShard
+        var adopted: [Shard: AdoptedShard] = [:]
+        /// The ledgers of a ceded shard until its target counts them, so that the sums of this gateway do not dip. Its dead
+        /// letters are counted as they are copied.
+        var absorbed: QueueStatus?
+        var receivers = Receivers()
+        /// True once delivery takes packets.
+        var isDelivering = false
+        /// The outlets that the home shard has announced.
+        var announced: Set<Outlet> = []
+        var rules: [String: DestinationRules]
+        var bounds: QueueBounds?
+        var watcher: (any QueueWatcher)?
+        /// Another gateway has the home shard, and no other one is open yet.
+        var isHomeLost = false
+        /// No request may begin after this moment: another gateway may be about to take the shards.
+        var trustedUntil: Moment
+        var figures = FleetStatus()
+
+        var openShards: [OwnedShard] {
+            let adopted = adopted.values.map(\.owned)
+            return [home] + adopted.sorted { $0.shard.number < $1.shard.number }
+        }
+
+        mutating func removeAdopted(_ name: String) -> AdoptedShard? {
+            guard let shard = adopted.values.first(where: { $0.owned.name == name })
+            else { return nil }
+            figures.unattended.insert(name)
+            return adopted.removeValue(forKey: shard.owned.shard)
+        }
+    }
+
+    let state: Locked<State>
+    let control: ControlLog
+    let messages: FleetMessages
+    private let keeper = Locked<FleetKeeper?>(nil)
+
+    init(
+        _ home: OwnedShard,
+        _ control: ControlLog,
+        _ messages: FleetMessages,
+        rules: [String: DestinationRules],
+        trustedUntil: Moment
+    ) {
+        self.control = control
+        self.messages = messages
+        state = Locked(State(home: home, rules: rules, trustedUntil: trustedUntil))
+    }
+
+    func keep(by keeper: FleetKeeper) { self.keeper.withLock { $0 = keeper } }
+
+    // MARK: - Shards
+
+    var home: OwnedShard { state.withLock { $0.home } }
+    var homeQueue: DurableQueue { home.queue }
+    var adopted: some Collection<OwnedShard> { openShards.dropFirst() }
+
+    /// Shards whose queue is open here, the home shard first, then by their numbers. A home shard that another gateway has
+    /// taken is among them until its successor is open.
+    var openShards: [OwnedShard] { state.withLock(\.openShards) }
+
+    /// Those of them that no other gateway has taken.
+    var owned: [OwnedShard] {
+        state.withLock { state in
+            state.isHomeLost ? Array(state.openShards.dropFirst()) : state.openShards
+        }
+    }
+
+    /// nil: this gateway has the shard no more.
+    func queue(of shard: Shard) -> DurableQueue? {
+        state.withLock { state in
+            guard state.home.shard == shard else { return state.adopted[shard]?.owned.queue }
+            return state.isHomeLost ? nil : state.home.queue
+        }
+    }
+
+    /// nil: it is not open here.
+    func openShard(named name: String) -> OwnedShard? { openShards.first { $0.name == name } }
+
+    /// Another gateway has the home shard, and no other one is open yet.
+    var isHomeLost: Bool { state.withLock(\.isHomeLost) }
+
+    /// Delivery must begin nothing more with the home shard.
+    func loseHome() {
+        state.withLock { state in
+            state.isHomeLost = true
+            state.figures.unattended.insert(state.home.name)
+        }
+    }
+
+    /// Begins to empty a shard.
+    func adopt(_ shard: OwnedShard) {
+        let new = AdoptedShard(shard)
+        let (receivers, isDelivering) = state.withLock { state in
+            state.adopted[shard.shard] = new
+            return (state.receivers, state.isDelivering)
+        }
+        bringUpToDate(shard.queue)
+        new.use(destinations)
+        if isDelivering { deliver(new, to: receivers) }
+    }
+
+    func deliver(_ shard: AdoptedShard, to receivers: Receivers) {
+        shard.deliver(to: receivers) { [weak self] outlets in self?.retire(Set(outlets)) }
+    }
+
+    /// Forgets an adopted shard, which it returns. What delivery holds of it is of no use any more.
+    @discardableResult
+    func drop(_ name: String) -> OwnedShard? {
+        let gone = state.withLock { $0.removeAdopted(name) }
+        if let gone { retire(gone.outlets) }
+        return gone?.owned
+    }
+
+    /// Lets delivery forget outlets that an adopted shard had, unless another shard has them.
+    private func retire(_ outlets: Set<Outlet>) {
+        let (gone, receivers) = state.withLock { state in
+            let left = state.adopted.values.reduce(state.announced) { $0.union($1.outlets) }
+            return (outlets.subtracting(left), state.receivers)
+        }
+        guard !gone.isEmpty else { return }
+        receivers.retired(Array(gone))
+        // The home shard may have announced some of them meanwhile.
+        let again = state.withLock { $0.announced.intersection(gone) }
+        if !again.isEmpty { receivers.announced(Array(again)) }
+    }
+
+    /// Forgets a shard that was ceded. What it has counted goes to its target in a moment.
+    func forgetCeded(_ name: String) {
+        guard let status = openShard(named: name)?.queue.status else { return }
+        let gone = state.withLock { state in
+            state.absorbed = status.ledgersWithoutDead
+            return state.removeAdopted(name)
+        }
+        if let gone { retire(gone.outlets) }
+    }
+
+    /// The target counts the ledgers now, or this attempt has failed.
+    func absorptionEnded() { state.withLock { $0.absorbed = nil } }
+
+    /// Puts another home shard in the place of one that was lost. Returns the old one.
+    func replaceHome(with new: OwnedShard) -> OwnedShard {
+        let (old, receivers, retired, isDelivering) = state.withLock { state in
+            let (old, retired) = (state.home, state.announced)
+            state.home = new
+            state.isHomeLost = false
+            state.announced = []
+            return (old, state.receivers, retired, state.isDelivering)
+        }
+        // Delivery's requests were the old one's.
+        if !retired.isEmpty { receivers.retired(Array(retired)) }
+        bringUpToDate(new.queue)
+        if isDelivering { deliverHome(new, to: receivers) }
+        return old
+    }
+
+    private func bringUpToDate(_ queue: DurableQueue) {
+        let (rules, bounds, watcher) = state.withLock { ($0.rules, $0.bounds, $0.watcher) }
+        queue.apply(rules, bounds)
+        if let watcher { queue.tellEnds(to: watcher) }
+    }
+
+    func deliverHome(_ home: OwnedShard, to receivers: Receivers) {
+        let shard = home.shard
+        home.queue.recallPackets(to: receivers.recalled)
+        home.queue.retireOutlets { [weak self] outlets in
+            guard self?.note(outlets, of: shard, isAnnounced: false) ?? false else { return }
+            receivers.retired(outlets)
+        }
+        home.queue.deliver(to: receivers.packets)
+        home.queue.announceOutlets { [weak self] outlets in
+            guard self?.note(outlets, of: shard, isAnnounced: true) ?? false else { return }
+            receivers.announced(outlets)
+        }
+    }
+
+    /// False if the shard is not the home shard any more.
+    private func note(_ outlets: [Outlet], of shard: Shard, isAnnounced: Bool) -> Bool {
+        state.withLock { state in
+            guard state.home.shard == shard else { return false }
+            if isAnnounced {
+                state.announced.formUnion(outlets)
+            } else {
+                state.announced.subtract(outlets)
+            }
+            return true
+        }
+    }
+
+    // MARK: - For the loop
+
+    func trust(until moment: Moment) { state.withLock { $0.trustedUntil = moment } }
+
+    var isTrusted: Bool { state.withLock { Moment.now < $0.trustedUntil } }
+
+    /// Notes why an orphan is not adopted. True if that is new.
+    func refuse(_ orphan: String, _ reason: String) -> Bool {
+        state.withLock { state in
+            state.figures.refusedOrphans.updateValue(reason, forKey: orphan) != reason
+        }
+    }
+
+    func change(_ body: (inout FleetStatus) -> Void) { state.withLock { body(&$0.figures) } }
+
+    var destinations: Set<String> { state.withLock { Set($0.rules.keys) } }
+}
+
+// MARK: - As a whole
+
+extension ShardFleet: GatewayQueue {
+    package var status: QueueStatus {
+        let shards = openShards
+        var (absorbed, fleet) = state.withLock { ($0.absorbed, $0.figures) }
+        var status = shards[0].queue.status
+        fleet.shards = [FleetStatus.Shard(shards[0].name, .home, status)]
+        for shard in shards.dropFirst() {
+            let its = shard.queue.status
+            fleet.shards.append(FleetStatus.Shard(shard.name, .adopted, its))
+            status.add(its)
+        }
+        if let absorbed { status.add(absorbed) }
+        fleet.messages = messages.figures
+        fleet.messages.problem = messages.problem
+        status.repeats.repeated += fleet.messages.recognisedRepeats
+        status.fleet = fleet
+        return status
+    }
+
+    package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
+        state.withLock { state in
+            state.rules = rules
+            state.bounds = bounds ?? state.bounds
+        }
+        for shard in openShards { shard.queue.apply(rules, bounds) }
+        for shard in state.withLock({ $0.adopted.values }) { shard.use(Set(rules.keys)) }
+    }
+
+    package func tellEnds(to watcher: any QueueWatcher) {
+        state.withLock { $0.watcher = watcher }
+        for shard in openShards { shard.queue.tellEnds(to: watcher) }
+    }
+
+    package var others: (any OtherGateways)? { messages }
+
+    package func close() {
+        guard let keeper = keeper.withLock({ $0.take() }) else { return }
+        keeper.stop()
+    }
+}
+
+// MARK: - BatchQueue
+
+extension ShardFleet: BatchQueue {
+    package var admission: QueueAdmission { homeQueue.admission }
+
+    package func admission(for outlet: Outlet) -> QueueAdmission {
+        homeQueue.admission(for: outlet)
+    }
+
+    package func admission(forDestination name: String) -> QueueAdmission {
+        homeQueue.admission(forDestination: name)
+    }
+
+    package func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> { homeQueue.crowdedOut(outlets) }
+
+    package func keepsUnreadable(for destination: String) -> Bool {
+        homeQueue.keepsUnreadable(for: destination)
+    }
+
+    package func append(
+        _ batches: [Batch],
+        identity: BatchIdentity?,
+        sender: String?,
+        tally: IntakeTally,
+        on thread: (any CallbackThread)?,
+        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        guard let identity else {
+            return homeQueue.append(
+                batches,
+                identity: nil,
+                sender: sender,
+                tally: tally,
+                on: thread,
+                whenDurable: whenDurable
+            )
+        }
+        if let first = messages.first(of: identity) {
+            var callbacks = GatheredCallbacks()
+            callbacks.add(
+                { whenDurable(.repeated(receipt: first.receipt, logs: first.logs)) },
+                on: thread
+            )
+            return callbacks.run()
+        }
+        homeQueue.append(
+            batches,
+            identity: identity,
+            sender: sender,
+            tally: tally,
+            on: thread
+        ) { [messages] outcome in
+            if outcome == .stored { messages.tell(identity) }
+            whenDurable(outcome)
+        }
+    }
+
+    package func count(_ tally: IntakeTally) { homeQueue.count(tally) }
+}

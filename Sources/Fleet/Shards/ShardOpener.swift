@@ -1,0 +1,181 @@
+import CommitLog
+import Queue
+import SQLiteQueue
+import Synchronization
+import System
+
+/// Opens the queues of shards. Reading a log takes a while, and ends early when the gateway stops.
+final class ShardOpener: Sendable {
+    let settings: FleetSettings
+    let cluster: any ClusterEngine
+    private let journal: Journal
+    private let lastNumber = Atomic<Int>(0)
+    private let isEnding = Atomic<Bool>(false)
+    private let ending: WakeUp
+
+    init(
+        _ settings: FleetSettings,
+        _ cluster: any ClusterEngine,
+        _ journal: Journal
+    ) throws(SystemError) {
+        ending = try WakeUp()
+        self.settings = settings
+        self.cluster = cluster
+        self.journal = journal
+    }
+
+    /// Ends what takes long, and lets nothing of the kind begin.
+    func end() {
+        isEnding.store(true, ordering: .releasing)
+        ending.signal()
+    }
+
+    var hasEnded: Bool { isEnding.load(ordering: .acquiring) }
+
+    /// Waits so long, or until the end. For one thread.
+    func pause(_ time: Duration) {
+        if !hasEnded { ending.wait(timeout: time) }
+    }
+
+    /// A number that no shard of this process had.
+    func newShard() -> Shard {
+        Shard(number: lastNumber.add(1, ordering: .relaxed).newValue)
+    }
+
+    /// Gives a number back that nothing outside has seen. An attempt that fails each minute must not use them up.
+    func giveBack(_ shard: Shard) {
+        _ = lastNumber.compareExchange(
+            expected: shard.number,
+            desired: shard.number - 1,
+            ordering: .relaxed
+        )
+    }
+
+    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before `entry`. With `leavesRoom` it
+    /// does not take the last room on the disk, which the home shard needs. `whenLost` is called when another gateway takes
+    /// it from this one.
+    func open(
+        _ name: String,
+        as shard: Shard,
+        makes: Bool,
+        knownTo entry: UInt64,
+        leavesRoom: Bool = false,
+        whenLost: @escaping @Sendable () -> Void
+    ) throws(ShardProblem) -> DurableQueue {
+        let log = cluster.log(of: name)
+        do throws(CommitLogError) {
+            try log.open(makes: makes)
+            if !makes { try checkEnd(of: log, name, knownTo: entry) }
+        } catch {
+            throw ShardProblem(error)
+        }
+        var configuration = settings.queue
+        configuration.directory = settings.directory(of: name)
+        configuration.shard = shard
+        configuration.commitLog = StoppableLog(log: log, opener: self)
+        configuration.commitLogBytesMax = log.bytesMax
+        configuration.whenLost = whenLost
+        if leavesRoom { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
+        do throws(QueueError) {
+            return try DurableQueue(configuration, journal: journal)
+        } catch {
+            throw ShardProblem(error)
+        }
+    }
+
+    /// Checked before an epoch is appended: an entry behind a cut would hide for good that entries are missing.
+    private func checkEnd(
+        of log: any CommitLog,
+        _ shard: String,
+        knownTo entry: UInt64
+    ) throws(CommitLogError) {
+        guard entry > 0 else { return }
+        for attempt in 1...Self.endAttempts {
+            do throws(CommitLogError) {
+                _ = try log.read(from: entry + 1, atMost: bytesOfOneEntry)
+                return
+            } catch {
+                guard error.kind == .damaged else { throw error }
+                guard attempt == Self.endAttempts else {
+                    // A server that has just become the leader may not know all of it yet.
+                    pause(settings.timing.heartbeat)
+                    continue
+                }
+                throw CommitLogError(
+                    .damaged,
+                    "\(error): the servers have lost entries. Restore their files, or give the end up: "
+                        + "sluice restore --take \(shard) DIRECTORY, then sluice shards add DIRECTORY"
+                )
+            }
+        }
+    }
+
+    private static let endAttempts = 3
+
+    /// Opens the shard that becomes a node's home.
+    func openHome(
+        by choice: HomeChoice,
+        as shard: Shard,
+        besides others: Set<String> = [],
+        skipsBad: Bool = false,
+        whenChosen: (String) -> Void = { _ in },
+        whenLost: (Shard, String) -> @Sendable () -> Void
+    ) throws(ShardProblem) -> OwnedShard {
+        var others = others
+        while true {
+            let (name, isNew) = choice.choose(besides: others)
+            whenChosen(name)
+            let queue: DurableQueue
+            do throws(ShardProblem) {
+                queue = try open(
+                    name,
+                    as: shard,
+                    makes: isNew,
+                    knownTo: choice.lastEntry(of: name),
+                    whenLost: whenLost(shard, name)
+                )
+            } catch {
+                // In the place of a lost home shard any other one serves.
+                guard skipsBad, !isNew, error.kind == .lasting else { throw error }
+                others.insert(name)
+                continue
+            }
+            guard queue.cededTo != nil else {
+                journal.info(
+                    isNew ? "home shard made" : "home shard open",
+                    ["node": settings.node, "shard": name]
+                )
+                return OwnedShard(name: name, shard: shard, queue: queue)
+            }
+            // While this gateway was away another one emptied it, and has not removed it yet.
+            queue.close()
+            others.insert(name)
+        }
+    }
+}
+
+/// A log that cannot be read any more once the gateway stops.
+private struct StoppableLog: CommitLog {
+    let log: any EngineLog
+    let opener: ShardOpener
+
+    var name: String { log.name }
+
+    func append(
+        _ parts: [[UInt8]],
+        after last: UInt64,
+        id: AppendID,
+        until deadline: Moment
+    ) -> AppendAnswer {
+        log.append(parts, after: last, id: id, until: deadline)
+    }
+
+    func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
+        guard bytes <= bytesOfOneEntry || !opener.hasEnded else {
+            throw CommitLogError(.unreachable, "the gateway stops")
+        }
+        return try log.read(from: number, atMost: bytes)
+    }
+
+    func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
+}
