@@ -90,7 +90,7 @@ extension FleetLoop {
             guard status.admission == .open, status.ledger.queued == 0, status.rows == 0,
                 status.packets == 0, shard.queue.absorptions.isEmpty
             else { continue }
-            if let target = shard.queue.cededTo.flatMap { fleet.openShard(named: $0) } {
+            if let target = shard.queue.cededTo.flatMap(fleet.openShard) {
                 return absorb(shard.name, shard, into: target)
             }
             guard shard.queue.cededTo == nil else { continue }

@@ -29,7 +29,7 @@ package struct MoveNote: Equatable, Sendable {
         self.direction = direction
         self.shard = shard
         self.log = log
-        self.moveID = mark
+        self.moveID = moveID
     }
 
     private static let bytesMax = 4096

@@ -38,7 +38,7 @@ package struct TakenQueue {
         self.directory = DataDirectory(path: directory)
         scratch = DataDirectory(path: "\(directory)/shards/\(shard)", isScratch: true)
         self.shard = shard
-        self.moveID = mark
+        self.moveID = moveID
     }
 
     /// True if the directory has the queue of this move, which is whole then. Throws if it has another one.
