@@ -79,7 +79,7 @@ package struct QueueStatus: Sendable, Equatable {
     }
 
     package var admission = QueueAdmission.open
-    /// The reason for `failing`, with the remedy. Nil while the store works.
+    /// The reason for `failing`, or for a full commit log, with the remedy. Nil while the store works.
     package var problem: QueueError?
     /// Queued bytes, compressed, including the cost of rows and streams.
     package var bytes = 0
@@ -101,7 +101,7 @@ package struct QueueStatus: Sendable, Equatable {
     package var databaseBytes = 0
     package var logBytes = 0
     package var freeBytes = 0
-    /// nil: the database lasts by itself.
+    /// nil: there is no commit log; the database itself is what lasts.
     package var commitLog: CommitLogStatus?
     /// nil: the gateway takes part in no cluster.
     package var fleet: FleetStatus?

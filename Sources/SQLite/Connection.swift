@@ -39,6 +39,8 @@ package final class Connection {
         handle = opened
         // A damaged or planted schema must not run code.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        // A container may have no directory for temporary files, which also savepoints and sorting would need.
+        try execute("PRAGMA temp_store = MEMORY")
         guard access != .scratch else { return }
         // The owner checkpoints; no connection does it on its own, not even while closing.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

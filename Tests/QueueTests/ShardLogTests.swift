@@ -318,14 +318,38 @@ import Testing
         return both
     }
 
+    /// One log of about four megabytes that cannot be compressed.
+    private var largeLog: Batch {
+        var large = EncodedLogs()
+        let noise = (0..<300_000).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+        large.append(time: LogTime(seconds: 1), fields: [("noise", noise.joined())])
+        return Batch(stream: .named("a"), logs: large)
+    }
+
+    @Test(
+        "A base of many bytes needs no directory for temporary files, as a container may have none"
+    )
+    func noTemporaryFiles() throws {
+        let store = try queue()
+        #expect(store.store(batch(1...5), largeLog) == .stored)
+        store.close()
+        let connection = try Connection(":memory:", .scratch)
+        // Nothing can be written there.
+        try connection.execute("PRAGMA temp_store_directory = '/proc'")
+        defer { try? connection.execute("PRAGMA temp_store_directory = ''") }
+        // A log of older tables gets a base at once.
+        let place = place()
+        let second = try queue(on: try logOfOlderTables(), in: place)
+        #expect(second.status.destinations["app"]?.ledger.accepted == 6)
+        #expect(fileNames(in: place).filter { $0.hasPrefix("base") }.isEmpty)
+        second.close()
+    }
+
     @Test("A log is restored wherever a trim has stopped, and trimmed to its end")
     func interruptedTrim() throws {
         let store = try queue()
         #expect(store.store(batch(1...5)) == .stored)
-        var large = EncodedLogs()
-        let noise = (0..<300_000).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }
-        large.append(time: LogTime(seconds: 1), fields: [("noise", noise.joined())])
-        #expect(store.store(Batch(stream: .named("a"), logs: large)) == .stored)
+        #expect(store.store(largeLog) == .stored)
         store.close()
         let both = try logOfOlderTables()
         let second = try queue(on: both)
@@ -481,6 +505,28 @@ import Testing
         #expect(store.store(batch(1...5)) == .stored)
         // The first epoch lies before the base.
         store.wait { _ in log.entries.first?.number == 2 }
+        store.close()
+    }
+
+    @Test("A log that is full because it cannot be trimmed says so")
+    func untrimmed() throws {
+        var configuration = QueueConfiguration.small(place())
+        configuration.commitLog = log
+        configuration.tuning.baseLogBytes = 64 << 10
+        configuration.commitLogBytesMax = 2 << 20
+        log.failTrims(.max)
+        let store = try DurableQueue(configuration, journal: .silent)
+        var count = 0
+        while store.admission == .open, count < 1000 {
+            count += 1
+            let some = Batch(stream: .named("a"), logs: logs(1...20, noise: 400))
+            _ = store.store(some)
+        }
+        #expect(store.admission == .diskFull)
+        store.wait { $0.problem != nil }
+        let problem = try #require(store.status.problem)
+        #expect(problem.kind == .diskFull)
+        #expect(problem.description.contains("cannot be trimmed"), "\(problem)")
         store.close()
     }
 

@@ -102,8 +102,18 @@ struct StreamSetup: Sendable {
         } catch {
             throw CommitLogError(error, subject)
         }
-        guard trial.content == .registers else { return }
-        _ = try RegisterStream(api, trial).read()
+        switch trial.content {
+        case .registers: _ = try RegisterStream(api, trial).read()
+        case .log:
+            // A log that cannot be trimmed would grow until it is full.
+            guard case .failure(let refusal) = try api.ask("STREAM.PURGE.\(trial.name)") else {
+                return
+            }
+            throw CommitLogError(
+                refusal.kind,
+                "JetStream does not let this gateway purge streams: \(refusal.text)"
+            )
+        }
     }
 
     /// Checks the server that this client is connected to, and returns its address and version.

@@ -12,6 +12,8 @@ struct DataDirectory {
     var lock: String { path + "/sluice.lock" }
     /// A copy of the scratch database on its way into the commit log.
     var base: String { path + "/base.db" }
+    /// The same with its free pages.
+    var baseDraft: String { path + "/base.draft" }
 
     /// The number of an entry that the commit log had.
     var position: String { path + "/scratch.position" }

@@ -45,8 +45,14 @@ extension StoredLogs {
     package static func removeScratch(in directory: String) {
         let directory = DataDirectory(path: directory, isScratch: true)
         directory.removeDatabase()
-        for file in [directory.base, directory.position, directory.lock] { unlink(file) }
+        BaseCopying.removeFiles(in: directory)
+        for file in [directory.position, directory.lock] { unlink(file) }
         rmdir(directory.path)
+    }
+
+    /// The name of the commit log of which the directory has a copy; nil: it is not known.
+    package static func commitLog(in directory: String) -> String? {
+        DataDirectory(path: directory, isScratch: true).knownPosition?.log
     }
 
     /// Looks at the copies of a cluster's shards in a data directory, and finds the one with the most undelivered logs and

@@ -88,7 +88,7 @@ extension QueueOwner {
 
     private func show(_ admission: QueueAdmission, in status: inout QueueStatus) {
         status.admission = admission
-        status.problem = store == nil ? keeper.failures.problem : nil
+        status.problem = store == nil ? keeper.failures.problem : keeper.problemOfFullLog
         status.bytesMax = configuration.bytesMax
         status.freeBytes = keeper.room.freeBytes
         status.failures = keeper.failures.count

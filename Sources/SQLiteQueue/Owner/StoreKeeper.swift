@@ -125,9 +125,14 @@ final class StoreKeeper {
     func notePosition() { shardLog?.notePosition(directory) }
 
     /// True if the commit log must keep its room for acknowledgements and its next base.
-    var isCommitLogNearlyFull: Bool {
-        guard let shardLog, let store else { return false }
-        return shardLog.base.isNearlyFull(databaseBytes: store.files.databaseBytes)
+    var isCommitLogNearlyFull: Bool { problemOfFullLog != nil }
+
+    /// Why; nil: it has room for more.
+    var problemOfFullLog: QueueError? {
+        guard let shardLog, let store,
+            shardLog.base.isNearlyFull(databaseBytes: store.files.databaseBytes)
+        else { return nil }
+        return shardLog.base.problemOfFullLog(shardLog.name)
     }
 
     /// nil: there is no commit log; the database itself is what lasts.

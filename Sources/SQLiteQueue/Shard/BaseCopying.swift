@@ -4,9 +4,9 @@ import Synchronization
 import System
 
 /// A copy of the scratch database as it was at one moment, made on a thread of its own while the owner writes on. Its
-/// end cancels the copy and removes the file.
+/// end cancels the copy and removes the files.
 final class BaseCopying {
-    private let path: String
+    private let directory: DataDirectory
     private let state: State
     private let worker: Worker
 
@@ -22,26 +22,28 @@ final class BaseCopying {
     }
 
     /// Returns when the moment is fixed. Call it between two transactions.
-    init(of database: String, to path: String) throws(SQLiteError) {
-        self.path = path
+    init(in directory: DataDirectory) throws(SQLiteError) {
+        self.directory = directory
+        Self.removeFiles(in: directory)
         do throws(SystemError) {
-            unlink(path)
-            _ = OwnedDescriptor(
-                taking: try system("open") {
-                    open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-                }
-            )
+            for path in [directory.base, directory.baseDraft] {
+                _ = OwnedDescriptor(
+                    taking: try system("open") {
+                        open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+                    }
+                )
+            }
             let state = try State()
             self.state = state
             worker = try Worker("queue-base") {
-                let result = Result { () throws(SQLiteError) in try Self.run(database, path, state)
-                }
+                let result = Result { () throws(SQLiteError) in try Self.run(directory, state) }
+                Self.removeDraft(in: directory)
                 state.result.withLock { $0 = result }
                 state.hasBegun.store(true, ordering: .releasing)
                 state.progress.signal()
             }
         } catch {
-            throw .system(error, path)
+            throw .system(error, directory.base)
         }
         while !state.hasBegun.load(ordering: .acquiring) { state.progress.wait() }
     }
@@ -49,36 +51,48 @@ final class BaseCopying {
     deinit {
         state.isCancelled.store(true, ordering: .relaxed)
         worker.join()
-        unlink(path)
+        Self.removeFiles(in: directory)
+    }
+
+    /// Removes the copy, also one that a process left that was killed.
+    static func removeFiles(in directory: DataDirectory) {
+        unlink(directory.base)
+        removeDraft(in: directory)
+    }
+
+    private static func removeDraft(in directory: DataDirectory) {
+        for suffix in ["", "-wal", "-shm"] { unlink(directory.baseDraft + suffix) }
     }
 
     private static func run(
-        _ database: String,
-        _ path: String,
+        _ directory: DataDirectory,
         _ state: State
     ) throws(SQLiteError) {
-        // `VACUUM INTO` cannot run in a transaction, and only a transaction fixes the moment.
-        let source = try Connection(database, .readOnly)
-        let target = try Connection(path, .scratch)
-        try target.execute("PRAGMA journal_mode = OFF")
-        try target.execute("PRAGMA synchronous = OFF")
+        let source = try Connection(directory.database, .readOnly)
+        let draft = try Connection(directory.baseDraft, .scratch)
+        try draft.execute("PRAGMA journal_mode = OFF")
+        try draft.execute("PRAGMA synchronous = OFF")
         try source.execute("BEGIN")
         // Only a read fixes the moment.
         _ = try source.integer("SELECT count(*) FROM sqlite_schema")
         state.hasBegun.store(true, ordering: .releasing)
         state.progress.signal()
-        try source.copy(into: target) { !state.isCancelled.load(ordering: .relaxed) }
+        try source.copy(into: draft) { !state.isCancelled.load(ordering: .relaxed) }
         try source.execute("COMMIT")
         guard !state.isCancelled.load(ordering: .relaxed) else { return }
-        // Free pages may have logs that were delivered or purged.
-        try target.execute("VACUUM")
+        // Free pages may have logs that were delivered or purged. `VACUUM INTO` cannot run in the transaction above, which
+        // fixes the moment, and `VACUUM` would need a directory for temporary files, which a container may not have.
+        draft.endUnless { !state.isCancelled.load(ordering: .relaxed) }
+        let compaction = try draft.prepare("VACUUM INTO ?")
+        compaction.bind(1, directory.base)
+        try compaction.run()
     }
 
     /// The copy's file when it is whole; nil: it is not yet.
     func file() throws(SQLiteError) -> String? {
         guard let result = state.result.withLock({ $0 }) else { return nil }
         try result.get()
-        return path
+        return directory.base
     }
 
     /// Waits for the copy's file.

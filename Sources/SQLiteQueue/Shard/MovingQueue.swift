@@ -103,9 +103,10 @@ package struct MovingQueue {
             path,
             QueueConfiguration(directory: DataDirectory.parent(of: path))
         )
+        // Deleted rows would stay in their pages. `VACUUM` would hold the whole queue in memory.
+        try connection.execute("PRAGMA secure_delete = ON")
         try connection.execute("DELETE FROM decisions; DELETE FROM audit")
-        // Deleted rows stay in free pages.
-        try connection.execute("VACUUM")
+        try connection.execute("PRAGMA incremental_vacuum")
         try connection.finish()
     }
 

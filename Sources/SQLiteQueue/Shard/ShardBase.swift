@@ -31,6 +31,9 @@ struct ShardBase {
     private var dispensableBytes = 0
     private var lastCounted: UInt64 = 0
     fileprivate var nextStep = Moment(nanoseconds: 0)
+    /// Trims that failed one after the other, and why the last one did.
+    fileprivate var trimFailures = 0
+    fileprivate var trimProblem: SQLiteError?
 
     init(bytesSinceBaseMin: Int, commitLogBytesMax: Int?) {
         self.bytesSinceBaseMin = bytesSinceBaseMin
@@ -56,6 +59,19 @@ struct ShardBase {
         guard let commitLogBytesMax else { return false }
         return commitLogBytes > commitLogBytesMax - databaseBytes - bytesSinceBaseMin
     }
+
+    /// Why no more logs are taken, for the operator.
+    func problemOfFullLog(_ log: String) -> QueueError {
+        let text =
+            "the commit log \(log) has \(commitLogBytes >> 20) of \((commitLogBytesMax ?? 0) >> 20) MiB"
+        guard let trimProblem else {
+            return QueueError(.diskFull, "\(text); a new base makes room in some minutes.")
+        }
+        return QueueError(.diskFull, "\(text) and cannot be trimmed: \(trimProblem).")
+    }
+
+    /// A trim that fails for half a minute is no election of brokers.
+    fileprivate static let trimFailuresToTell = 30
 
     /// What a commit takes beside its body: the head of its entry, and the engine's own bytes.
     private static let commitBytes = 320
@@ -85,8 +101,7 @@ struct ShardBase {
     /// Ends a base that is under way. Waits for the thread that copies it.
     mutating func stop(_ directory: DataDirectory) {
         stage = .none
-        // A process that was killed may have left it.
-        unlink(directory.base)
+        BaseCopying.removeFiles(in: directory)
     }
 
     func isDue(databaseBytes: Int) -> Bool {
@@ -117,11 +132,10 @@ extension ShardLog {
         do throws(SQLiteError) {
             switch base.stage {
             case .none:
-                // If the engine cannot trim now, a later step tries again.
-                if base.trimBefore > 0, base.nextStep <= .now { try? trimOld() }
+                if base.trimBefore > 0, base.nextStep <= .now { trim(journal) }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
                 guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
-                base.stage = .copying(try BaseCopying(of: directory.database, to: directory.base))
+                base.stage = .copying(try BaseCopying(in: directory))
                 try beginBase()
             case .copying(let copying):
                 if let file = try copying.file() {
@@ -149,7 +163,7 @@ extension ShardLog {
 
     /// Appends a base at once: without one, what comes next could not be restored.
     func sendBase(_ directory: DataDirectory) throws(SQLiteError) {
-        let copying = try BaseCopying(of: directory.database, to: directory.base)
+        let copying = try BaseCopying(in: directory)
         base.stage = .copying(copying)
         try beginBase()
         let pieces = try BasePieces(try copying.wholeFile())
@@ -182,14 +196,31 @@ extension ShardLog {
         base.trimBefore = base.start
     }
 
+    /// If the engine cannot trim now, a later step tries again.
+    private func trim(_ journal: Journal) {
+        do throws(SQLiteError) {
+            try trimOld()
+        } catch {
+            guard base.trimFailures == ShardBase.trimFailuresToTell else { return }
+            journal.error(
+                "commit log cannot be trimmed; it grows until no more logs are taken",
+                ["log": name, "reason": error]
+            )
+        }
+    }
+
     private func trimOld() throws(SQLiteError) {
         let began = Moment.now
         do throws(SQLiteError) {
-            if try trim(before: base.trimBefore) { return base.trimmed() }
+            let isDone = try trim(before: base.trimBefore)
+            (base.trimFailures, base.trimProblem) = (0, nil)
+            if isDone { return base.trimmed() }
             // Commits wait for it.
             base.nextStep = .now + max(.milliseconds(20), .now - began)
         } catch {
             base.nextStep = .now + .seconds(1)
+            base.trimFailures += 1
+            base.trimProblem = error
             throw error
         }
     }

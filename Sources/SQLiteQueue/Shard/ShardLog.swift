@@ -41,6 +41,7 @@ final class ShardLog: ChangeLog {
         )
     }
 
+    var name: String { log.name }
     /// It takes commits.
     var isOpen: Bool { writer != nil }
     var lastEntry: UInt64 { writer?.position.entry ?? 0 }

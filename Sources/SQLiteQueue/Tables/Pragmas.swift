@@ -45,8 +45,6 @@ enum Pragmas {
         // The log keeps its space between rounds: overwriting it in place makes a commit sync only data. When it
         // starts the log anew, SQLite cuts off what lies beyond twice the longest round, so the file may keep that much.
         try connection.execute("PRAGMA journal_size_limit = \(2 * tuning.longLogBytes)")
-        // Sorting and rebuilding need no files beside the queue.
-        try connection.execute("PRAGMA temp_store = MEMORY")
         // SQLite finds a damaged page when it reads the page, before the damage does harm.
         try connection.execute("PRAGMA cell_size_check = ON")
     }
