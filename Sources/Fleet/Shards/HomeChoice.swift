@@ -28,6 +28,11 @@ struct HomeChoice {
         }
     }
 
+    /// True if the register tells of no shard that is there, but for this one.
+    func mayForget(_ register: NodeRegister, besides shard: String) -> Bool {
+        register.shards.keys.allSatisfy { $0 == shard || !shards.contains($0) }
+    }
+
     /// The last entry that the log of a shard had, as its owners told.
     func lastEntry(of shard: String) -> UInt64 { nodes.lastEntry(of: shard) }
 
