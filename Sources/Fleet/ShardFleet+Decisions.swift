@@ -14,7 +14,7 @@ extension ShardFleet: Decisions {
         answer(.success(control.settings))
     }
 
-    package func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
+    package func followDecisions(_ receiver: @escaping @Sendable () -> Void) {
         control.follow(receiver)
     }
 

@@ -9,8 +9,9 @@ package protocol Decisions: Sendable {
     /// Answers with all decided settings, or with the error that prevents reading them.
     func recall(_ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
 
-    /// Tells of decisions of other gateways of a cluster: all settings as they are then. The receiver must be quick.
-    func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void)
+    /// Tells of decisions of other gateways of a cluster, after which `recall` answers with them. The receiver must be
+    /// quick.
+    func followDecisions(_ receiver: @escaping @Sendable () -> Void)
 
     /// True if other gateways see the decisions, and other servers have them.
     var areDecisionsShared: Bool { get }

@@ -90,7 +90,7 @@ extension DurableQueue: Decisions {
         door.post(.decision(.recall(answer)))
     }
 
-    package func followDecisions(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {}
+    package func followDecisions(_ receiver: @escaping @Sendable () -> Void) {}
 
     package var areDecisionsShared: Bool { false }
 

@@ -51,7 +51,9 @@ import Testing
     func shared() throws {
         let (one, two) = (try control("a"), try control("b"))
         let told = SharedValue<[String: [UInt8]]>([:])
-        two.follow { settings in told.change { $0 = settings } }
+        two.follow {
+            let now = two.settings; told.change { $0 = now }
+        }
         #expect(decide(decision(["held/app": [1], "destination/web": [0, 255]]), one) == nil)
         #expect(told.wait { $0 == ["held/app": [1], "destination/web": [0, 255]] })
         #expect(decide(decision(["held/web": [2]], resets: ["held/app"], by: "second"), two) == nil)
@@ -123,7 +125,9 @@ import Testing
         let view = cluster.view()
         let (one, two) = (try control("a", on: view), try control("b"))
         let told = SharedValue<[String: [UInt8]]>([:])
-        one.follow { settings in told.change { $0 = settings } }
+        one.follow {
+            let now = one.settings; told.change { $0 = now }
+        }
         let memory = try #require(cluster.memory(of: "control"))
         memory.failReadsAtEnd(true)
         #expect(decide(decision(["x": [1]]), two) == nil)

@@ -20,7 +20,7 @@ final class ControlLog: Sendable {
 
     private struct Shared {
         var state = ControlState()
-        var receiver: @Sendable ([String: [UInt8]]) -> Void = { _ in }
+        var receiver: @Sendable () -> Void = {}
         /// The receiver does not know all of the state.
         var isUntold = false
     }
@@ -78,6 +78,8 @@ final class ControlLog: Sendable {
         wake.signal()
         worker.withLock { $0.take() }?.join()
         refuseRest()
+        // The receiver may hold the queue, which holds this.
+        shared.withLock { $0.receiver = {} }
     }
 
     // MARK: - For any thread
@@ -89,7 +91,7 @@ final class ControlLog: Sendable {
     }
 
     /// The receiver is called on this log's thread.
-    func follow(_ receiver: @escaping @Sendable ([String: [UInt8]]) -> Void) {
+    func follow(_ receiver: @escaping @Sendable () -> Void) {
         shared.withLock { shared in
             shared.receiver = receiver
             shared.isUntold = true
@@ -150,11 +152,11 @@ final class ControlLog: Sendable {
     }
 
     private func tell() {
-        let news = shared.withLock { shared in
+        let receiver = shared.withLock { shared in
             defer { shared.isUntold = false }
-            return shared.isUntold ? (shared.receiver, shared.state.settings) : nil
+            return shared.isUntold ? shared.receiver : nil
         }
-        if let (receiver, settings) = news { receiver(settings) }
+        receiver?()
     }
 
     /// Reads on. Returns true if the append `own` is there.

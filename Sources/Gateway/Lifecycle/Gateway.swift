@@ -174,21 +174,8 @@ package final class Gateway: Sendable {
         servers = try Self.start { () throws(ListenError) in
             try GatewayServers(configuration, operators, devices, watches, journal)
         }
-        try Self.start { () throws(SystemError) in
-            try workers.start(
-                certificates,
-                CredentialAlerts(running, keeper, webhook, journal),
-                reload
-            )
-            try tail.start()
-            try devices.captures.start()
-            try history.start()
-            try webhook.use(configuration.webhook)
-            try devices.door.keySources.start(journal)
-        }
-        isRunning = true
-        servers.add(to: reporter, watches)
         let shared = SharedDecisions(
+            store,
             stored,
             decided,
             reading,
@@ -198,9 +185,25 @@ package final class Gateway: Sendable {
             box,
             journal
         )
-        store.followDecisions { [changes = workers.changes] settings in
-            // One that is not taken comes with the next one, or at the next start.
-            _ = changes.post { shared.apply(settings) }
+        try Self.start { () throws(SystemError) in
+            try workers.start(
+                certificates,
+                CredentialAlerts(running, keeper, webhook, journal),
+                reload,
+                shared
+            )
+            try tail.start()
+            try devices.captures.start()
+            try history.start()
+            try webhook.use(configuration.webhook)
+            try devices.door.keySources.start(journal)
+        }
+        isRunning = true
+        servers.add(to: reporter, watches)
+        store.followDecisions { [changes = workers.changes] in
+            shared.changed()
+            // If too many jobs wait, it is done after one of them.
+            _ = changes.post { shared.applyIfDue() }
         }
         for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
@@ -272,7 +275,13 @@ package final class Gateway: Sendable {
             try CredentialKeeper(surroundings)
         }
         try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
-        let useless = keeper.takeStored(from: stored, box, journal)
+        // Other gateways use what this one takes for expired, perhaps because of its clock.
+        let useless = keeper.takeStored(
+            from: stored,
+            box,
+            keepsExpired: store.areDecisionsShared,
+            journal
+        )
         if !useless.isEmpty {
             let names = useless.compactMap(StoredCredential.name(ofSetting:)).sorted()
             // If it cannot be stored now, the next start tries again.

@@ -13,7 +13,8 @@ package struct OperatorWorkers: Sendable {
     /// Answers other gateways. It waits for none of them, so two that ask each other both get their answers.
     package let answers: SerialWorker
 
-    /// How often the thread of changes looks at certificates, credentials and removed destinations.
+    /// How often the thread of changes looks at certificates, credentials, removed destinations and
+    /// decisions of other gateways that could not be applied.
     private static let watchPause: Duration = .seconds(10)
 
     package init() throws(SystemError) {
@@ -27,12 +28,14 @@ package struct OperatorWorkers: Sendable {
     package func start(
         _ certificates: CertificateReload,
         _ alerts: CredentialAlerts,
-        _ reload: ConfigurationReload
+        _ reload: ConfigurationReload,
+        _ shared: SharedDecisions
     ) throws(SystemError) {
         try changes.start(every: Self.watchPause) {
             for watch in certificates.watches { watch.look() }
             alerts.look()
             reload.closeEmptied()
+            shared.applyIfDue()
         }
         try proofs.start()
         try views.start()

@@ -2,11 +2,19 @@ package import Configuration
 package import Credentials
 import Crypto
 package import Delivery
-import Queue
+package import Queue
+import Synchronization
 package import System
 
 /// Applies what operators decided at other gateways of a cluster. Runs on the thread of changes.
-package struct SharedDecisions: Sendable {
+package final class SharedDecisions: Sendable {
+    private static let patience = Duration.seconds(1)
+
+    private let store: any Decisions
+    /// Something is decided that is not applied yet.
+    private let isDue = Atomic(false)
+    /// What was reported last, so that it is not reported again with each attempt.
+    private let reported = Locked<[String]>([])
     private let decided: Locked<StoredDecisions>
     private let reading: ConfigurationReading
     private let reload: ConfigurationReload
@@ -19,6 +27,7 @@ package struct SharedDecisions: Sendable {
 
     /// `stored` is what was applied at the start.
     package init(
+        _ store: any Decisions,
         _ stored: [String: [UInt8]],
         _ decided: Locked<StoredDecisions>,
         _ reading: @escaping ConfigurationReading,
@@ -28,6 +37,7 @@ package struct SharedDecisions: Sendable {
         _ box: SecretBox?,
         _ journal: Journal
     ) {
+        self.store = store
         self.decided = decided
         self.reading = reading
         self.reload = reload
@@ -42,13 +52,25 @@ package struct SharedDecisions: Sendable {
         stored.filter { StoredCredential.name(ofSetting: $0.key) != nil }
     }
 
-    /// `stored` is all that is decided now.
-    package func apply(_ stored: [String: [UInt8]]) {
-        applySettings(stored)
-        applyCredentials(Self.credentials(in: stored))
+    /// Another gateway has decided something. Called from any thread.
+    package func changed() { isDue.store(true, ordering: .releasing) }
+
+    /// Applies all that is decided by now, this gateway's own decisions among it. What fails is tried again later.
+    package func applyIfDue() {
+        guard isDue.exchange(false, ordering: .acquiring) else { return }
+        do throws(QueueError) {
+            let stored = try store.recall(within: Self.patience)
+            let isApplied = applySettings(stored)
+            applyCredentials(Self.credentials(in: stored))
+            if !isApplied { changed() }
+        } catch {
+            changed()
+        }
     }
 
-    private func applySettings(_ stored: [String: [UInt8]]) {
+    /// Returns false if the settings cannot be applied now.
+    private func applySettings(_ stored: [String: [UInt8]]) -> Bool {
+        var isApplied = true
         var unreadable: [String] = []
         let new = StoredDecisions(stored, unreadable: &unreadable)
         let before = decided.withLock { $0 }
@@ -63,22 +85,34 @@ package struct SharedDecisions: Sendable {
                     decided.settings = taken.settings
                     decided.leftOut = taken.leftOut
                 }
+                reported.withLock { $0 = [] }
             } catch {
-                for problem in error.problems {
-                    journal.error(
-                        "settings of another gateway cannot be applied",
-                        ["problem": problem.description]
-                    )
-                }
+                isApplied = false
+                report(error.problems.map(\.description))
             }
         }
-        guard new.held != before.held else { return }
+        guard new.held != before.held else { return isApplied }
         decided.withLock { $0.held = new.held }
         forwarder.hold(new.held)
         journal.info(
             "paused destinations follow another gateway",
             ["paused": new.held.sorted().joined(separator: ", ")]
         )
+        return isApplied
+    }
+
+    private func report(_ problems: [String]) {
+        let isNew = reported.withLock { reported in
+            defer { reported = problems }
+            return reported != problems
+        }
+        guard isNew else { return }
+        for problem in problems {
+            journal.error(
+                "settings of another gateway cannot be applied; tried again every ten seconds",
+                ["problem": problem]
+            )
+        }
     }
 
     private func applyCredentials(_ stored: [String: [UInt8]]) {

@@ -27,10 +27,12 @@ extension CredentialKeeper {
     /// time of another zone.
     private static let expiredMin: Duration = .seconds(86_400)
 
-    /// Uses the credentials that were pushed before the restart. Returns the settings that can be deleted.
+    /// Uses the credentials that were pushed before the restart. Returns the settings that can be deleted, none with
+    /// `keepsExpired`.
     package func takeStored(
         from stored: [String: [UInt8]],
         _ box: SecretBox?,
+        keepsExpired: Bool,
         _ journal: Journal
     ) -> Set<String> {
         var useless: Set<String> = []
@@ -42,9 +44,10 @@ extension CredentialKeeper {
             do throws(Refusal) {
                 try take(sealed, name, box)
             } catch {
-                if error.isForGood { useless.insert(setting) }
+                let isUseless = error.isForGood && !keepsExpired
+                if isUseless { useless.insert(setting) }
                 journal.warning(
-                    "stored credential \(error.isForGood ? "deleted" : "ignored")",
+                    "stored credential \(isUseless ? "deleted" : "ignored")",
                     ["credential": name, "reason": error.reason]
                 )
             }
