@@ -22,7 +22,8 @@ import Testing
     private func queue(
         on log: MemoryCommitLog,
         _ shard: Shard,
-        in directory: String? = nil
+        in directory: String? = nil,
+        repeatsMax: Int? = nil
     ) throws -> DurableQueue {
         if directory == nil { directories.append(TemporaryDirectory()) }
         var configuration = QueueConfiguration.small(
@@ -30,6 +31,7 @@ import Testing
         )
         configuration.shard = shard
         configuration.commitLog = log
+        if let repeatsMax { configuration.repeatsMax = repeatsMax }
         configuration.commitRetries.pauseMin = .milliseconds(1)
         configuration.commitRetries.timeout = .milliseconds(200)
         return try DurableQueue(configuration, journal: .silent)
@@ -124,6 +126,20 @@ import Testing
         #expect(ask { again.forget(absorbed: "old", whenDurable: $0) })
         #expect(again.absorptions.isEmpty)
         again.close()
+    }
+
+    @Test("Remembered requests are taken over although as many are remembered as may be")
+    func fullMemory() throws {
+        _ = try cede(letters: 0, requests: 50)
+        let store = try queue(on: home, .home, repeatsMax: 100)
+        for number in 1...100 { #expect(store.send(1_000_000 + number) == .stored) }
+        #expect(ask { store.intend(toAbsorb: "old", whenDurable: $0) })
+        #expect(absorb(into: store) == .done)
+        for number in 0..<50 {
+            #expect(store.send(number * 1000) == BatchIdentity.of(number * 1000).repeated)
+        }
+        store.wait { $0.repeats.known <= 100 && $0.repeats.forgottenEarly >= 50 }
+        store.close()
     }
 
     @Test("An absorption that was cut off after any transaction is gone on with")

@@ -33,13 +33,8 @@ final class RepeatMemory: StorePart {
 
     /// Remembers a request whose batches the current transaction has taken.
     func remember(_ identity: BatchIdentity, of owner: RepeatOwner) throws(SQLiteError) {
-        let most = configuration.repeatsMax
-        guard most > 0 else { return }
-        if index.count >= most {
-            // Removing many at a time is cheaper than one by one. If the bound was lowered, housekeeping removes the
-            // rest.
-            forgottenEarly += try makeRoom(atMost: max(1, min(1000, most / 100)))
-        }
+        guard configuration.repeatsMax > 0 else { return }
+        try makeRoomForOne()
         try database.write()
         let record = RepeatRecord(
             number: try context.takeNumber(),
@@ -56,12 +51,13 @@ final class RepeatMemory: StorePart {
 
     /// Takes over a request that another shard remembers.
     func adopt(_ record: RepeatRecord) throws(SQLiteError) {
-        guard index.count < configuration.repeatsMax else { return }
+        guard configuration.repeatsMax > 0 else { return }
         if let number = index.number(of: record.identity.digest),
             try database.repeats.record(number)?.identity.digest == record.identity.digest
         {
             return
         }
+        try makeRoomForOne()
         try database.write()
         let own = RepeatRecord(
             number: try context.takeNumber(),
@@ -70,6 +66,13 @@ final class RepeatMemory: StorePart {
         )
         try database.repeats.add(own)
         index.add(own.identity.digest, number: own.number)
+    }
+
+    private func makeRoomForOne() throws(SQLiteError) {
+        let most = configuration.repeatsMax
+        guard index.count >= most else { return }
+        // Removing many at a time is cheaper than one by one. If the bound was lowered, housekeeping removes the rest.
+        forgottenEarly += try makeRoom(atMost: max(1, min(1000, most / 100)))
     }
 
     /// Forgets the oldest requests of the owner with the most.
