@@ -33,6 +33,10 @@ package protocol CommitLog: Sendable {
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
+/// What a log holds at most for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next
+/// base, and as many bytes of commits beside that; the rest is for bases that were given up.
+package func commitLogBytesMax(forQueueOf bytes: Int) -> Int { bytes * 5 + (1 << 30) }
+
 /// The `atMost` of `CommitLog.read` for exactly one entry. Such reads settle an append or find an end: they work while a
 /// gateway stops, and are no progress.
 package let bytesOfOneEntry = 1

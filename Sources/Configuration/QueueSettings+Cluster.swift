@@ -17,7 +17,12 @@ extension QueueSettings {
             return JetStreamCluster(client, settings, queueBytes: bytesMax, isSynced: isSynced)
         }
         if let settings = postgreSQL {
-            return PostgreSQLCluster(settings, isSynced: isSynced, journal: journal)
+            return PostgreSQLCluster(
+                settings,
+                queueBytes: bytesMax,
+                isSynced: isSynced,
+                journal: journal
+            )
         }
         return nil
     }

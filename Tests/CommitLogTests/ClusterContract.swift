@@ -43,7 +43,12 @@ final class TestCluster {
         case .postgreSQL:
             let url = Secret(try sharedDatabase.get().url)
             let settings = PostgreSQLSettings(url: url, cluster: name, node: "a")
-            let view = PostgreSQLCluster(settings, isSynced: true, journal: journal.journal)
+            let view = PostgreSQLCluster(
+                settings,
+                queueBytes: 1 << 30,
+                isSynced: true,
+                journal: journal.journal
+            )
             try view.open()
             return view
         }

@@ -7,6 +7,8 @@ package final class MemoryCluster: ClusterEngine {
         var logs: [String: MemoryCommitLog] = [:]
         /// Names of shards that were removed.
         var removed: Set<String> = []
+        /// Names of shards that lists leave out.
+        var unlisted: Set<String> = []
         var registers: [String: Register] = [:]
         var revision: UInt64 = 0
         var messengers: [MemoryMessenger] = []
@@ -41,6 +43,9 @@ package final class MemoryCluster: ClusterEngine {
         get { state.withLock(\.isReachable) }
         set { state.withLock { $0.isReachable = newValue } }
     }
+
+    /// Lists have all but these shards, as while brokers elect.
+    package func leaveOut(_ shards: Set<String>) { shared.withLock { $0.unlisted = shards } }
 
     /// True: this gateway cannot remove logs.
     package var refusesRemovals: Bool {
@@ -94,7 +99,7 @@ package final class MemoryCluster: ClusterEngine {
     package func shards() throws(CommitLogError) -> [ListedShard] {
         try reachOpened()
         return shared.withLock { shared in
-            shared.logs.filter { $0.key != Self.controlName }
+            shared.logs.filter { $0.key != Self.controlName && !shared.unlisted.contains($0.key) }
                 .map { name, log in ListedShard(name: name, last: log.last) }
         }
     }

@@ -106,12 +106,6 @@ struct ClusterStream: Sendable {
         return trial
     }
 
-    /// The bound for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next base,
-    /// and as many bytes of commits beside that; the rest is for bases that were given up.
-    static func bytesMax(forQueueOf bytes: Int) -> Int {
-        bytes * 5 + (1 << 30)
-    }
-
     /// The same without what an existing stream must keep: its place, and room for what it has.
     func keeping(_ found: JSONValue, bytes: Int) -> ClusterStream {
         var kept = self

@@ -34,6 +34,7 @@ struct JetStreamAPI: Sendable {
             case 10023, 10002, 10028, 10047, 10077, 10122: .noRoom
             // No leader yet, or not all servers.
             case 10008, 10009, 10010, 10004: .unreachable
+            case 10005 where text.contains("offline"): .unreachable
             default: .refused
             }
         }

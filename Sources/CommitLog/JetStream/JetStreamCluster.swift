@@ -20,7 +20,7 @@ package final class JetStreamCluster: ClusterEngine {
         self.init(
             client,
             settings,
-            logBytesMax: ClusterStream.bytesMax(forQueueOf: queueBytes),
+            logBytesMax: commitLogBytesMax(forQueueOf: queueBytes),
             isSynced: isSynced
         )
     }

@@ -9,6 +9,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     private static let removalTime = Duration.seconds(6)
 
     private let settings: PostgreSQLSettings
+    private let queueBytes: Int
     private let isSynced: Bool
     private let journal: Journal
     private let logs: LogTable
@@ -18,9 +19,16 @@ package final class PostgreSQLCluster: ClusterEngine {
     /// A removal takes seconds.
     private let removalLink: Locked<PostgreSQLLink>
 
-    /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
-    package init(_ settings: PostgreSQLSettings, isSynced: Bool, journal: Journal) {
+    /// `queueBytes` is what a queue keeps at most. `isSynced` demands that a commit is on the disks of the server and of a
+    /// copy before it is confirmed.
+    package init(
+        _ settings: PostgreSQLSettings,
+        queueBytes: Int,
+        isSynced: Bool,
+        journal: Journal
+    ) {
         self.settings = settings
+        self.queueBytes = queueBytes
         self.isSynced = isSynced
         self.journal = journal
         logs = LogTable(of: settings.cluster)
@@ -64,7 +72,13 @@ package final class PostgreSQLCluster: ClusterEngine {
     package var control: any EngineLog { log(of: Self.controlName) }
 
     package func log(of shard: String) -> any EngineLog {
-        PostgreSQLLog(settings, of: shard, isSynced: isSynced, journal: journal)
+        PostgreSQLLog(
+            settings,
+            of: shard,
+            bytesMax: commitLogBytesMax(forQueueOf: queueBytes),
+            isSynced: isSynced,
+            journal: journal
+        )
     }
 
     /// First marks the shard as removed, and waits for the standby. From then on it is no shard, even after a failover:

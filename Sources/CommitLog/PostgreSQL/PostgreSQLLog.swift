@@ -11,20 +11,27 @@ package final class PostgreSQLLog: EngineLog {
 
     private let logs: LogTable
     private let shard: String
+    /// The server does not demand it, but a log that is not trimmed must not fill its disk.
+    package let bytesMax: Int?
     private let isSynced: Bool
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
 
     /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
-    init(_ settings: PostgreSQLSettings, of shard: String, isSynced: Bool, journal: Journal) {
+    init(
+        _ settings: PostgreSQLSettings,
+        of shard: String,
+        bytesMax: Int,
+        isSynced: Bool,
+        journal: Journal
+    ) {
         logs = LogTable(of: settings.cluster)
         self.shard = shard
+        self.bytesMax = bytesMax
         self.isSynced = isSynced
         writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
         reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
     }
-
-    package var bytesMax: Int? { nil }
 
     package func open(makes: Bool) throws(CommitLogError) {
         try reader.withLock { link throws(CommitLogError) in

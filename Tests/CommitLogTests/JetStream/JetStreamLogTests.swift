@@ -164,7 +164,7 @@ import Testing
             "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a",
             timeout: .seconds(5)
         )
-        let bytes = ClusterStream.bytesMax(forQueueOf: 128 << 20)
+        let bytes = commitLogBytesMax(forQueueOf: 128 << 20)
         #expect(String(decoding: info.body, as: UTF8.self).contains("\"max_bytes\":\(bytes)"))
     }
 

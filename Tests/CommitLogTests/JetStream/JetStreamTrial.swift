@@ -44,7 +44,7 @@ final class JetStreamTrial {
     }
 
     func log(isSynced: Bool = true, queueBytes: Int = 64 << 20) throws -> JetStreamLog {
-        let bytesMax = ClusterStream.bytesMax(forQueueOf: queueBytes)
+        let bytesMax = commitLogBytesMax(forQueueOf: queueBytes)
         return try log(bytesMax: bytesMax, isSynced: isSynced)
     }
 

@@ -15,7 +15,12 @@ final class PostgreSQLClusterTests {
     func cluster(on database: Database? = nil) throws -> PostgreSQLCluster {
         let url = try database?.url ?? sharedDatabase.get().url
         let settings = PostgreSQLSettings(url: Secret(url), cluster: name, node: "a")
-        let cluster = PostgreSQLCluster(settings, isSynced: true, journal: recorder.journal)
+        let cluster = PostgreSQLCluster(
+            settings,
+            queueBytes: 1 << 30,
+            isSynced: true,
+            journal: recorder.journal
+        )
         try cluster.open()
         return cluster
     }
@@ -121,7 +126,12 @@ final class PostgreSQLClusterTests {
     func check() throws {
         let url = try sharedDatabase.get().url
         let settings = PostgreSQLSettings(url: Secret(url), cluster: name, node: "a")
-        let cluster = PostgreSQLCluster(settings, isSynced: true, journal: recorder.journal)
+        let cluster = PostgreSQLCluster(
+            settings,
+            queueBytes: 1 << 30,
+            isSynced: true,
+            journal: recorder.journal
+        )
         let before = try cluster.check()
         #expect(before.contains("the table sluice_\(name)_log is made at the first start"))
         #expect(before.contains("the table sluice_\(name)_register is made at the first start"))

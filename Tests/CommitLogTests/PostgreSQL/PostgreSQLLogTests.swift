@@ -22,11 +22,17 @@ final class PostgreSQLLogTests {
         _ settings: PostgreSQLSettings,
         isSynced: Bool = true
     ) throws(CommitLogError) -> PostgreSQLLog {
-        let cluster = PostgreSQLCluster(settings, isSynced: isSynced, journal: recorder.journal)
+        let cluster = PostgreSQLCluster(
+            settings,
+            queueBytes: 1 << 30,
+            isSynced: isSynced,
+            journal: recorder.journal
+        )
         try cluster.open()
         let log = PostgreSQLLog(
             settings,
             of: settings.node,
+            bytesMax: 1 << 30,
             isSynced: isSynced,
             journal: recorder.journal
         )
@@ -207,7 +213,13 @@ final class PostgreSQLLogTests {
         try standby.query("SELECT pg_reload_conf()")
         var alone = settings
         alone.copies = .storage
-        let heir = PostgreSQLLog(alone, of: "a", isSynced: true, journal: recorder.journal)
+        let heir = PostgreSQLLog(
+            alone,
+            of: "a",
+            bytesMax: 1 << 30,
+            isSynced: true,
+            journal: recorder.journal
+        )
         #expect(eventually { (try? entries(of: heir).count) == 20 })
         #expect(heir.append([[20]], after: 20, id: id(21, writer: 2)) == .appended(21))
         #expect(recorder.count(of: "connection to the database lost") > 0)
@@ -319,7 +331,12 @@ final class PostgreSQLLogTests {
         try database.primary.query("GRANT SELECT ON \"sluice_\(cluster)_log\" TO \(reader)")
         let url = "postgresql://\(reader)@127.0.0.1:\(database.primary.port)/postgres"
         let settings = PostgreSQLSettings(url: Secret(url), cluster: cluster, node: "b")
-        let cluster = PostgreSQLCluster(settings, isSynced: true, journal: recorder.journal)
+        let cluster = PostgreSQLCluster(
+            settings,
+            queueBytes: 1 << 30,
+            isSynced: true,
+            journal: recorder.journal
+        )
         for body in [
             { () throws in _ = try self.log(settings) }, { () throws in _ = try cluster.check() },
         ] {
