@@ -150,12 +150,16 @@ extension FleetLoop {
         case .ceded(let name, let target):
             adopting = nil
             fleet.change { $0.adopting = nil }
-            guard let target = fleet.openShard(named: target) else {
-                // Its owner finishes that.
-                plan.holdOff(name, for: timing.retry * 2, .now)
-                return
+            if let open = fleet.openShard(named: target) { return absorb(name, nil, into: open) }
+            // The owner of the target finishes that.
+            guard !watch.shardsOfLate.contains(target) else {
+                return plan.holdOff(name, for: timing.retry * 2, .now)
             }
-            absorb(name, nil, into: target)
+            let reason =
+                TakenQueue.isMove(target)
+                ? "sluice restore --take moves it; run that again with the same directory"
+                : "it belongs to the shard \(target), which is not there"
+            refuse(name, reason, for: plan.failed(name))
         case .notAdopted(let name, let problem):
             adopting = nil
             fleet.change { $0.adopting = nil }

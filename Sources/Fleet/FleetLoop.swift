@@ -130,7 +130,10 @@ final class FleetLoop {
 
     func lookAtShards() throws(CommitLogError) {
         let now = Moment.now
-        watch.look(at: try cluster.shards(), now)
+        let shards = try cluster.shards()
+        // What the servers tell must last.
+        try cluster.confirm()
+        watch.look(at: shards, now)
         report(now)
         for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
         let oldest = gone.min { $0.value < $1.value }
@@ -169,8 +172,8 @@ final class FleetLoop {
         others = living
         let mine = Set(own.shards.keys)
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
-        let unattended = watch.shards.subtracting(fleet.letterShards).filter { shard in
-            !watch.isOwned(shard, now)
+        let unattended = watch.shardsOfLate.subtracting(fleet.letterShards).filter { shard in
+            gone[shard] == nil && !watch.isOwned(shard, now)
         }
         fleet.change { figures in
             figures.others = known.map { register, isAlive in

@@ -10,8 +10,8 @@ package final class FleetOpening: Sendable {
     private let control: ControlLog
     private let lock: DirectoryLock
     private let journal: Journal
-    /// After this moment a shard that is not listed counts as lost.
-    private let unlistedUntil = Moment.now + .seconds(10)
+    /// When the servers gave their first list of shards; nil: not yet.
+    private let firstListed = Locked<Moment?>(nil)
     /// Tells this life of the gateway from others.
     private let life = hex(randomBytes(4))
 
@@ -25,7 +25,7 @@ package final class FleetOpening: Sendable {
         do throws(QueueError) {
             lock = try DirectoryLock(settings.directory)
         } catch {
-            throw ShardProblem(error)
+            throw ShardProblem(.lasting, error.description)
         }
         do throws(SystemError) {
             opener = try ShardOpener(settings, cluster, journal)
@@ -52,30 +52,41 @@ package final class FleetOpening: Sendable {
     }
 
     private func open(_ messages: FleetMessages) throws(ShardProblem) -> ShardFleet {
-        let began = Moment.now
-        let choice: HomeChoice
-        let cluster = opener.cluster
+        do throws(CommitLogError) {
+            try opener.cluster.open()
+        } catch {
+            throw ShardProblem(error)
+        }
         var own = NodeRegister(node: settings.node, life: life)
         own.keyFingerprint = settings.keyFingerprint
+        do throws(ShardProblem) {
+            return try join(own, messages)
+        } catch {
+            // The next start has another life, and would leave another register.
+            if error.kind != .passing { try? opener.cluster.set(own.name, to: nil) }
+            throw error
+        }
+    }
+
+    private func join(
+        _ own: NodeRegister,
+        _ messages: FleetMessages
+    ) throws(ShardProblem) -> ShardFleet {
+        let began = Moment.now
+        let choice: HomeChoice
+        let namesakes: [NodeRegister]
+        let cluster = opener.cluster
         do throws(CommitLogError) {
-            try cluster.open()
             // Ours comes first: a gateway reads no older registers than its own last one, so those below are fresh.
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
             try useKey(registers, messages)
             choice = HomeChoice(for: settings.node, among: shards, registers)
-            let namesakes = choice.namesakes(of: own)
+            namesakes = choice.namesakes(of: own)
             try checkName(own, namesakes, messages)
             messages.takeName()
-            if let unlisted = choice.unlisted, .now < unlistedUntil {
-                throw CommitLogError(
-                    .unreachable,
-                    "the servers do not list the home shard \(unlisted); it is waited for up to ten seconds"
-                )
-            }
+            try checkList(shards, registers, choice)
             try clean(shards, registers)
-            // Those of earlier lives of this gateway. One that runs after all sets its own again within seconds.
-            for namesake in namesakes { try cluster.set(namesake.name, to: nil) }
         } catch {
             throw ShardProblem(error)
         }
@@ -88,6 +99,7 @@ package final class FleetOpening: Sendable {
             { losses.note() }
         }
         claim.stop()
+        remove(namesakes, besides: home.name, among: choice)
         let fleet = ShardFleet(
             home,
             control,
@@ -135,6 +147,38 @@ package final class FleetOpening: Sendable {
         )
     }
 
+    /// While brokers elect after an outage, they may not list all shards. Throws for some time if one is missing.
+    private func checkList(
+        _ shards: [ListedShard],
+        _ registers: [String: Register],
+        _ choice: HomeChoice
+    ) throws(CommitLogError) {
+        let first = firstListed.withLock { first in
+            first = first ?? .now
+            return first ?? .now
+        }
+        let patience = settings.timing.unlisted
+        let directories = ShardDirectories(settings)
+        guard .now - first < patience,
+            let missing = choice.unlisted ?? directories.unlisted(shards, registers)
+        else { return }
+        throw CommitLogError(
+            .unreachable,
+            "the servers do not list the shard \(missing), which this gateway had; it waits for them for "
+                + "\(patience.components.seconds) s"
+        )
+    }
+
+    /// Removes the registers of earlier lives of this gateway. They tell how far logs were, so they stay until the home shard
+    /// is open, and those of other shards until these have another owner. A life that runs after all sets its own again.
+    private func remove(_ namesakes: [NodeRegister], besides home: String, among choice: HomeChoice)
+    {
+        for namesake in namesakes where choice.mayForget(namesake, besides: home) {
+            // If it fails, the next start does it.
+            try? opener.cluster.set(namesake.name, to: nil)
+        }
+    }
+
     private func startMessages() throws(ShardProblem) -> FleetMessages {
         let messenger: any ClusterMessenger
         do throws(CommitLogError) {
@@ -176,7 +220,7 @@ package final class FleetOpening: Sendable {
         _ registers: [String: Register]
     ) throws(CommitLogError) {
         do throws(ShardProblem) {
-            try ShardDirectories(settings).clean(shards, registers)
+            try ShardDirectories(settings).clean(shards, registers, opener.cluster)
         } catch {
             throw CommitLogError(.refused, error.description)
         }

@@ -154,7 +154,9 @@ import Testing
         #expect(!missing.contains(""))
         #expect(missing.contains("\"one\""))
         #expect(missing.contains { $0.hasPrefix("\"one~") })
-        #expect(refusals.contains { $0.contains("at this moment; one may be adopting it; try again") })
+        #expect(
+            refusals.contains { $0.contains("at this moment; one may be adopting it; try again") }
+        )
         stop(heir)
     }
 

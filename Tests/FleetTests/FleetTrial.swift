@@ -50,6 +50,7 @@ final class FleetTrial {
             settings.timing.trustedFor = .milliseconds(180)
             settings.timing.gap = .milliseconds(160)
             settings.timing.returnTime = returnTime
+            settings.timing.unlisted = .milliseconds(300)
             settings.timing.rivalWait = .milliseconds(20)
             settings.timing.retry = .milliseconds(100)
             return settings

@@ -292,10 +292,43 @@ import Testing
         )
         a.view.isReachable = false
         trial.cluster.memory(of: shard)?.loseEnd(5)
-        #expect {
-            _ = try trial.start(trial.machine("a"))
-        } throws: { "\($0)".contains("the servers have lost entries") }
+        // A supervisor starts it again and again.
+        for _ in 0..<3 {
+            #expect {
+                _ = try trial.start(trial.machine("a"))
+            } throws: { "\($0)".contains("the servers have lost entries") }
+        }
+        // No start leaves a register behind but those that tell how far the log was.
+        #expect(try view.registers().keys.filter { $0.hasPrefix(NodeRegister.prefix) }.count == 1)
         dead.close()
+    }
+
+    @Test("A start waits for a shard that the servers do not list yet")
+    func unlistedHome() throws {
+        let machine = trial.machine("a")
+        let first = try trial.start(machine)
+        #expect(first.store(1...5) == .stored)
+        let shard = try #require(first.status.fleet?.shards.first?.name)
+        first.close()
+        trial.cluster.leaveOut([shard])
+        // Also without a disk, and without undelivered logs in it.
+        for machine in [machine, trial.machine("a")] {
+            let opening = try FleetOpening(
+                machine.settings(),
+                machine.view,
+                trial.recorder.journal
+            )
+            #expect {
+                _ = try opening.open()
+            } throws: {
+                ($0 as? ShardProblem)?.kind == .passing && "\($0)".contains("do not list")
+            }
+        }
+        trial.cluster.leaveOut([])
+        let again = try trial.start(machine)
+        #expect(again.status.fleet?.shards.map(\.name) == [shard])
+        #expect(again.status.ledger.queued == 5)
+        again.close()
     }
 
     @Test("A gateway does not adopt the shards of another cluster with the same name")

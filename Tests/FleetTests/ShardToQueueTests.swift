@@ -134,6 +134,13 @@ import Testing
         if isCeded {
             #expect(heir.wait { $0.fleet?.shards.count == 1 })
             #expect(!eventually(within: .milliseconds(800)) { !sink.numbers.isEmpty })
+            if step == .ceded {
+                #expect(
+                    heir.wait {
+                        $0.fleet?.refusedOrphans[shard]?.contains("sluice restore --take") ?? false
+                    }
+                )
+            }
         } else {
             #expect(sink.waitFor(1...50))
             #expect(heir.wait { $0.fleet?.absorptions == 1 })

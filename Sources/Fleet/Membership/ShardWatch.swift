@@ -11,7 +11,12 @@ struct ShardWatch {
         var last: UInt64
         /// Since when it has been so.
         var since: Moment
-        /// The highest one that it ever had.
+    }
+
+    /// What a list told of a shard. Lists leave shards out for which the servers have no leader at that moment.
+    private struct Listed {
+        var at: Moment
+        /// The highest last entry that the log ever had.
         var highest: UInt64
     }
 
@@ -26,6 +31,8 @@ struct ShardWatch {
 
     private let timing: FleetTiming
     private var ends: [String: End] = [:]
+    /// All shards that were listed within `forgetAfter`.
+    private var listed: [String: Listed] = [:]
     /// By the names of their registers.
     private var nodes: [String: Node] = [:]
     private var lastLookAtNodes: Moment?
@@ -69,16 +76,18 @@ struct ShardWatch {
             let isSame = known?.last == shard.last && !isGap
             ends[shard.name] = End(
                 last: shard.last,
-                since: isSame ? known?.since ?? now : now,
-                highest: max(shard.last, known?.highest ?? 0)
+                since: isSame ? known?.since ?? now : now
             )
+            let highest = max(shard.last, listed[shard.name]?.highest ?? 0)
+            listed[shard.name] = Listed(at: now, highest: highest)
         }
         self.ends = ends
+        listed = listed.filter { now - $0.value.at <= timing.forgetAfter }
     }
 
     /// The last entry that the log of a shard had, as it was seen and as its owners told.
     func lastEntry(of shard: String) -> UInt64 {
-        max(ends[shard]?.highest ?? 0, nodes.values.lazy.map(\.register).lastEntry(of: shard))
+        max(listed[shard]?.highest ?? 0, nodes.values.lazy.map(\.register).lastEntry(of: shard))
     }
 
     /// The gateways that live, without those that said that they stop.
@@ -131,6 +140,9 @@ struct ShardWatch {
     /// All shards of the cluster.
     var shards: Set<String> { Set(ends.keys) }
 
+    /// The same with those that lists have left out for a while.
+    var shardsOfLate: Set<String> { Set(listed.keys) }
+
     /// Shards without an owner, those that wait longest first.
     func orphans(_ now: Moment) -> [String] {
         let claimed = Set(living(now).flatMap(\.shards.keys))
@@ -161,11 +173,12 @@ struct ShardWatch {
         nodes.values.first { $0.register.shards[shard].map { $0 > epoch } ?? false }?.register
     }
 
-    /// Registers of gateways that are gone, and that name no shard that is there.
+    /// Registers of gateways that are gone, and that name no shard that was there of late. Others tell who had a shard, and how
+    /// far its log was.
     func leftovers(_ now: Moment) -> [String] {
         nodes.filter { _, node in
             now - node.since > timing.forgetAfter
-                && node.register.shards.keys.allSatisfy { ends[$0] == nil }
+                && node.register.shards.keys.allSatisfy { listed[$0] == nil }
         }.map(\.key)
     }
 }

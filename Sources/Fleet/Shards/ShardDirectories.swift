@@ -16,16 +16,26 @@ struct ShardDirectories {
         fileNames(in: settings.shards).filter { ShardName.node(of: $0) != nil }
     }
 
+    /// A shard that this gateway had, and that is not listed although nothing tells that it is gone.
+    func unlisted(_ shards: [ListedShard], _ registers: [String: Register]) -> String? {
+        let known = Set(shards.map(\.name))
+        return names.first { !known.contains($0) && registers[Self.goneRegister(of: $0)] == nil }
+    }
+
     /// Removes what is of no use. Throws if a log has vanished whose logs may be nowhere else.
-    func clean(_ shards: [ListedShard], _ registers: [String: Register]) throws(ShardProblem) {
+    func clean(
+        _ shards: [ListedShard],
+        _ registers: [String: Register],
+        _ cluster: any ClusterEngine
+    ) throws(ShardProblem) {
         let known = Set(shards.map(\.name))
         for name in names where !known.contains(name) {
-            if registers[Self.goneRegister(of: name)] == nil { try checkLogs(of: name) }
+            if registers[Self.goneRegister(of: name)] == nil { try checkLogs(of: name, cluster) }
             remove(name)
         }
     }
 
-    private func checkLogs(of name: String) throws(ShardProblem) {
+    private func checkLogs(of name: String, _ cluster: any ClusterEngine) throws(ShardProblem) {
         let directory = settings.directory(of: name)
         let logs: StoredLogs?
         do throws(QueueError) {
@@ -34,10 +44,19 @@ struct ShardDirectories {
             throw ShardProblem(error)
         }
         guard let logs, logs.queued > 0 else { return }
+        let (log, own) = (cluster.log(of: name).name, StoredLogs.commitLog(in: directory))
+        if let own, own != log {
+            throw ShardProblem(
+                .lasting,
+                "\(logs.path) has \(logs.queued) undelivered logs of \(own), and the settings of queue.engine name "
+                    + "\(log); set cluster and servers as they were, or remove the directory to go on without them"
+            )
+        }
         throw ShardProblem(
             .lasting,
-            "the log of the shard \(name) is gone, and \(logs.path) has \(logs.queued) undelivered logs of it; "
-                + "restore the log, or remove the directory to go on without them"
+            "the servers do not have the log of the shard \(name) (\(log)), and \(logs.path) has \(logs.queued) "
+                + "undelivered logs of it; see that all servers run and are the right ones, restore the log, or remove "
+                + "the directory to go on without them"
         )
     }
 

@@ -40,7 +40,8 @@ package struct ShardProblem: Error, CustomStringConvertible {
         let kind: Kind =
             switch error.kind {
             case .fenced: .taken
-            case .unreachable: .passing
+            // A shard that this gateway has lost is closed when it has another home.
+            case .unreachable, .inUse: .passing
             case .diskFull: .noRoom
             default: .lasting
             }

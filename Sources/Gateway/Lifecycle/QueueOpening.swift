@@ -116,7 +116,8 @@ package struct QueueOpening {
                 "\(logs.path) has \(logs.queued) undelivered logs of another queue.engine; start with that "
                     + "engine until they are delivered, or move the file and its -wal away"
                     + (isLocal
-                        ? "; if the shard was moved out with sluice restore --take, this copy can be removed" : "")
+                        ? "; if the shard was moved out with sluice restore --take, this copy can be removed"
+                        : "")
             )
         }
         if logs.dead > 0 {

@@ -15,6 +15,16 @@ struct DataDirectory {
     /// The same with its free pages.
     var baseDraft: String { path + "/base.draft" }
 
+    /// Removes a base, also one that a process left that was killed.
+    func removeBase() {
+        unlink(base)
+        removeBaseDraft()
+    }
+
+    func removeBaseDraft() {
+        for suffix in ["", "-wal", "-shm"] { unlink(baseDraft + suffix) }
+    }
+
     /// The number of an entry that the commit log had.
     var position: String { path + "/scratch.position" }
 

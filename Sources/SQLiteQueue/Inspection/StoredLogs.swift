@@ -45,7 +45,7 @@ extension StoredLogs {
     package static func removeScratch(in directory: String) {
         let directory = DataDirectory(path: directory, isScratch: true)
         directory.removeDatabase()
-        BaseCopying.removeFiles(in: directory)
+        directory.removeBase()
         for file in [directory.position, directory.lock] { unlink(file) }
         rmdir(directory.path)
     }

@@ -24,7 +24,7 @@ final class BaseCopying {
     /// Returns when the moment is fixed. Call it between two transactions.
     init(in directory: DataDirectory) throws(SQLiteError) {
         self.directory = directory
-        Self.removeFiles(in: directory)
+        directory.removeBase()
         do throws(SystemError) {
             for path in [directory.base, directory.baseDraft] {
                 _ = OwnedDescriptor(
@@ -37,7 +37,7 @@ final class BaseCopying {
             self.state = state
             worker = try Worker("queue-base") {
                 let result = Result { () throws(SQLiteError) in try Self.run(directory, state) }
-                Self.removeDraft(in: directory)
+                directory.removeBaseDraft()
                 state.result.withLock { $0 = result }
                 state.hasBegun.store(true, ordering: .releasing)
                 state.progress.signal()
@@ -51,17 +51,7 @@ final class BaseCopying {
     deinit {
         state.isCancelled.store(true, ordering: .relaxed)
         worker.join()
-        Self.removeFiles(in: directory)
-    }
-
-    /// Removes the copy, also one that a process left that was killed.
-    static func removeFiles(in directory: DataDirectory) {
-        unlink(directory.base)
-        removeDraft(in: directory)
-    }
-
-    private static func removeDraft(in directory: DataDirectory) {
-        for suffix in ["", "-wal", "-shm"] { unlink(directory.baseDraft + suffix) }
+        directory.removeBase()
     }
 
     private static func run(

@@ -101,7 +101,7 @@ struct ShardBase {
     /// Ends a base that is under way. Waits for the thread that copies it.
     mutating func stop(_ directory: DataDirectory) {
         stage = .none
-        BaseCopying.removeFiles(in: directory)
+        directory.removeBase()
     }
 
     func isDue(databaseBytes: Int) -> Bool {

@@ -24,6 +24,9 @@ package struct TakenQueue {
     /// Tells a move from others.
     package static func newMoveID() -> String { moveIDPrefix + hex(randomBytes(8)) }
 
+    /// True if a shard that was ceded to this is on its way into a local queue.
+    package static func isMove(_ target: String) -> Bool { target.hasPrefix(moveIDPrefix) }
+
     /// Removes the id of a move from a copy of the shard, so that a gateway can use the copy as its queue.
     static func forgetMove(_ connection: Connection) throws(SQLiteError) {
         try connection.execute(
