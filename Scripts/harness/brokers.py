@@ -62,6 +62,10 @@ class Broker:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
+    def leave(self) -> None:
+        """Lets another one lead what it leads, as before an upgrade; it has to be killed afterwards."""
+        self.signal(signal.SIGUSR2)
+
     def kill(self) -> None:
         self.signal(signal.SIGKILL)
         if self.process is not None:

@@ -30,6 +30,8 @@ class Server:
             identity = pwd.getpwnam("postgres")
             self.user = ["setpriv", f"--reuid={identity.pw_uid}", f"--regid={identity.pw_gid}", "--clear-groups"]
         self.data = self.directory / "data"
+        # Its commits wait for a standby, also if it was one itself until now.
+        self.is_synced = False
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, *words: object) -> None:
@@ -44,6 +46,8 @@ class Server:
             "shared_buffers": "64MB",
             "max_wal_size": "2GB",
         }
+        if self.is_synced:
+            settings["synchronous_standby_names"] = "*"
         words = [f"{PROGRAMS}/postgres", "-D", str(self.data)]
         for key, value in settings.items():
             words += ["-c", f"{key}={value}"]
@@ -96,15 +100,33 @@ class Database:
         words = ["-A", "trust", "-U", "sluice", "-E", "UTF8", "--locale=C", "--no-sync"]
         self.primary.run(PROGRAMS / "initdb", "-D", self.primary.data, *words)
         self.primary.start()
+        self.copy_primary()
+        self.primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.query("SELECT pg_reload_conf()")
+        self.primary.is_synced = True
+
+    def copy_primary(self) -> None:
+        """Makes the standby, which follows the primary from then on."""
+        self.standby.is_synced = True
         source = ["-h", "127.0.0.1", "-p", self.primary.port, "-U", "sluice", "--no-sync"]
         self.standby.run(PROGRAMS / "pg_basebackup", "-D", self.standby.data, "-R", "-c", "fast", *source)
         self.standby.start()
-        self.primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        self.primary.query("SELECT pg_reload_conf()")
+
+    def promote(self) -> None:
+        """The primary dies, and the standby takes its place. No commit is confirmed until it has a standby of its own,
+        which `return_old_primary` makes of the one that died."""
+        self.primary.kill()
+        self.standby.query("SELECT pg_promote()")
+        self.primary, self.standby = self.standby, self.primary
+
+    def return_old_primary(self) -> None:
+        shutil.rmtree(self.standby.data)
+        self.copy_primary()
 
     def settings(self, node: str, cluster: str = "main") -> str:
         """Lines of a gateway's configuration that put its queue into this database."""
-        url = f"postgresql://sluice@127.0.0.1:{self.primary.port}/postgres"
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self.primary, self.standby))
+        url = f"postgresql://sluice@{hosts}/postgres"
         postgresql = f'{{ url: "{url}", node: {node}, cluster: {cluster} }}'
         return f"queue: {{ engine: postgresql, postgresql: {postgresql} }}\n"
 

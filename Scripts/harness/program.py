@@ -14,6 +14,8 @@ from harness.signals import signals_deferred
 
 KEY = {"ALIBABA_CLOUD_ACCESS_KEY_ID": "prove-id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "prove-secret"}
 INHERITED = ("PATH", "HOME", "TMPDIR", "LANG")
+# SQLite finds no directory in which it could write a temporary file, as in the image.
+NO_TEMPORARY_FILES = {"SQLITE_TMPDIR": "/proc"}
 numbers = itertools.count(1)
 
 
@@ -72,7 +74,7 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=journal,
-                env=inherited | KEY | options.get("environment", {}),
+                env=inherited | KEY | NO_TEMPORARY_FILES | options.get("environment", {}),
                 preexec_fn=options.get("preexec"),
             )
             if (programs := options.get("programs")) is not None:

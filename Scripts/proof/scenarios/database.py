@@ -24,6 +24,10 @@ def check(trial: Trial) -> None:
             refuses(trial, loaded, name)
             server.start()
             loaded.goes_on(f"the {name} is back")
+        database.promote()
+        refuses(trial, loaded, "new primary's standby")
+        database.return_old_primary()
+        loaded.goes_on("the standby was promoted, and the old primary follows it")
     loaded.end()
     # The last part: a session ends all programs of the trial.
     counts = judge.run_session(trial, 0, MOVES[trial.is_long], database.settings("moving", "judge"), moves=True)

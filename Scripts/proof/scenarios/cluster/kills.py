@@ -19,6 +19,8 @@ CRASHES = {False: 1, True: 3}
 # Seconds between the deaths of two gateways: the second one is about to adopt the first one's shard, or has it.
 HEIR_LIVES = 11, 17
 GATEWAYS_KILLED, BROKERS_KILLED = "gateways killed", "brokers killed"
+# Seconds for which a gateway goes on standing still after it has lost its shard, once in a session of the long form.
+STANDS_STILL_FOR = 150
 
 
 def check(trial: Trial) -> None:
@@ -72,6 +74,17 @@ class KilledCluster(Session):
         self.goes_on("a gateway has come back")
         self.trial.expect(member.home() == home, "a gateway that came back at once has another home shard")
 
+    def upgrade_brokers(self) -> None:
+        """Each broker leaves and comes back, one after the other."""
+        for broker in self.brokers.all:
+            broker.leave()
+            self.goes_on("a broker leaves")
+            broker.kill()
+            broker.start()
+            broker.wait()
+            self.counts["brokers upgraded"] += 1
+            self.goes_on("a broker that left is back")
+
     def upgrade(self) -> None:
         """Each gateway is stopped and started, one after the other."""
         for member in self.members:
@@ -80,7 +93,7 @@ class KilledCluster(Session):
             member.start()
         self.goes_on("all gateways were stopped and started")
 
-    def hang(self) -> None:
+    def hang(self, seconds_more: float = 0) -> None:
         """A gateway stands still for longer than the others wait, wakes, and finds its shards taken."""
         member = self.trial.random.choice(self.members)
         gateway, shards = member.running, member.shards()
@@ -89,6 +102,7 @@ class KilledCluster(Session):
             began, before = time.monotonic(), self.absorptions()
             self.counts["hangs"] += 1
             self.others_empty("a gateway that hangs", began, before)
+            time.sleep(seconds_more)
         gateway.signal(signal.SIGCONT)
         self.begins_another(member, shards, "a gateway that hung")
         self.goes_on("a gateway that hung goes on")
@@ -133,9 +147,10 @@ def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: in
         for _ in range(CRASHES[trial.is_long]):
             session.crash()
         session.kill_brokers(1)
-        session.hang()
+        session.hang(STANDS_STILL_FOR if trial.is_long and number == 1 else 0)
         session.kill_both()
         session.upgrade()
+        session.upgrade_brokers()
         session.kill_brokers(2)
         if trial.is_long:
             session.lose_heir()
