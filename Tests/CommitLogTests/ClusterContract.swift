@@ -63,6 +63,8 @@ extension ClusterEngine {
         _ = eventually {
             do throws(CommitLogError) {
                 try log.open(makes: true)
+                // Its leader answers.
+                _ = try log.read(from: 1, atMost: bytesOfOneEntry)
                 problem = nil
             } catch {
                 problem = error
