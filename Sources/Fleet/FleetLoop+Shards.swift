@@ -10,7 +10,7 @@ extension FleetLoop {
         guard !isCutOff, !keeper.opener.hasEnded else { return }
         absorbEmptied()
         let orphans = watch.orphans(now).filter { own.shards[$0] == nil }
-        plan.update(orphans, among: watch.shards, now)
+        plan.update(orphans, among: watch.shardsOfLate, now)
         for name in orphans where plan.isNew(name) {
             if let reason = reasonAgainst(name) {
                 refuse(name, reason, for: timing.retry)
@@ -22,7 +22,7 @@ extension FleetLoop {
     }
 
     var mayBegin: Bool {
-        adopting == nil && absorbing == nil && !isCutOff && fleet.adopted.count < Self.adoptedMax
+        job == nil && !isCutOff && fleet.adopted.count < Self.adoptedMax
     }
 
     /// Each takes a thread, memory and room on the disk.
@@ -47,13 +47,13 @@ extension FleetLoop {
 
     /// Claims the shard, so that others leave it alone, and reads its log.
     private func begin(_ name: String) {
-        adopting = name
+        job = .adopting(name)
         do throws(CommitLogError) {
             try tell()
             try look()
             try lookAtShards()
         } catch {
-            adopting = nil
+            job = nil
             return
         }
         // Its owner may be back. Of two that claim it at the same moment, the one whose life has the greater name gives
@@ -63,7 +63,7 @@ extension FleetLoop {
         guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
             keeper.adopt(name, knownTo: watch.lastEntry(of: name))
         else {
-            adopting = nil
+            job = nil
             return
         }
         fleet.change { $0.adopting = name }
@@ -71,7 +71,7 @@ extension FleetLoop {
     }
 
     private func absorbEmptied() {
-        guard absorbing == nil, adopting == nil, !fleet.isHomeLost else { return }
+        guard job == nil, !fleet.isHomeLost else { return }
         let home = fleet.home
         // After a crash, an absorption may have nothing left to do but to remove the log.
         for target in fleet.openShards {
@@ -117,7 +117,7 @@ extension FleetLoop {
     }
 
     private func absorb(_ name: String, _ shard: OwnedShard?, into target: OwnedShard) {
-        if keeper.absorb(name, shard, into: target) { absorbing = name }
+        if keeper.absorb(name, shard, into: target) { job = .absorbing(name) }
     }
 
     // MARK: - News
@@ -128,7 +128,7 @@ extension FleetLoop {
             // Late news may be about an earlier time with a shard that this gateway has again.
             if fleet.openShard(named: name)?.shard == shard { lose(name, to: nil) }
         case .adopted(let shard):
-            adopting = nil
+            job = nil
             plan.succeeded(shard.name)
             guard !keeper.opener.hasEnded else { return shard.queue.close() }
             let status = shard.queue.status
@@ -148,7 +148,7 @@ extension FleetLoop {
             }
             nextHeartbeat = .now
         case .ceded(let name, let target):
-            adopting = nil
+            job = nil
             fleet.change { $0.adopting = nil }
             if let open = fleet.openShard(named: target) { return absorb(name, nil, into: open) }
             // The owner of the target finishes that.
@@ -161,7 +161,7 @@ extension FleetLoop {
                 : "it belongs to the shard \(target), which is not there"
             refuse(name, reason, for: plan.failed(name))
         case .notAdopted(let name, let problem):
-            adopting = nil
+            job = nil
             fleet.change { $0.adopting = nil }
             switch problem.kind {
             case .gone, .taken: plan.holdOff(name, for: timing.heartbeat * 2, .now)
@@ -175,7 +175,7 @@ extension FleetLoop {
     }
 
     private func absorbed(_ name: String, _ end: AbsorptionEnd) {
-        absorbing = nil
+        job = nil
         fleet.absorptionEnded()
         switch end {
         case .done:

@@ -5,20 +5,37 @@ import System
 
 /// The thread that tells the others that this gateway lives, looks at them, and decides which shards it takes.
 final class FleetLoop {
+    /// What the thread for adopted shards does with one of them.
+    enum Job {
+        case adopting(String)
+        case absorbing(String)
+
+        var shard: String {
+            switch self {
+            case .adopting(let shard), .absorbing(let shard): shard
+            }
+        }
+    }
+
     let keeper: FleetKeeper
+    /// What this gateway tells the others.
     var own: NodeRegister
+    /// What it knows of them.
     var watch: ShardWatch
     var nextHeartbeat = Moment.now
+    /// The cluster could not be reached at the last heartbeat.
     var isCutOff = false
+    /// When another server is tried, if this one still does not answer.
     private var changesServerAt = Moment.now
     var isStopping = false
     var plan: AdoptionPlan
-    var adopting: String?
-    var absorbing: String?
+    /// nil: the thread has nothing to do.
+    var job: Job?
     /// Shards that were absorbed, and when, as the registers tell.
     var gone: [String: WallTime] = [:]
     /// Home shards that this process has lost. It never chooses them again.
     var lostHomes: Set<String> = []
+    /// Names of gateways that lived at the last look.
     private var others: Set<String> = []
 
     init(_ keeper: FleetKeeper, _ own: NodeRegister) {
@@ -85,7 +102,7 @@ final class FleetLoop {
 
     private var isContested: Bool {
         own.shards.keys.contains { name in
-            name != adopting && name != absorbing && watch.isRead(name, .now)
+            name != job?.shard && watch.isRead(name, .now)
         }
     }
 
@@ -101,9 +118,7 @@ final class FleetLoop {
             own.entries[shard.name] = shard.queue.lastEntry
         }
         // The epoch is not known before the log is read; no other gateway takes this one for its successor.
-        for name in [adopting, absorbing].compactMap(\.self) where own.shards[name] == nil {
-            own.shards[name] = 0
-        }
+        if let name = job?.shard, own.shards[name] == nil { own.shards[name] = 0 }
         own.destinations = fleet.destinations.sorted()
         let status = fleet.status
         own.ledger = status.ledger
@@ -118,7 +133,7 @@ final class FleetLoop {
         if let key = registers[MessageSeal.register]?.value { fleet.messages.use(key: key) }
         watch.look(at: registers, .now)
         gone = ShardDirectories.gone(registers)
-        for (name, epoch) in own.shards where name != adopting && name != absorbing {
+        for (name, epoch) in own.shards where name != job?.shard {
             if let successor = watch.successor(of: epoch, in: name) {
                 lose(name, to: successor.node)
             } else if gone[name] != nil || fleet.openShard(named: name)?.queue.isLost ?? false {
@@ -134,15 +149,22 @@ final class FleetLoop {
         // What the servers tell must last.
         try cluster.confirm()
         watch.look(at: shards, now)
-        report(now)
-        for name in watch.leftovers(now).prefix(1) { try cluster.set(name, to: nil) }
+        announceGateways(now)
+        showFigures(now)
+        try removeOldRegisters(now)
+    }
+
+    /// One of each kind at a look.
+    private func removeOldRegisters(_ now: Moment) throws(CommitLogError) {
+        if let name = watch.leftovers(now).first { try cluster.set(name, to: nil) }
         let oldest = gone.min { $0.value < $1.value }
         if let oldest, WallTime.now - oldest.value > ShardDirectories.goneAge {
             try cluster.set(ShardDirectories.goneRegister(of: oldest.key), to: nil)
         }
     }
 
-    private func report(_ now: Moment) {
+    /// Writes into the journal who has come and gone.
+    private func announceGateways(_ now: Moment) {
         let living = watch.namesSeenAlive(now)
         let newcomers = living.subtracting(others)
         for node in newcomers {
@@ -155,10 +177,7 @@ final class FleetLoop {
                 )
             }
         }
-        // What it only reads to adopt is not in its ledger yet.
-        let here = Set(fleet.openShards.map(\.name))
-        let known = watch.known(besides: here, now)
-        for (register, isAlive) in known where isAlive && newcomers.contains(register.node) {
+        for (register, isAlive) in known(now) where isAlive && newcomers.contains(register.node) {
             guard let reason = own.clusterMismatch(with: register) else { continue }
             journal.error(
                 "a gateway of another cluster has the same cluster name; set queue.jetstream.cluster (or "
@@ -170,6 +189,16 @@ final class FleetLoop {
             journal.warning("another gateway of the cluster is gone", ["node": node])
         }
         others = living
+    }
+
+    /// The others, but for those whose shards are all open here. A shard that is only read to adopt it is not in this gateway's
+    /// ledger yet.
+    private func known(_ now: Moment) -> [(register: NodeRegister, isAlive: Bool)] {
+        watch.known(besides: Set(fleet.openShards.map(\.name)), now)
+    }
+
+    private func showFigures(_ now: Moment) {
+        let known = known(now)
         let mine = Set(own.shards.keys)
         let orphans = watch.orphans(now).filter { !mine.contains($0) }
         let unattended = watch.shardsOfLate.subtracting(fleet.letterShards).filter { shard in
