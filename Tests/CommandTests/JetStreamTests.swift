@@ -181,8 +181,9 @@ import Testing
         #expect(second.exitCode == 1)
         #expect(
             second.errors.contains(
-                "the log of the shard \(shard) is gone, and \(scratch.path)/one/shards/\(shard)/scratch.db has 1 "
-                    + "undelivered logs of it; restore the log, or remove the directory to go on without them"
+                "the servers do not have the log of the shard \(shard) (jetstream SLUICE_main_Q_\(shard)), and "
+                    + "\(scratch.path)/one/shards/\(shard)/scratch.db has 1 undelivered logs of it; see that all "
+                    + "servers run and are the right ones, restore the log, or remove the directory to go on"
             ),
             "\(second.errors)"
         )

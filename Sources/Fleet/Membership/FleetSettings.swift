@@ -38,7 +38,7 @@ package struct FleetTiming: Sendable, Equatable {
     /// The home shard of a gateway that has stopped waits for its return.
     package var returnTime: Duration = .seconds(15)
     /// Shards that this gateway had and that the servers do not list count as lost so long after their first list.
-    package var unlisted: Duration = .seconds(60)
+    package var unlisted: Duration = .seconds(30)
     /// Rivals for an orphan wait a random time, up to this and as long again for each shard that they have adopted.
     package var rivalWait: Duration = .seconds(2)
     /// The pause before a shard that could not be adopted is tried again. It doubles with each failure.
