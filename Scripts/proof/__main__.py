@@ -26,17 +26,17 @@ OWN = str(pathlib.Path(__file__).parents[1])
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
 # Seconds for an orderly end after a terminating signal.
 PATIENCE = 15
-# Parts in the order in which they run, with their modules. Each module has `check(trial)`; the first line of its
-# docstring says what it proves.
+# Parts in the order in which they run, the two longest first, with their modules. Each module has `check(trial)`; the
+# first line of its docstring says what it proves.
 PARTS = {
+    "cluster": "cluster.kills",
+    "damaged_logs": "cluster.damaged_logs",
     "judge": "judge",
     "brokers": "brokers",
     "database": "database",
-    "cluster": "cluster.kills",
     "partitions": "cluster.partitions",
     "cluster_clocks": "cluster.clocks",
     "broker_disks": "cluster.broker_disks",
-    "damaged_logs": "cluster.damaged_logs",
     "points": "kills.kill_points",
     "power": "power.power_cuts",
     "time_jumps": "time_jumps.clock_jumps",
@@ -50,8 +50,6 @@ PARTS = {
     "limits": "limits.resource_limits",
     "soak": "soak",
 }
-# Parts that take too long for a short run of all parts. Named, they have a short form.
-ONLY_LONG = ("broker_disks", "damaged_logs")
 # Parts that measure latency or processor time: no other part runs beside them.
 MEASURED = ("edge", "cost", "full_machine", "limits")
 
@@ -187,7 +185,7 @@ def run_side_by_side(options: argparse.Namespace) -> list[str]:
 
 options = arguments()
 # Imported here, because Python also drops an exception that a signal raises during an import.
-chosen = options.parts or [part for part in PARTS if part not in ONLY_LONG or options.long or options.list]
+chosen = options.parts or list(PARTS)
 modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in chosen}
 if options.list:
     for part, module in modules.items():
