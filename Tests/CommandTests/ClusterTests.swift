@@ -332,7 +332,7 @@ import Testing
         #expect(
             two.program.errors.next(containing: ["credential rotated at another gateway"]) != nil
         )
-        #expect(try two.admin("GET", "/admin/credentials").text.contains("pushed"))
+        #expect(try two.admin("GET", "/admin/credentials").text.contains(#""pushed":true"#))
         #expect(!(try two.admin("GET", "/admin/audit").text.contains("test-secret")))
         #expect(try one.admin("POST", "/admin/destinations/app/resume").status == 200)
         #expect(eventually { sandbox.received(field: "a").count == 3 })
@@ -350,10 +350,28 @@ import Testing
         // A gateway that comes later has all of it.
         let three = try start("three")
         #expect(try three.admin("GET", "/admin/destinations/app").text.contains("80ms"))
-        #expect(try three.admin("GET", "/admin/credentials").text.contains("pushed"))
+        #expect(try three.admin("GET", "/admin/credentials").text.contains(#""pushed":true"#))
         stop(two, three)
         one.program.signal(SIGTERM)
         #expect(!one.program.finished().errors.contains("rotated at another gateway"))
+    }
+
+    @Test("A credential that is forgotten at another gateway is used no more where it was pushed")
+    func forgotten() throws {
+        let (one, two) = (try start("one"), try start("two"))
+        let pushed = try one.admin(
+            "PUT",
+            "/admin/credentials/default?force=true",
+            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
+        )
+        #expect(pushed.status == 200, "\(pushed.text)")
+        #expect(two.eventually("/admin/credentials") { $0.contains(#""pushed":true"#) })
+        #expect(try two.admin("DELETE", "/admin/credentials/default").status == 200)
+        #expect(
+            one.program.errors.next(containing: ["credential forgotten at another gateway"]) != nil
+        )
+        #expect(!(try one.admin("GET", "/admin/credentials").text.contains(#""pushed":true"#)))
+        stop(one, two)
     }
 
     @Test("Without a key that seals it, no credential goes to the other gateways")

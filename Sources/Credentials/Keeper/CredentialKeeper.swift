@@ -130,6 +130,9 @@ extension CredentialKeeper {
         table.withLock { $0.noteKept(name, kept) }
     }
 
+    /// The names of pushed credentials that are stored.
+    package var storedNames: Set<String> { table.withLock(\.storedNames) }
+
     /// Discards the pushed credential; uses the configured source.
     package func forget(_ name: String) {
         let isOther = table.withLock { table in

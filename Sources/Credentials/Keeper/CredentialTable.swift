@@ -37,6 +37,11 @@ struct CredentialTable {
 
     func absentEntry(_ name: String) -> Entry? { absent[name] }
 
+    /// The names of pushed credentials that are stored.
+    var storedNames: Set<String> {
+        Set([entries, absent].flatMap { $0.filter { $0.value.kept == .onDisk }.keys })
+    }
+
     /// Removes the entry if it is nil or has nothing pushed, or if there are too many.
     mutating func setAbsent(_ entry: Entry?, _ name: String) {
         let isKept = entry.map { $0.pushed != nil || $0.next != nil } ?? false

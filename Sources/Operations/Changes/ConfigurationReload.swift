@@ -119,15 +119,24 @@ package struct ConfigurationReload: Sendable {
     /// Applies the settings that can change at run time, and names the ones that need a restart. When delivery cannot
     /// use the new settings, nothing changes.
     package func apply(_ new: GatewayConfiguration) {
+        guard let refusal = refusal(of: new) else { return }
+        journal.error(
+            "the new configuration is refused; the gateway keeps the present one",
+            ["problem": refusal]
+        )
+    }
+
+    /// The same. Returns why it is not possible; nil: it is done.
+    func refusal(of new: GatewayConfiguration) -> String? {
         let before = configuration.withLock { $0 }
-        if let obstacle = before.obstacle(to: new) { return refuse(obstacle) }
+        if let obstacle = before.obstacle(to: new) { return obstacle }
         var after = before
         after.apply(new)
         let certificates: [CertificateReload.Candidate]
         do throws(TLSError) {
             certificates = try parts.certificates.candidates(before, after)
         } catch {
-            return refuse(error.description)
+            return error.description
         }
         let changed = after.destinations.filter {
             !$0.isRemoved && !before.destinations.contains($0)
@@ -137,7 +146,7 @@ package struct ConfigurationReload: Sendable {
         do throws(KeeperProblem) {
             try parts.keeper.replace(allCredentials)
         } catch {
-            return refuse("credentials: \(error.description)")
+            return "credentials: \(error.description)"
         }
         if after.names != before.names { parts.names.use(after.names) }
         // Before delivery uses the new settings: nothing may be sent to a place that is no longer configured.
@@ -148,7 +157,7 @@ package struct ConfigurationReload: Sendable {
             useCredentials(before.credentials)
             parts.names.use(before.names)
             parts.store.apply(before.queueRules, before.queueBounds)
-            return refuse(error.description)
+            return error.description
         }
         let running = after
         configuration.withLock { $0 = running }
@@ -168,6 +177,7 @@ package struct ConfigurationReload: Sendable {
         }
         for each in certificates { each.adopt() }
         tell(before.changes(to: new))
+        return nil
     }
 
     // MARK: - Removed destinations
@@ -213,13 +223,6 @@ package struct ConfigurationReload: Sendable {
         for name in names.sorted() {
             journal.info("the removed destination is empty and closed", ["destination": name])
         }
-    }
-
-    private func refuse(_ problem: String) {
-        journal.error(
-            "the new configuration is refused; the gateway keeps the present one",
-            ["problem": problem]
-        )
     }
 
     private func useCredentials(_ sources: [String: CredentialSource]) {

@@ -80,12 +80,16 @@ package final class SharedDecisions: Sendable {
             do throws(ConfigurationProblems) {
                 var configuration = try reading([:], false)
                 let taken = configuration.takeDecided(from: stored, reading, journal)
-                reload.apply(configuration)
-                decided.withLock { decided in
-                    decided.settings = taken.settings
-                    decided.leftOut = taken.leftOut
+                if let refusal = reload.refusal(of: configuration) {
+                    isApplied = false
+                    report([refusal])
+                } else {
+                    decided.withLock { decided in
+                        decided.settings = taken.settings
+                        decided.leftOut = taken.leftOut
+                    }
+                    reported.withLock { $0 = [] }
                 }
-                reported.withLock { $0 = [] }
             } catch {
                 isApplied = false
                 report(error.problems.map(\.description))
@@ -122,9 +126,8 @@ package final class SharedDecisions: Sendable {
         }
         let changed = stored.filter { before[$0.key] != $0.value }
         let left = Set(stored.keys.compactMap(StoredCredential.name(ofSetting:)))
-        let gone = Set(before.keys.compactMap(StoredCredential.name(ofSetting:))).subtracting(left)
-        // What this gateway has forgotten itself is gone already.
-        for name in gone.sorted() where !keeper.pushed(name).isEmpty {
+        let gone = keeper.storedNames.subtracting(left)
+        for name in gone.sorted() {
             keeper.forget(name)
             journal.info("credential forgotten at another gateway", ["credential": name])
         }
