@@ -128,17 +128,27 @@ import Testing
         again.close()
     }
 
-    @Test("Remembered requests are taken over although as many are remembered as may be")
-    func fullMemory() throws {
-        _ = try cede(letters: 0, requests: 50)
+    @Test(
+        "Of two shards' remembered requests the later ones are kept, if not all may be",
+        arguments: [true, false]
+    )
+    func fullMemory(cededIsLater: Bool) throws {
         let store = try queue(on: home, .home, repeatsMax: 100)
-        for number in 1...100 { #expect(store.send(1_000_000 + number) == .stored) }
+        func fill() {
+            for number in 1...100 { #expect(store.send((1000 + number) * 1000) == .stored) }
+        }
+        if cededIsLater { fill() }
+        _ = try cede(letters: 0, requests: 100)
+        if !cededIsLater { fill() }
         #expect(ask { store.intend(toAbsorb: "old", whenDurable: $0) })
         #expect(absorb(into: store) == .done)
-        for number in 0..<50 {
-            #expect(store.send(number * 1000) == BatchIdentity.of(number * 1000).repeated)
+        // The last of those that must be known, and none of the others.
+        for number in 50..<100 {
+            let (ceded, own) = (number * 1000, (1001 + number) * 1000)
+            let known = cededIsLater ? ceded : own
+            #expect(store.send(known) == BatchIdentity.of(known).repeated, "\(number)")
         }
-        store.wait { $0.repeats.known <= 100 && $0.repeats.forgottenEarly >= 50 }
+        store.wait { $0.repeats.known <= 100 && $0.repeats.forgottenEarly >= 100 }
         store.close()
     }
 

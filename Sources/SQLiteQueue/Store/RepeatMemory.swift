@@ -57,7 +57,7 @@ final class RepeatMemory: StorePart {
         {
             return
         }
-        try makeRoomForOne()
+        guard try hasRoom(for: record) else { return }
         try database.write()
         let own = RepeatRecord(
             number: try context.takeNumber(),
@@ -66,6 +66,17 @@ final class RepeatMemory: StorePart {
         )
         try database.repeats.add(own)
         index.add(own.identity.digest, number: own.number)
+    }
+
+    /// Makes room by forgetting requests that are older; false: there are none.
+    private func hasRoom(for record: RepeatRecord) throws(SQLiteError) -> Bool {
+        let most = configuration.repeatsMax
+        guard index.count >= most else { return true }
+        let forgotten = try forgetOldest(atMost: max(1, min(1000, most / 100))) { begin in
+            begin < record.received
+        }
+        forgottenEarly += max(1, forgotten)
+        return forgotten > 0
     }
 
     private func makeRoomForOne() throws(SQLiteError) {
