@@ -17,7 +17,7 @@ struct DataDirectory {
 
     /// Removes a base, also one that a process left that was killed.
     func removeBase() {
-        unlink(base)
+        for suffix in ["", "-journal"] { unlink(base + suffix) }
         removeBaseDraft()
     }
 

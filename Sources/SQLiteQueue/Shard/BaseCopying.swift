@@ -21,8 +21,9 @@ final class BaseCopying {
         }
     }
 
-    /// Returns when the moment is fixed. Call it between two transactions.
-    init(in directory: DataDirectory) throws(SQLiteError) {
+    /// Returns when the moment is fixed. Call it between two transactions. `whileWritten` lets the owner write on, and takes
+    /// room for two copies.
+    init(in directory: DataDirectory, whileWritten: Bool) throws(SQLiteError) {
         self.directory = directory
         directory.removeBase()
         do throws(SystemError) {
@@ -36,7 +37,9 @@ final class BaseCopying {
             let state = try State()
             self.state = state
             worker = try Worker("queue-base") {
-                let result = Result { () throws(SQLiteError) in try Self.run(directory, state) }
+                let result = Result { () throws(SQLiteError) in
+                    try Self.run(directory, whileWritten: whileWritten, state)
+                }
                 directory.removeBaseDraft()
                 state.result.withLock { $0 = result }
                 state.hasBegun.store(true, ordering: .releasing)
@@ -56,9 +59,15 @@ final class BaseCopying {
 
     private static func run(
         _ directory: DataDirectory,
+        whileWritten: Bool,
         _ state: State
     ) throws(SQLiteError) {
         let source = try Connection(directory.database, .readOnly)
+        guard whileWritten else {
+            state.hasBegun.store(true, ordering: .releasing)
+            state.progress.signal()
+            return try compact(source, directory, state)
+        }
         let draft = try Connection(directory.baseDraft, .scratch)
         try draft.execute("PRAGMA journal_mode = OFF")
         try draft.execute("PRAGMA synchronous = OFF")
@@ -70,10 +79,19 @@ final class BaseCopying {
         try source.copy(into: draft) { !state.isCancelled.load(ordering: .relaxed) }
         try source.execute("COMMIT")
         guard !state.isCancelled.load(ordering: .relaxed) else { return }
-        // Free pages may have logs that were delivered or purged. `VACUUM INTO` cannot run in the transaction above, which
-        // fixes the moment, and `VACUUM` would need a directory for temporary files, which a container may not have.
-        draft.endUnless { !state.isCancelled.load(ordering: .relaxed) }
-        let compaction = try draft.prepare("VACUUM INTO ?")
+        // `VACUUM INTO` cannot run in the transaction above, which fixes the moment, and `VACUUM` would need a directory for
+        // temporary files, which a container may not have.
+        try compact(draft, directory, state)
+    }
+
+    /// Copies all but free pages, which may have logs that were delivered or purged.
+    private static func compact(
+        _ connection: Connection,
+        _ directory: DataDirectory,
+        _ state: State
+    ) throws(SQLiteError) {
+        connection.endUnless { !state.isCancelled.load(ordering: .relaxed) }
+        let compaction = try connection.prepare("VACUUM INTO ?")
         compaction.bind(1, directory.base)
         try compaction.run()
     }

@@ -34,6 +34,8 @@ struct ShardBase {
     /// Trims that failed one after the other, and why the last one did.
     fileprivate var trimFailures = 0
     fileprivate var trimProblem: SQLiteError?
+    /// Why the last base failed; nil: it did not.
+    fileprivate var failure: SQLiteError?
 
     init(bytesSinceBaseMin: Int, commitLogBytesMax: Int?) {
         self.bytesSinceBaseMin = bytesSinceBaseMin
@@ -64,10 +66,19 @@ struct ShardBase {
     func problemOfFullLog(_ log: String) -> QueueError {
         let text =
             "the commit log \(log) has \(commitLogBytes >> 20) of \((commitLogBytesMax ?? 0) >> 20) MiB"
-        guard let trimProblem else {
-            return QueueError(.diskFull, "\(text); a new base makes room in some minutes.")
+        if let trimProblem {
+            return QueueError(.diskFull, "\(text) and cannot be trimmed: \(trimProblem).")
         }
-        return QueueError(.diskFull, "\(text) and cannot be trimmed: \(trimProblem).")
+        if let failure {
+            return QueueError(
+                .diskFull,
+                "\(text), and the copy of the queue that would make room fails: \(failure)."
+            )
+        }
+        return QueueError(
+            .diskFull,
+            "\(text); a copy of the queue makes room when logs were delivered. If queue.max_bytes was raised, restart."
+        )
     }
 
     /// A trim that fails for half a minute is no election of brokers.
@@ -106,9 +117,11 @@ struct ShardBase {
 
     func isDue(databaseBytes: Int) -> Bool {
         guard case .none = stage, trimBefore == 0, nextStep <= .now else { return false }
-        // A base is what makes room, so it must not wait for commits that are refused until there is some.
+        // A base is what makes room, so it must not wait for commits that are refused until there is some. Most of the log may
+        // be an older, larger base.
         if isNearlyFull(databaseBytes: databaseBytes) {
             return bytesSinceBase > bytesSinceBaseMin / 4
+                || commitLogBytes - bytesSinceBase > 2 * databaseBytes + bytesSinceBaseMin
         }
         return bytesSinceBase > max(bytesSinceBaseMin, databaseBytes)
     }
@@ -135,7 +148,7 @@ extension ShardLog {
                 if base.trimBefore > 0, base.nextStep <= .now { trim(journal) }
                 guard base.isDue(databaseBytes: databaseBytes) else { return }
                 guard hasRoom() else { throw .unsuitable("the disk has no room for a copy") }
-                base.stage = .copying(try BaseCopying(in: directory))
+                base.stage = .copying(try BaseCopying(in: directory, whileWritten: true))
                 try beginBase()
             case .copying(let copying):
                 if let file = try copying.file() {
@@ -152,6 +165,7 @@ extension ShardLog {
             }
         } catch {
             guard isOpen else { throw error }
+            base.failure = error
             journal.warning(
                 "base for the commit log failed; another one begins in a minute",
                 ["reason": error]
@@ -163,7 +177,8 @@ extension ShardLog {
 
     /// Appends a base at once: without one, what comes next could not be restored.
     func sendBase(_ directory: DataDirectory) throws(SQLiteError) {
-        let copying = try BaseCopying(in: directory)
+        try checkRoom(directory, besides: fileSize(directory.database) ?? 0)
+        let copying = try BaseCopying(in: directory, whileWritten: false)
         base.stage = .copying(copying)
         try beginBase()
         let pieces = try BasePieces(try copying.wholeFile())
@@ -192,6 +207,7 @@ extension ShardLog {
         try publish(.baseEnds, pieces.trailer)
         committed()
         base.stage = .none
+        base.failure = nil
         base.ended()
         base.trimBefore = base.start
     }

@@ -314,11 +314,11 @@ final class ShardLog: ChangeLog {
     private static let appliedAtOnce = 8 << 20
 
     /// Logs of other shards need the disk, too.
-    private func checkRoom(_ directory: DataDirectory) throws(SQLiteError) {
+    func checkRoom(_ directory: DataDirectory, besides needed: Int = 0) throws(SQLiteError) {
         guard freeBytesMin > 0 else { return }
         var space = DiskSpace(directory.path)
         space.look()
-        let free = space.freeBytes
+        let free = space.freeBytes - needed
         guard free < freeBytesMin else { return }
         throw .commitLog(
             .full,
