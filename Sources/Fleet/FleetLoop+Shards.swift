@@ -9,7 +9,10 @@ extension FleetLoop {
         let now = Moment.now
         guard !isCutOff, !keeper.opener.hasEnded else { return }
         absorbEmptied()
-        let orphans = watch.orphans(now).filter { own.shards[$0] == nil }
+        // A home shard that was lost is open here until there is another one.
+        let orphans = watch.orphans(now).filter { name in
+            own.shards[name] == nil && fleet.openShard(named: name) == nil
+        }
         plan.update(orphans, among: watch.shardsOfLate, now)
         for name in orphans where plan.isNew(name) {
             if let reason = reasonAgainst(name) {
@@ -59,7 +62,9 @@ extension FleetLoop {
         // Its owner may be back. Of two that claim it at the same moment, the one whose life has the greater name gives
         // way. Whatever happens here, the fence decides.
         let rivals = watch.claimants(of: name, .now)
-        let isFirst = rivals.allSatisfy { $0.shards[name] == 0 && own.life < $0.life }
+        let isFirst = rivals.allSatisfy {
+            $0.shards[name] == NodeRegister.readingEpoch && own.life < $0.life
+        }
         guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
             keeper.adopt(name, knownTo: watch.lastEntry(of: name))
         else {

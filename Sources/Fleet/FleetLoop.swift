@@ -118,7 +118,9 @@ final class FleetLoop {
             own.entries[shard.name] = shard.queue.lastEntry
         }
         // The epoch is not known before the log is read; no other gateway takes this one for its successor.
-        if let name = job?.shard, own.shards[name] == nil { own.shards[name] = 0 }
+        if let name = job?.shard, own.shards[name] == nil {
+            own.shards[name] = NodeRegister.readingEpoch
+        }
         own.destinations = fleet.destinations.sorted()
         let status = fleet.status
         own.ledger = status.ledger

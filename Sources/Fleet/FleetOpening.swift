@@ -85,6 +85,12 @@ package final class FleetOpening: Sendable {
             namesakes = choice.namesakes(of: own)
             try checkName(own, namesakes, messages)
             messages.takeName()
+            // Starts that were killed while they read a log, perhaps many, tell nothing of it.
+            for namesake in namesakes where namesake.entries.isEmpty {
+                if namesake.shards.values.allSatisfy({ $0 == NodeRegister.readingEpoch }) {
+                    try cluster.set(namesake.name, to: nil)
+                }
+            }
             try checkList(shards, registers, choice)
             try clean(shards, registers)
         } catch {

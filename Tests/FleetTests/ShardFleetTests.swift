@@ -303,6 +303,28 @@ import Testing
         dead.close()
     }
 
+    @Test("What an earlier life told of a shard stays until the shard is gone, listed or not")
+    func toldByEarlierLife() throws {
+        let view = trial.cluster.view()
+        try view.open()
+        let shard = "b~0a1b2c3d"
+        let log = view.log(of: shard)
+        try log.open(makes: true)
+        var earlier = NodeRegister(node: "a", life: "00000001")
+        (earlier.shards, earlier.entries) = ([shard: 7], [shard: 100])
+        var reading = NodeRegister(node: "a", life: "00000002")
+        reading.shards = [shard: NodeRegister.readingEpoch]
+        for register in [earlier, reading] { try view.set(register.name, to: register.bytes) }
+        // Brokers elect.
+        trial.cluster.leaveOut([shard])
+        let gateway = try trial.start(trial.machine("a"))
+        defer { gateway.close() }
+        let left = try view.registers()
+        #expect(left[earlier.name] != nil && left[reading.name] == nil)
+        trial.cluster.leaveOut([])
+        #expect(gateway.wait { $0.fleet?.refusedOrphans[shard]?.contains("lost entries") ?? false })
+    }
+
     @Test("A start waits for a shard that the servers do not list yet")
     func unlistedHome() throws {
         let machine = trial.machine("a")

@@ -13,8 +13,10 @@ package struct NodeRegister: Equatable, Sendable {
     package var life: String
     /// The shard that takes the logs of its devices; nil: it has none at this moment.
     package var home: String?
-    /// The epochs of the shards that it owns; 0: it reads the shard's log to take it.
+    /// The epochs of the shards that it owns, or `readingEpoch`.
     package var shards: [String: Int] = [:]
+    /// In the place of an epoch: it reads the shard's log to take it.
+    package static let readingEpoch = 0
     /// The last entries of their logs. A log that ends sooner has lost its end.
     package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.

@@ -32,7 +32,7 @@ final class ShardClaim: Sendable {
         own.withLock { own in
             own.home = shard
             // The epoch is not known yet.
-            own.shards = [shard: 0]
+            own.shards = [shard: NodeRegister.readingEpoch]
         }
         wake.signal()
     }

@@ -82,6 +82,8 @@ struct ShardWatch {
             listed[shard.name] = Listed(at: now, highest: highest)
         }
         self.ends = ends
+        // A time without a list says nothing about shards either.
+        if isGap { listed = listed.mapValues { Listed(at: now, highest: $0.highest) } }
         listed = listed.filter { now - $0.value.at <= timing.forgetAfter }
     }
 
@@ -129,12 +131,12 @@ struct ShardWatch {
 
     /// A gateway that lives has the shard.
     func isOwned(_ shard: String, _ now: Moment) -> Bool {
-        claimants(of: shard, now).contains { $0.shards[shard] != 0 }
+        claimants(of: shard, now).contains { $0.shards[shard] != NodeRegister.readingEpoch }
     }
 
     /// A gateway that lives reads the shard's log to take it.
     func isRead(_ shard: String, _ now: Moment) -> Bool {
-        claimants(of: shard, now).contains { $0.shards[shard] == 0 }
+        claimants(of: shard, now).contains { $0.shards[shard] == NodeRegister.readingEpoch }
     }
 
     /// All shards of the cluster.

@@ -28,9 +28,11 @@ struct HomeChoice {
         }
     }
 
-    /// True if the register tells of no shard that is there, but for this one.
+    /// True if the register tells nothing of shards that may be there, but for this one. A shard that is not listed may be.
     func mayForget(_ register: NodeRegister, besides shard: String) -> Bool {
-        register.shards.keys.allSatisfy { $0 == shard || !shards.contains($0) }
+        register.shards.keys.allSatisfy { name in
+            name == shard || registers[ShardDirectories.goneRegister(of: name)] != nil
+        }
     }
 
     /// The last entry that the log of a shard had, as its owners told.

@@ -40,8 +40,7 @@ package struct ShardProblem: Error, CustomStringConvertible {
         let kind: Kind =
             switch error.kind {
             case .fenced: .taken
-            // A shard that this gateway has lost is closed when it has another home.
-            case .unreachable, .inUse: .passing
+            case .unreachable: .passing
             case .diskFull: .noRoom
             default: .lasting
             }
