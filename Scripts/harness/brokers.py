@@ -119,6 +119,12 @@ class Brokers:
         jetstream = f"{{ servers: [{servers}], node: {node}, cluster: {cluster}, replicas: {len(self.all)} }}"
         return f"queue: {{ engine: jetstream, jetstream: {jetstream}{more} }}\n"
 
+    def leads(self, broker: Broker) -> bool:
+        """A stream is led by this broker, as another one knows."""
+        other = next(one for one in self.all if one is not broker)
+        streams = other.ask("$JS.API.STREAM.LIST").get("streams") or []
+        return any(stream["cluster"].get("leader") == broker.name for stream in streams)
+
     def leader_of(self, shard: str, cluster: str) -> Broker:
         """The broker that leads the stream of this shard."""
         info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream_of(shard, cluster)}")

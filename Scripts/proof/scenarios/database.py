@@ -26,6 +26,8 @@ def check(trial: Trial) -> None:
             loaded.goes_on(f"the {name} is back")
         database.promote()
         refuses(trial, loaded, "new primary's standby")
+        # Also one that has found the new primary by now.
+        refuses(trial, loaded, "new primary's standby")
         database.return_old_primary()
         loaded.goes_on("the standby was promoted, and the old primary follows it")
     loaded.end()

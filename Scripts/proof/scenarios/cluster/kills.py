@@ -19,6 +19,8 @@ CRASHES = {False: 1, True: 3}
 # Seconds between the deaths of two gateways: the second one is about to adopt the first one's shard, or has it.
 HEIR_LIVES = 11, 17
 GATEWAYS_KILLED, BROKERS_KILLED = "gateways killed", "brokers killed"
+# Seconds until a broker that leaves leads nothing.
+LEAVES_WITHIN = 30
 # Seconds for which a gateway goes on standing still after it has lost its shard, once in a session of the long form.
 STANDS_STILL_FOR = 150
 
@@ -78,6 +80,7 @@ class KilledCluster(Session):
         """Each broker leaves and comes back, one after the other."""
         for broker in self.brokers.all:
             broker.leave()
+            self.wait_for(lambda: not self.brokers.leads(broker), LEAVES_WITHIN, f"{broker.name} leads a stream yet")
             self.goes_on("a broker leaves")
             broker.kill()
             broker.start()
