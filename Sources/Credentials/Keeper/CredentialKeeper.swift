@@ -135,13 +135,25 @@ extension CredentialKeeper {
 
     /// Discards the pushed credential; uses the configured source.
     package func forget(_ name: String) {
-        let isOther = table.withLock { table in
+        forget(name) { _ in true }
+    }
+
+    /// The same, if the credential is one that was stored. One that was pushed a moment ago is not yet.
+    package func forgetStored(_ name: String) -> Bool {
+        forget(name) { $0.storedNames.contains(name) }
+    }
+
+    @discardableResult
+    private func forget(_ name: String, if condition: (CredentialTable) -> Bool) -> Bool {
+        let (isForgotten, isOther) = table.withLock { table in
+            guard condition(table) else { return (false, false) }
             let before = table.entries[name]?.current
             table.forget(name)
-            return table.entries[name]?.current != before
+            return (true, table.entries[name]?.current != before)
         }
         resetTimer()
         if isOther { tell([name]) }
+        return isForgotten
     }
 
     /// The pushed credentials to keep over a restart, the one in use first.

@@ -58,10 +58,12 @@ package final class SharedDecisions: Sendable {
     /// Applies all that is decided by now, this gateway's own decisions among it. What fails is tried again later.
     package func applyIfDue() {
         guard isDue.exchange(false, ordering: .acquiring) else { return }
+        // Before the decisions are read: what is pushed here meanwhile is not among them.
+        let held = keeper.storedNames
         do throws(QueueError) {
             let stored = try store.recall(within: Self.patience)
             let isApplied = applySettings(stored)
-            applyCredentials(Self.credentials(in: stored))
+            applyCredentials(Self.credentials(in: stored), besides: held)
             if !isApplied { changed() }
         } catch {
             changed()
@@ -119,16 +121,16 @@ package final class SharedDecisions: Sendable {
         }
     }
 
-    private func applyCredentials(_ stored: [String: [UInt8]]) {
+    /// Forgets those of `held` that are not stored any more.
+    private func applyCredentials(_ stored: [String: [UInt8]], besides held: Set<String>) {
         let before = applied.withLock { applied in
             defer { applied = stored }
             return applied
         }
         let changed = stored.filter { before[$0.key] != $0.value }
         let left = Set(stored.keys.compactMap(StoredCredential.name(ofSetting:)))
-        let gone = keeper.storedNames.subtracting(left)
+        let gone = held.subtracting(left).filter(keeper.forgetStored)
         for name in gone.sorted() {
-            keeper.forget(name)
             journal.info("credential forgotten at another gateway", ["credential": name])
         }
         keeper.takeShared(changed, box, journal)
