@@ -119,15 +119,15 @@ package struct ConfigurationReload: Sendable {
     /// Applies the settings that can change at run time, and names the ones that need a restart. When delivery cannot
     /// use the new settings, nothing changes.
     package func apply(_ new: GatewayConfiguration) {
-        guard let refusal = refusal(of: new) else { return }
+        guard let refusal = tryToApply(new) else { return }
         journal.error(
             "the new configuration is refused; the gateway keeps the present one",
             ["problem": refusal]
         )
     }
 
-    /// The same. Returns why it is not possible; nil: it is done.
-    func refusal(of new: GatewayConfiguration) -> String? {
+    /// The same. Returns why the settings were refused, or nil if they are applied.
+    func tryToApply(_ new: GatewayConfiguration) -> String? {
         let before = configuration.withLock { $0 }
         if let obstacle = before.obstacle(to: new) { return obstacle }
         var after = before

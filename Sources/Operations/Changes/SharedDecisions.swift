@@ -82,7 +82,7 @@ package final class SharedDecisions: Sendable {
             do throws(ConfigurationProblems) {
                 var configuration = try reading([:], false)
                 let taken = configuration.takeDecided(from: stored, reading, journal)
-                if let refusal = reload.refusal(of: configuration) {
+                if let refusal = reload.tryToApply(configuration) {
                     isApplied = false
                     report([refusal])
                 } else {
