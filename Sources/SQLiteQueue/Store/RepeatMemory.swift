@@ -33,8 +33,10 @@ final class RepeatMemory: StorePart {
 
     /// Remembers a request whose batches the current transaction has taken.
     func remember(_ identity: BatchIdentity, of owner: RepeatOwner) throws(SQLiteError) {
-        guard configuration.repeatsMax > 0 else { return }
-        try makeRoomForOne()
+        let most = configuration.repeatsMax
+        guard most > 0 else { return }
+        // If the bound was lowered, housekeeping removes the rest.
+        if index.count >= most { forgottenEarly += try makeRoom(atMost: forgottenForOne) }
         try database.write()
         let record = RepeatRecord(
             number: try context.takeNumber(),
@@ -72,19 +74,15 @@ final class RepeatMemory: StorePart {
     private func hasRoom(for record: RepeatRecord) throws(SQLiteError) -> Bool {
         let most = configuration.repeatsMax
         guard index.count >= most else { return true }
-        let forgotten = try forgetOldest(atMost: max(1, min(1000, most / 100))) { begin in
+        let forgotten = try forgetOldest(atMost: forgottenForOne) { begin in
             begin < record.received
         }
         forgottenEarly += max(1, forgotten)
         return forgotten > 0
     }
 
-    private func makeRoomForOne() throws(SQLiteError) {
-        let most = configuration.repeatsMax
-        guard index.count >= most else { return }
-        // Removing many at a time is cheaper than one by one. If the bound was lowered, housekeeping removes the rest.
-        forgottenEarly += try makeRoom(atMost: max(1, min(1000, most / 100)))
-    }
+    /// How many are forgotten to make room for one: many at a time are cheaper than one by one.
+    private var forgottenForOne: Int { max(1, min(1000, configuration.repeatsMax / 100)) }
 
     /// Forgets the oldest requests of the owner with the most.
     private func makeRoom(atMost most: Int) throws(SQLiteError) -> Int {
