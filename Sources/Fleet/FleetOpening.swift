@@ -85,11 +85,8 @@ package final class FleetOpening: Sendable {
             namesakes = choice.namesakes(of: own)
             try checkName(own, namesakes, messages)
             messages.takeName()
-            // Starts that were killed while they read a log, perhaps many, tell nothing of it.
-            for namesake in namesakes where namesake.entries.isEmpty {
-                if namesake.shards.values.allSatisfy({ $0 == NodeRegister.readingEpoch }) {
-                    try cluster.set(namesake.name, to: nil)
-                }
+            for namesake in namesakes where namesake.tellsNothing {
+                try cluster.set(namesake.name, to: nil)
             }
             try checkList(shards, registers, choice)
             try clean(shards, registers)
@@ -179,7 +176,10 @@ package final class FleetOpening: Sendable {
     /// is open, and those of other shards until these have another owner. A life that runs after all sets its own again.
     private func remove(_ namesakes: [NodeRegister], besides home: String, among choice: HomeChoice)
     {
-        for namesake in namesakes where choice.mayForget(namesake, besides: home) {
+        for namesake in namesakes
+        where !namesake.tellsNothing
+            && choice.mayForget(namesake, besides: home)
+        {
             // If it fails, the next start does it.
             try? opener.cluster.set(namesake.name, to: nil)
         }

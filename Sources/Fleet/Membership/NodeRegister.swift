@@ -40,6 +40,11 @@ package struct NodeRegister: Equatable, Sendable {
         \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
     ]
 
+    /// True if this life never had a shard, as a start that was killed while it read a log. A crash loop leaves many such.
+    var tellsNothing: Bool {
+        entries.isEmpty && shards.values.allSatisfy { $0 == Self.readingEpoch }
+    }
+
     /// The register's name.
     var name: String { "\(Self.prefix)\(node)~\(life)" }
 
