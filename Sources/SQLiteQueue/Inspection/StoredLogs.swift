@@ -50,7 +50,7 @@ extension StoredLogs {
         rmdir(directory.path)
     }
 
-    /// The name of the commit log of which the directory has a copy; nil: it is not known.
+    /// The name of the commit log whose copy lies in the directory, or nil if that is not known.
     package static func commitLog(in directory: String) -> String? {
         DataDirectory(path: directory, isScratch: true).knownPosition?.log
     }
