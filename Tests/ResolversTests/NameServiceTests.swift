@@ -1,3 +1,4 @@
+import Crypto
 import HTTP
 import HTTPClient
 import Net
@@ -310,6 +311,34 @@ import Testing
         #expect(journal.text.contains("check the resolver's secret"))
         #expect(service.status.resolvers[0].closedFor.map { $0 > .seconds(3000) } ?? false)
     }
+
+    @Test("A captive portal closes no resolver: the server rests, and the next one answers")
+    func captivePortal() throws {
+        let portal = try RecordingServer { _, _ in
+            Response(status: 200, body: Array("<html>Log in to this network</html>".utf8))
+        }
+        let server = try RecordingServer { _, _ in
+            // "192.0.2.7,60" of the test's key.
+            Response(
+                status: 200,
+                body: Array(Self.tencent.concealed("192.0.2.7,60").utf8)
+            )
+        }
+        for urls in [[portal.url], [portal.url, server.url]] {
+            var account = Self.tencentAccount
+            account.servers = urls.compactMap { ResolverServer($0) }
+            let service = try service(["qq": ResolverSettings(.tencent(account))])
+            defer { service.stop() }
+            let use = service.addresses(of: host, port: 443, by: ["qq"])
+            _ = use.addresses.view(atMost: .seconds(20))
+            #expect(service.status.resolvers[0].closedFor == nil)
+            if urls.count == 2 { #expect(known(use)?.addresses == ["192.0.2.7"]) }
+        }
+        #expect(journal.text.contains("check the resolver's key"))
+    }
+
+    private static let tencentAccount = TencentAccount(.aes(id: "1", key: Secret("0123456789abcdef")))
+    private static var tencent: Tencent { Tencent(tencentAccount) }
 
     @Test("The last answers are there after a restart")
     func kept() throws {

@@ -116,6 +116,10 @@ import Testing
             "198.18.0.1", "198.19.255.255", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::",
             "::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::", "100::1", "fc00::1",
             "fdff::1", "fe80::1", "fec0::1", "ff02::1",
+            // Documentation, deprecated relays, and addresses that contain others.
+            "192.0.2.1", "192.88.99.1", "198.51.100.1", "203.0.113.1", "64:ff9b:1::a00:1",
+            "2001::1", "2001:0:a00:1::", "2001:2::1", "2001:20::1", "2001:1ff:ffff::1",
+            "2001:db8::1", "3fff::1", "5f00::1", "4000::1",
         ]
     )
     func privateAddresses(text: String) throws {
@@ -128,8 +132,8 @@ import Testing
             "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
             "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255",
             "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255",
-            "198.20.0.0", "203.107.1.1", "223.255.255.255", "2401:b180::1", "2001:db8::1",
-            "2003::1",
+            "198.20.0.0", "203.107.1.1", "223.255.255.255", "2401:b180::1", "2001:200::1",
+            "2001:4860:4860::8888", "2003::1", "3ffe::1",
         ]
     )
     func publicAddresses(text: String) throws {
@@ -146,7 +150,7 @@ import Testing
         let outside = try #require(ResolverServer("https://203.107.1.1"))
         let local = try #require(ResolverServer("http://127.0.0.1:8053"))
         #expect(!resolver.allows(inside, from: outside) && resolver.allows(inside, from: local))
-        #expect(resolver.allows(try #require(IPAddress("203.0.113.9")), from: outside))
+        #expect(resolver.allows(try #require(IPAddress("203.107.1.9")), from: outside))
         var open = settings
         open.allowsPrivate = true
         #expect(Resolver("ali", open, AlibabaV1(account), now).allows(inside, from: outside))

@@ -169,15 +169,15 @@ import Testing
     }
 
     @Test(
-        "A text of another key, or of none, names the key",
-        arguments: ["00", "zz", "87ae992c1321f299", "192.0.2.1"]
+        "A text of another key, or of none, is the server's failure and names the key",
+        arguments: ["00", "zz", "87ae992c1321f299", "192.0.2.1", "<html>Log in here</html>"]
     )
     func otherKey(text: String) {
         for dialect in [Self.des("another1"), Self.aes()] {
             let failure = #expect(throws: QueryFailure.self) {
                 try dialect.answers(in: Self.answer(text), to: ["h.x"])
             }
-            #expect(failure?.kind == .account)
+            #expect(failure?.kind == .server && failure?.remedy.contains("key") == true)
         }
     }
 

@@ -139,11 +139,7 @@ package struct Tencent: ResolverDialect {
             )
         }
         guard let text = revealed(answer.body) else {
-            throw QueryFailure(
-                .account,
-                "the answer cannot be decrypted",
-                remedy: "check the resolver's key and algorithm"
-            )
+            throw .undecryptable(checking: "key and algorithm")
         }
         return text
     }
