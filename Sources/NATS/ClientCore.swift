@@ -26,9 +26,10 @@ final class ClientCore: Sendable {
     private let change: WakeUp
     private let shared = Locked(Shared())
     /// Random, so that no other client's answers come here.
-    let inboxPrefix = "_INBOX.\(hex(randomBytes(12)))"
+    let inboxPrefix: String
 
-    init() throws(SystemError) {
+    init(inboxPrefix: String) throws(SystemError) {
+        self.inboxPrefix = "\(inboxPrefix).\(hex(randomBytes(12)))"
         wake = try WakeUp()
         change = try WakeUp()
     }

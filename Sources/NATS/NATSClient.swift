@@ -16,7 +16,7 @@ package final class NATSClient: Sendable {
 
     /// Starts at once.
     package init(_ settings: NATSSettings, journal: Journal) throws(SystemError) {
-        let core = try ClientCore()
+        let core = try ClientCore(inboxPrefix: settings.inboxPrefix)
         self.core = core
         worker = Locked(
             try Worker("nats") { ClientLoop(settings, core, journal).run() }

@@ -21,6 +21,9 @@ package struct NATSSettings: Sendable, Equatable {
     package var tls: OutboundTLS?
     /// The program and its version, shown in the server's list of connections.
     package var name: String
+    /// Answers come to subjects below this one. A prefix of the program's own lets a server keep other users from
+    /// reading them; many users may subscribe to all of `_INBOX.>`.
+    package var inboxPrefix = "_INBOX"
     /// Servers of older versions are refused.
     package var minimumVersion: ServerVersion?
     /// How long a connection and its greeting may take.

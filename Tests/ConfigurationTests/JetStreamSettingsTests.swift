@@ -103,6 +103,8 @@ import Testing
             replicas: 5
         )
         #expect(queue.jetStream == settings)
+        // Answers hold logs: no other user's inboxes begin so.
+        #expect(settings.client.inboxPrefix == "sluice.eu-1_b.inbox")
     }
 
     @Test("Each way to authenticate")

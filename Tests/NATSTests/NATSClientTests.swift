@@ -27,11 +27,13 @@ import Testing
     func client(
         _ servers: Broker...,
         user: String? = nil,
+        inbox: String = "_INBOX",
         silenceMax: Duration = .milliseconds(1500)
     ) throws -> NATSClient {
         var settings = NATSSettings(servers: servers.map(\.address), name: "test")
         if let user { settings.authentication = .user(user, password: .init(user)) }
         settings.silenceMax = silenceMax
+        settings.inboxPrefix = inbox
         let client = try NATSClient(settings, journal: recorder.journal)
         try client.waitUntilConnected(atMost: .seconds(20))
         return client
@@ -140,6 +142,7 @@ import Testing
                 { user: limited, password: limited, permissions: {
                     publish: { allow: ["allowed", "_INBOX.>"] }, subscribe: "_INBOX.>" } }
                 { user: deaf, password: deaf, permissions: { subscribe: "other" } }
+                { user: own, password: own, permissions: { subscribe: ["own.inbox.>", "asked"] } }
             ]
         }
         """
@@ -157,6 +160,19 @@ import Testing
         try client.send(OutgoingMessage(to: waiting.subject, body: [7]), from: waiting)
         #expect(try waiting.next(until: .now + .seconds(20)).body == [7])
         #expect(recorder.count(of: "broker lost") == 0)
+    }
+
+    @Test("Answers below an inbox prefix of its own are out of reach of users with _INBOX.>")
+    func ownInbox() throws {
+        let broker = try started(lines: Self.users)
+        let other = try client(broker, user: "limited")
+        let heard = try other.inbox(listeningTo: ["own.inbox.>"])
+        #expect(throws: NATSError.self) { try heard.next(until: .now + .seconds(20)) }
+        let client = try client(broker, user: "own", inbox: "own.inbox")
+        let inbox = try client.inbox()
+        #expect(inbox.subject.hasPrefix("own.inbox."))
+        try client.send(OutgoingMessage(to: inbox.subject, body: [7]), from: inbox)
+        #expect(try inbox.next(until: .now + .seconds(20)).body == [7])
     }
 
     @Test("A user that may not subscribe to inboxes is refused")

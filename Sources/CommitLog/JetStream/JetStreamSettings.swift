@@ -33,12 +33,14 @@ package struct JetStreamSettings: Sendable, Equatable {
 
     /// How a gateway connects to the servers.
     package var client: NATSSettings {
-        NATSSettings(
+        var settings = NATSSettings(
             servers: servers,
             authentication: authentication,
             tls: tls,
             name: "sluice/\(Version.current) \(node)",
             minimumVersion: JetStreamLog.minimumVersion
         )
+        settings.inboxPrefix = "sluice.\(cluster).inbox"
+        return settings
     }
 }
