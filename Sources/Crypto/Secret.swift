@@ -5,15 +5,15 @@ import Glibc
 package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    private let memory: GuardedMemory
+    private let memory: SecretMemory.Block
 
     package init(_ text: String) {
         var text = text
-        memory = text.withUTF8 { GuardedMemory(copying: UnsafeRawBufferPointer($0)) }
+        memory = text.withUTF8 { SecretMemory.shared.copy(UnsafeRawBufferPointer($0)) }
     }
 
     package init(copying bytes: UnsafeRawBufferPointer) {
-        memory = GuardedMemory(copying: bytes)
+        memory = SecretMemory.shared.copy(bytes)
     }
 
     package var byteCount: Int { memory.bytes.count }
@@ -63,37 +63,5 @@ package func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { buffer in
         guard let start = buffer.baseAddress else { return }
         explicit_bzero(start, buffer.count)
-    }
-}
-
-/// Whole memory pages for one secret: locked in RAM where the system allows it, left out of core dumps, and wiped at
-/// the end.
-///
-/// Unchecked because of the raw memory. Invariant: only the initialiser writes it, before any other thread can see it,
-/// and deinit unmaps it.
-private final class GuardedMemory: @unchecked Sendable {
-    let bytes: UnsafeRawBufferPointer
-    private let pages: UnsafeMutableRawPointer
-    private let pageBytes: Int
-
-    init(copying content: UnsafeRawBufferPointer) {
-        let unit = Int(sysconf(CInt(_SC_PAGESIZE)))
-        pageBytes = max(1, (content.count + unit - 1) / unit) * unit
-        let protection = PROT_READ | PROT_WRITE
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS
-        guard let pages = mmap(nil, pageBytes, protection, flags, -1, 0), pages != MAP_FAILED else {
-            preconditionFailure("out of memory")
-        }
-        self.pages = pages
-        // Both calls may fail: a low RLIMIT_MEMLOCK is common. The secret is then as safe as other memory.
-        mlock(pages, pageBytes)
-        madvise(pages, pageBytes, MADV_DONTDUMP)
-        UnsafeMutableRawBufferPointer(start: pages, count: pageBytes).copyMemory(from: content)
-        bytes = UnsafeRawBufferPointer(start: pages, count: content.count)
-    }
-
-    deinit {
-        explicit_bzero(pages, pageBytes)
-        munmap(pages, pageBytes)
     }
 }

@@ -1,5 +1,6 @@
 import CSystem
 package import Configuration
+import Crypto
 import Glibc
 import Net
 import System
@@ -35,6 +36,15 @@ package struct Service: Sendable {
         defer { journal.flush() }
         if !areDumpsForbidden {
             journal.warning("cannot disable core dumps; a core dump would contain keys")
+        }
+        SecretMemory.shared.whenNotLocked { error in
+            journal.warning(
+                "secrets are not locked in memory and may be written to swap",
+                [
+                    "reason": error,
+                    "remedy": "raise RLIMIT_MEMLOCK (systemd: LimitMEMLOCK=64M; Docker: --ulimit memlock=67108864)",
+                ]
+            )
         }
         do throws(StartProblem) {
             try serve(configuration, reader, journal)
