@@ -1,3 +1,5 @@
+import Delivery
+
 /// What the configuration says of one destination. What could be read stands here even where the rest is wrong, so
 /// checks between settings do not wait for it.
 struct DescribedDestination {
@@ -16,8 +18,11 @@ struct DescribedDestination {
     private(set) var destination: Destination?
 
     /// The group `destinations`.
-    static func readAll(_ group: consuming Section, queue: QueueSettings) -> [DescribedDestination]
-    {
+    static func readAll(
+        _ group: consuming Section,
+        queue: QueueSettings,
+        guarded: GuardedFiles
+    ) -> [DescribedDestination] {
         let report = group.report
         let names = group.names.isEmpty ? ["default"] : group.names
         // The environment speaks of the default destination, and makes one where there is none.
@@ -40,8 +45,13 @@ struct DescribedDestination {
             let place = group.place(of: name)
             var section = group.section(name)
             section.takesOverrides = name == defaultName
-            if let decided = report.inputs.decided[name] { section.overlay(decided) }
-            found.append(DescribedDestination(name, place, section, queue: queue))
+            if let decided = report.inputs.decided[name] {
+                section.overlay(decided)
+                for key in decided.fileKeys {
+                    section.problem(key, "names a file, which only the configuration file may do; change it there")
+                }
+            }
+            found.append(DescribedDestination(name, place, section, queue, guarded))
         }
         group.refuseOthers()
         refuseTwins(found, report)
@@ -52,13 +62,15 @@ struct DescribedDestination {
         _ name: String,
         _ place: ConfigurationProblem.Place,
         _ given: consuming Section,
-        queue: QueueSettings
+        _ queue: QueueSettings,
+        _ guarded: GuardedFiles
     ) {
         var section = given
         self.name = name
         self.place = place
         credentialPlace = section.has("credential") ? section.place(of: "credential") : place
         var destination = Destination(name: name)
+        destination.file.guarded = guarded
         destination.backlog.overflow = queue.overflow
         destination.backlog.freshPercent = queue.freshPercent
         let first = ["kind", "preset"]

@@ -1,3 +1,5 @@
+import Delivery
+import Glibc
 import Net
 import Routing
 import System
@@ -47,7 +49,8 @@ extension GatewayConfiguration {
         }
         let described = DescribedDestination.readAll(
             file.section("destinations"),
-            queue: configuration.queue
+            queue: configuration.queue,
+            guarded: configuration.guardedFiles(file)
         )
         let credentials = CredentialsGroup.read(file.section("credentials"), usedBy: described)
         file.refuseOthers()
@@ -57,6 +60,33 @@ extension GatewayConfiguration {
         configuration.encryptionKey = credentials.encryptionKey
         configuration.environment = HiddenEnvironment(report.inputs.environment)
         return configuration.destinations.isEmpty ? nil : configuration
+    }
+
+    /// Files that destinations must not write to: those in the data directory, and all that another setting, an option
+    /// or the environment may mean by its text.
+    private func guardedFiles(_ file: borrowing Section) -> GuardedFiles {
+        let inputs = file.report.inputs
+        var guarded = GuardedFiles()
+        guarded.directory = dataDirectory
+        var texts = [inputs.path].compactMap(\.self) + inputs.options.values
+        texts += inputs.environment.values
+        for entry in file.entries.values {
+            guard entry.key == "destinations", case .mapping(let all) = entry.value.content else {
+                texts += entry.value.texts
+                continue
+            }
+            for case .mapping(let settings) in all.map(\.value.content) {
+                texts += settings.filter { $0.key != "path" }.flatMap(\.value.texts)
+            }
+        }
+        for text in texts {
+            let files = text.split(separator: "${file:", omittingEmptySubsequences: false).dropFirst()
+            guarded.paths.formUnion(files.map { String($0.prefix { $0 != "}" }) })
+            let path = files.isEmpty ? try? file.report.substitution.apply(to: text) : nil
+            // Other texts may be secrets and are not kept.
+            if let path, access(path, F_OK) == 0 { guarded.paths.insert(path) }
+        }
+        return guarded
     }
 
     /// The queue has one bound for all, so optional destinations without their own could make required ones refuse.
@@ -154,5 +184,15 @@ package struct ConfigurationReader: Sendable {
         let used = inputs.content
         content.withLock { $0 = used }
         return read
+    }
+}
+
+extension YAMLNode {
+    fileprivate var texts: [String] {
+        switch content {
+        case .scalar(let text, _): [text]
+        case .mapping(let members): members.flatMap(\.value.texts)
+        case .sequence(let items): items.flatMap(\.texts)
+        }
     }
 }

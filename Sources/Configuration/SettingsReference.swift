@@ -150,7 +150,10 @@ package struct SettingsReference {
 
     /// What PATCH /admin/destinations/{name} takes.
     package static var patchSchema: String {
-        JSONSchema.object(Destination.descriptions.map { ($0.key, $0.patchSchema, false) }).text
+        let settings = Destination.descriptions.filter {
+            !DecidedSettings.fileKeys.contains($0.key)
+        }
+        return JSONSchema.object(settings.map { ($0.key, $0.patchSchema, false) }).text
     }
 
     /// `settings` in the answers of /admin/destinations.

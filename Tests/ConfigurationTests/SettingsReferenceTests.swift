@@ -62,7 +62,7 @@ import Testing
         )
         let patch = try properties(SettingsReference.patchSchema)
         let shown = try properties(SettingsReference.settingsSchema)
-        #expect(Set(patch.keys).union(["name"]) == Set(shown.keys))
+        #expect(Set(patch.keys).union(DecidedSettings.fileKeys).union(["name"]) == Set(shown.keys))
         #expect(patch["max_logstores"] != nil)
     }
 

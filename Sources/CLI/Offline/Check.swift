@@ -23,6 +23,10 @@ package struct Check: Sendable {
             Terminal.complain(error.description)
             return ExitCode.wrong
         }
+        if let refusal = configuration.fileRefusal {
+            Terminal.complain("sluice check: \(refusal)")
+            return ExitCode.wrong
+        }
         Terminal.say(ConfigurationSummary.text(configuration))
         return isOffline ? ExitCode.fine : look(configuration)
     }

@@ -17,6 +17,7 @@ package struct FileOutputSettings: Sendable, Equatable {
     /// Nil only where it could not be read, which is reported.
     package var path: String?
     package var rotation = Rotation()
+    var guarded = GuardedFiles()
 
     package init() {}
 
@@ -24,6 +25,7 @@ package struct FileOutputSettings: Sendable, Equatable {
         guard let path else { preconditionFailure("checked when it was read") }
         var target = FileTarget(path: path)
         target.shape = shape
+        target.guarded = guarded
         target.rotation = FileTarget.Rotation(
             bytes: rotation.bytes,
             age: rotation.age,
@@ -51,6 +53,8 @@ extension FileOutputSettings: SettingGroup {
             let problem = target(.flat).problems.first(where: { $0.setting == "path" })
         {
             section.problem("path", problem.reason)
+        } else if let claim = path.flatMap({ guarded.claim(on: $0) }) {
+            section.problem("path", "\(claim), which logs would destroy; choose another path")
         }
     }
 }

@@ -24,7 +24,7 @@ struct FileInspection {
                 fine: "\(target.path) \(content); \(roughSize(free)) are free. Nothing was written"
             )
         } catch {
-            return DestinationTest(destination, at: target.path, WriteProblem(error, target.path))
+            return DestinationTest(destination, at: target.path, WriteProblem(ofFile: error, target))
         }
     }
 
@@ -48,6 +48,7 @@ struct FileInspection {
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw SystemError(call: "open", code: EISDIR)
         }
+        try OpenLogFile.check(number, facts, target)
         return Int(facts.st_size)
     }
 

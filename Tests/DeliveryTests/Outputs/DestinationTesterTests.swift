@@ -103,12 +103,19 @@ import Testing
         #expect(new.message.contains("is not there yet and can be made"))
         #expect(new.message.hasSuffix("are free. Nothing was written"))
         #expect(access("\(directory.path)/new.ndjson", F_OK) != 0)
-        let line = Array(#"{"a":"1"}"#.utf8)
+        let line = Array(#"{"date":"1"}"#.utf8)
         writeFile("\(directory.path)/old.ndjson", line)
         let old = try test(file("old.ndjson") { $0.rotation.bytes = 1 << 20 })
-        #expect(old.verdict == .accepted && old.message.contains("has 9B"), "\(old)")
+        #expect(old.verdict == .accepted && old.message.contains("has 12B"), "\(old)")
         // Not even the end of its last line is mended.
         #expect(readFile("\(directory.path)/old.ndjson") == line)
+        writeFile("\(directory.path)/other", Array("listen: 8080\n".utf8))
+        let other = try test(file("other"))
+        #expect(other.verdict == .refused && other.code == "NOT_LOGS", "\(other)")
+        let guarded = try test(
+            file("old.ndjson") { $0.guarded.paths = ["\(directory.path)/old.ndjson"] }
+        )
+        #expect(guarded.verdict == .refused && guarded.code == "GUARDED", "\(guarded)")
     }
 
     @Test("A missing directory, a link, a pipe or a directory in place of the file fails")

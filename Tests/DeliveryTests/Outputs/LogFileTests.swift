@@ -65,10 +65,10 @@ import Testing
     func appends() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"a\":1}\n", "{\"a\":2}\n", to: file) == [nil, nil])
+        #expect(write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", to: file) == [nil, nil])
         #expect(disk.syncs == 1)
-        #expect(write("{\"a\":3}\n", to: file) == [nil])
-        #expect(content == "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n")
+        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n{\"date\":\"3\"}\n")
         var facts = stat()
         #expect(stat(path, &facts) == 0 && facts.st_mode & 0o137 == 0)
     }
@@ -77,47 +77,47 @@ import Testing
     func fullDisk() {
         let disk = Disk()
         let file = file(disk)
-        disk.room = 12
-        #expect(write("{\"a\":1}\n", "{\"a\":2}\n", "{}\n", to: file) == [nil, "ENOSPC", "ENOSPC"])
-        #expect(content == "{\"a\":1}\n")
-        #expect(write("{\"a\":2}\n", to: file) == ["ENOSPC"])
+        disk.room = 17
+        #expect(write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"0\"}\n", to: file) == [nil, "ENOSPC", "ENOSPC"])
+        #expect(content == "{\"date\":\"1\"}\n")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == ["ENOSPC"])
         disk.room = nil
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
-        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
     }
 
     @Test("A part that cannot be cut off is cut off when the file is opened again")
     func uncut() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
         (disk.room, disk.failsToTruncate) = (5, true)
-        #expect(write("{\"a\":2}\n", to: file) == ["ENOSPC"])
-        #expect(content == "{\"a\":1}\n{\"a\":")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == ["ENOSPC"])
+        #expect(content == "{\"date\":\"1\"}\n{\"dat")
         (disk.room, disk.failsToTruncate) = (nil, false)
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
-        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
     }
 
     @Test("After a failed sync nothing of it is taken for safe, or left in the file")
     func failedSync() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
         disk.failsToSync = true
-        #expect(write("{\"a\":2}\n", "{\"a\":3}\n", to: file) == ["EIO", "EIO"])
-        #expect(content == "{\"a\":1}\n")
+        #expect(write("{\"date\":\"2\"}\n", "{\"date\":\"3\"}\n", to: file) == ["EIO", "EIO"])
+        #expect(content == "{\"date\":\"1\"}\n")
         disk.failsToSync = false
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
-        #expect(content == "{\"a\":1}\n{\"a\":2}\n")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
     }
 
     @Test("Nothing is taken for safe either when the sync before a rotation fails")
     func failedSyncOfRotation() {
         let disk = Disk()
-        let file = file(disk, FileTarget.Rotation(bytes: 20))
+        let file = file(disk, FileTarget.Rotation(bytes: 30))
         disk.failsToSync = true
-        let codes = write("{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3}\n", to: file)
+        let codes = write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"3\"}\n", to: file)
         #expect(codes == ["EIO", "EIO", "EIO"])
         #expect(content.isEmpty)
         #expect(directory.names == ["logs.ndjson"])
@@ -129,61 +129,147 @@ import Testing
     func unfit() throws {
         let file = file()
         mkdir(path, 0o755)
-        #expect(write("{}\n", to: file) == ["EISDIR"])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == ["EISDIR"])
         rmdir(path)
         symlink("/dev/null", path)
-        #expect(write("{}\n", to: file) == ["ELOOP"])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == ["ELOOP"])
         unlink(path)
         mkfifo(path, 0o644)
-        #expect(write("{}\n", to: file).allSatisfy { $0 != nil })
+        #expect(write("{\"date\":\"0\"}\n", to: file).allSatisfy { $0 != nil })
         unlink(path)
-        #expect(write("{}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
         directory.remove()
-        #expect(write("{}\n", to: file) == ["ENOENT"])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == ["ENOENT"])
         mkdir(directory.path, 0o755)
-        #expect(write("{}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
     }
 
     @Test("A second writer of one file is refused, until the first has gone")
     func locked() {
         var first: LogFile? = file()
         let second = file()
-        if let first { #expect(write("{}\n", to: first) == [nil]) }
-        #expect(write("{}\n", to: second) == ["LOCKED"])
+        if let first { #expect(write("{\"date\":\"0\"}\n", to: first) == [nil]) }
+        #expect(write("{\"date\":\"0\"}\n", to: second) == ["LOCKED"])
         first = nil
-        #expect(write("{}\n", to: second) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: second) == [nil])
     }
 
     @Test("A file that is renamed, removed or emptied is followed by a new one")
     func moved() {
         let file = file()
-        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
         rename(path, path + ".1")
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
-        #expect(content == "{\"a\":2}\n")
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"2\"}\n")
         unlink(path)
-        #expect(write("{\"a\":3}\n", to: file) == [nil])
-        #expect(content == "{\"a\":3}\n")
+        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"3\"}\n")
         truncate(path, 0)
-        #expect(write("{\"a\":4}\n", to: file) == [nil])
-        #expect(content == "{\"a\":4}\n")
-        #expect(readFile(path + ".1") == Array("{\"a\":1}\n".utf8))
+        #expect(write("{\"date\":\"4\"}\n", to: file) == [nil])
+        #expect(content == "{\"date\":\"4\"}\n")
+        #expect(readFile(path + ".1") == Array("{\"date\":\"1\"}\n".utf8))
     }
 
     @Test("An idle file lets go of what logrotate has moved")
     func idle() throws {
         let file = file()
-        #expect(write("{}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
         #expect(file.tend() != nil)
         rename(path, path + ".1")
         #expect(file.tend() == nil)
+    }
+
+    // MARK: - Files of others
+
+    @Test(
+        "A file that does not begin with a log is neither repaired nor appended to",
+        arguments: [
+            "SQLite format 3\0{\"date\":\"1\"}\n", "listen: 0.0.0.0:8080\n# no end", "\0\0key",
+            "{\"a\":1}\n{\"date\":\"", "{\"data\":\"", "\n{\"date\":\"1\"}\n", "x",
+            "[{\"date\":\"1\"}]", " {\"date\":\"1\"}\n",
+        ]
+    )
+    func foreign(text: String) {
+        directory.file("logs.ndjson", text)
+        let file = file()
+        #expect(file.tend() == nil)
+        #expect(write("{\"date\":\"1\"}\n", to: file) == ["NOT_LOGS"])
+        #expect(content == text)
+        #expect(FileTarget(path: path).refusal?.contains("move the file away") == true)
+        // The destination goes on when the file is away.
+        rename(path, path + ".old")
+        #expect(FileTarget(path: path).refusal == nil)
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(FileTarget(path: path).refusal == nil)
+    }
+
+    @Test("A file whose bytes a power cut left empty is ours")
+    func empty() {
+        directory.file("logs.ndjson", String(repeating: "\0", count: 300_000))
+        #expect(write("{\"date\":\"1\"}\n", to: file()) == [nil])
+        #expect(content == "{\"date\":\"1\"}\n")
+    }
+
+    @Test("No name leads to a file of the gateway, and none is made in its data directory")
+    func guarded() {
+        let line = "{\"date\":\"1\"}\n"
+        let data = "\(directory.path)/data"
+        mkdir(data, 0o755)
+        mkdir("\(data)/shards", 0o755)
+        symlink(data, "\(directory.path)/link")
+        symlink("\(directory.path)/token", "\(directory.path)/link-to-token")
+        for name in ["data/queue.db", "data/shards/a.db", "token"] { directory.file(name, line) }
+        link("\(data)/shards/a.db", "\(directory.path)/other-name.db")
+        link("\(directory.path)/token", "\(directory.path)/other-token")
+        var guarded = GuardedFiles()
+        guarded.directory = "\(directory.path)/link"
+        guarded.paths = ["\(directory.path)/link-to-token", "\(directory.path)/missing"]
+        let names = [
+            "data/queue.db", "data/new", "link/new", "link/../data/shards/a.db", "other-name.db",
+            "token", "other-token", "missing",
+        ]
+        for name in names {
+            var target = FileTarget(path: "\(directory.path)/\(name)")
+            target.guarded = guarded
+            let existed = access(target.path, F_OK) == 0
+            let file = LogFile(target, notices: ArchiveNotices("app", .silent))
+            #expect(write(line, to: file) == ["GUARDED"], "\(name)")
+            #expect((access(target.path, F_OK) == 0) == existed)
+            if existed {
+                #expect(readFile(target.path) == Array(line.utf8))
+                #expect(target.refusal != nil)
+            }
+        }
+        // Files beside them are free, also those with several names.
+        for name in ["data.ndjson", "free", "data-2"] {
+            var target = FileTarget(path: "\(directory.path)/\(name)")
+            target.guarded = guarded
+            directory.file(name, line)
+            link(target.path, "\(target.path).copy")
+            let file = LogFile(target, notices: ArchiveNotices("app", .silent))
+            #expect(write(line, to: file) == [nil], "\(name)")
+        }
+    }
+
+    @Test("What was opened is checked, and not the path that meanwhile names another file")
+    func exchanged() throws {
+        let line = Array("{\"date\":\"1\"}\n".utf8)
+        let secret = directory.file("secret", line)
+        directory.file("logs.ndjson", line)
+        var target = FileTarget(path: path)
+        target.guarded.paths = [secret]
+        let opened = open(secret, O_RDONLY | O_CLOEXEC)
+        defer { close(opened) }
+        var facts = stat()
+        try #require(fstat(opened, &facts) == 0)
+        #expect(throws: OpenLogFile.guarded) { try OpenLogFile.check(opened, facts, target) }
     }
 
     // MARK: - After a crash
 
     @Test("Wherever a crash cuts the file, whole lines stay and each line is whole")
     func torn() {
-        let lines = ["{\"a\":\"}{\"}\n", "{\"b\":{\"c\":\"\\\"}\"}}\n", "{}\n"]
+        let lines = ["{\"date\":\"}{\"}\n", "{\"b\":{\"c\":\"\\\"}\"}}\n", "{\"date\":\"0\"}\n"]
         let whole = lines.joined()
         for size in 0...whole.utf8.count {
             directory.file("logs.ndjson", Array(whole.utf8.prefix(size)))
@@ -204,14 +290,14 @@ import Testing
         let idle = file()
         #expect(idle.tend() == nil)
         #expect(directory.names.isEmpty)
-        directory.file("logs.ndjson", "{\"a\":1}\n{\"b\":")
+        directory.file("logs.ndjson", "{\"date\":\"1\"}\n{\"b\":")
         #expect(file().tend() != nil)
-        #expect(content == "{\"a\":1}\n")
+        #expect(content == "{\"date\":\"1\"}\n")
     }
 
     @Test("Bytes that a power cut left empty are removed with all that follows")
     func holes() {
-        let start = "{\"a\":1}\n"
+        let start = "{\"date\":\"1\"}\n"
         for tail in ["\0\0\0", "{\"b\":\0\0\0\"}\n{\"c\":2}\n", "\0\n{}\n"] {
             directory.file("logs.ndjson", start + tail)
             let file = file()
@@ -223,12 +309,12 @@ import Testing
     @Test("A torn line that is longer than what is read at once is cut")
     func longTornLine() {
         let long = String(repeating: "x", count: 1_000_000)
-        for start in ["", "{\"a\":1}\n"] {
-            directory.file("logs.ndjson", start + "{\"b\":\"" + long)
+        for start in ["", "{\"date\":\"1\"}\n"] {
+            directory.file("logs.ndjson", start + "{\"date\":\"" + long)
             let file = file()
             #expect(write("{\"z\":0}\n", to: file) == [nil])
             #expect(content == start + "{\"z\":0}\n")
-            directory.file("logs.ndjson", start + "{\"b\":\"" + long + "\"}")
+            directory.file("logs.ndjson", start + "{\"date\":\"" + long + "\"}")
             #expect(write("{\"z\":0}\n", to: self.file()) == ["LOCKED"])
         }
     }
@@ -261,19 +347,19 @@ import Testing
 
     @Test("A file that would become too large is an archive first; none is overwritten")
     func bytes() {
-        let file = file(FileTarget.Rotation(bytes: 20))
-        for number in 1...5 { #expect(write("{\"a\":\(number)}\n", to: file) == [nil]) }
+        let file = file(FileTarget.Rotation(bytes: 30))
+        for number in 1...5 { #expect(write("{\"date\":\"\(number)\"}\n", to: file) == [nil]) }
         #expect(
             directory.names == [
                 "logs.ndjson", "logs.ndjson.20250114T083000Z.1", "logs.ndjson.20250114T083000Z.2",
             ]
         )
-        #expect(readFile("\(path).20250114T083000Z.1") == Array("{\"a\":1}\n{\"a\":2}\n".utf8))
-        #expect(readFile("\(path).20250114T083000Z.2") == Array("{\"a\":3}\n{\"a\":4}\n".utf8))
-        #expect(readFile(path) == Array("{\"a\":5}\n".utf8))
+        #expect(readFile("\(path).20250114T083000Z.1") == Array("{\"date\":\"1\"}\n{\"date\":\"2\"}\n".utf8))
+        #expect(readFile("\(path).20250114T083000Z.2") == Array("{\"date\":\"3\"}\n{\"date\":\"4\"}\n".utf8))
+        #expect(readFile(path) == Array("{\"date\":\"5\"}\n".utf8))
         // Larger than the bound by itself.
-        #expect(write(String(repeating: "{\"a\":1}\n", count: 9), to: file) == [nil])
-        #expect(write("{}\n", to: file) == [nil])
+        #expect(write(String(repeating: "{\"date\":\"1\"}\n", count: 9), to: file) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
         #expect(directory.names.count == 5)
     }
 
@@ -281,24 +367,24 @@ import Testing
     func age() {
         let rotation = FileTarget.Rotation(age: .seconds(86_400))
         var file = file(rotation)
-        #expect(write("{\"a\":1}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
         clock.advance(.seconds(15 * 3600))
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
         #expect(directory.names.count == 1)
         clock.advance(.seconds(3600))
         finish(file)
         #expect(directory.names == ["logs.ndjson.20250115T003000Z.1"])
         var times = [timespec(), timespec()]
-        #expect(write("{\"a\":3}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
         times = times.map { _ in timespec(tv_sec: Int(clock.now.seconds), tv_nsec: 0) }
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         clock.advance(.seconds(86_400))
         file.use(DestinationSettings(name: "f", .stdout(.flat)))
         file = self.file(rotation)
-        #expect(write("{\"a\":4}\n", to: file) == [nil])
-        #expect(write("{\"a\":5}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"4\"}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"5\"}\n", to: file) == [nil])
         #expect(directory.names.count == 3)
-        #expect(readFile(path) == Array("{\"a\":4}\n{\"a\":5}\n".utf8))
+        #expect(readFile(path) == Array("{\"date\":\"4\"}\n{\"date\":\"5\"}\n".utf8))
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         file.use(DestinationSettings(name: "f", .stdout(.flat)))
         finish(self.file(rotation))
@@ -311,9 +397,9 @@ import Testing
         arguments: [FileTarget.Compression.gzip, .zstd, .none]
     )
     func compression(format: FileTarget.Compression) throws {
-        let file = file(FileTarget.Rotation(bytes: 8, keep: 2, compression: format))
+        let file = file(FileTarget.Rotation(bytes: 13, keep: 2, compression: format))
         for number in 1...5 {
-            #expect(write("{\"a\":\(number)}\n", to: file) == [nil])
+            #expect(write("{\"date\":\"\(number)\"}\n", to: file) == [nil])
             clock.advance(.seconds(1))
             if number.isMultiple(of: 2) { finish(file) }
         }
@@ -335,7 +421,7 @@ import Testing
                     Array(try inflater.inflate($0, coding, rawBytes: nil, limit: InflateLimit()))
                 }
             }
-            #expect(content ?? bytes == Array("{\"a\":\(number)}\n".utf8))
+            #expect(content ?? bytes == Array("{\"date\":\"\(number)\"}\n".utf8))
         }
     }
 
@@ -347,9 +433,9 @@ import Testing
             "logs.ndjson.old", "logs.ndjson.1", "logs.ndjson.20250114T083000Z.3.bak",
             "other.20250114T083000Z.1",
         ]
-        for name in names { directory.file(name, "{}\n") }
+        for name in names { directory.file(name, "{\"date\":\"0\"}\n") }
         let file = file(FileTarget.Rotation(keep: 2, compression: .zstd))
-        #expect(write("{}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
         finish(file)
         #expect(
             directory.names == [
@@ -364,9 +450,9 @@ import Testing
     func fullDiskOfArchives() {
         let failure = "archives of a file cannot be compressed or removed; they stay as they are"
         let disk = LogFileTests.Disk()
-        let file = file(FileTarget.Rotation(bytes: 8, compression: .zstd), disk.calls)
-        #expect(write("{\"a\":1}\n", to: file) == [nil])
-        #expect(write("{\"a\":2}\n", to: file) == [nil])
+        let file = file(FileTarget.Rotation(bytes: 13, compression: .zstd), disk.calls)
+        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
         disk.room = 3
         finish(file)
         #expect(directory.names == ["logs.ndjson", "logs.ndjson.20250114T083000Z.1"])
@@ -377,7 +463,7 @@ import Testing
         )
         // New settings try at once.
         var target = FileTarget(path: path)
-        target.rotation = FileTarget.Rotation(bytes: 8, compression: .zstd)
+        target.rotation = FileTarget.Rotation(bytes: 13, compression: .zstd)
         let settings = DestinationSettings(name: "app", .file(target))
         file.use(settings)
         finish(file)

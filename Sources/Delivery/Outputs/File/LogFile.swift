@@ -64,7 +64,7 @@ final class LogFile: LineWriter {
             // The next write opens it again, and repairs what could not be undone.
             file = nil
         }
-        let answer = problem.map { self.problem($0) }
+        let answer = problem.map { WriteProblem(ofFile: $0, target) }
         return texts.indices.map { $0 < safe ? nil : answer }
     }
 
@@ -86,15 +86,6 @@ final class LogFile: LineWriter {
         }
         if let wait = archives.tend() { return min(wait, Self.tendPause) }
         return file == nil ? nil : Self.tendPause
-    }
-
-    private func problem(_ error: SystemError) -> WriteProblem {
-        guard error.code == EWOULDBLOCK else { return WriteProblem(error, target.path) }
-        return WriteProblem(
-            code: "LOCKED",
-            message: "\(target.path): another process has locked it",
-            remedy: "let only one destination of one gateway write to a file"
-        )
     }
 
     // MARK: - The file behind the path
@@ -134,5 +125,32 @@ final class LogFile: LineWriter {
     private func rotate() throws(SystemError) {
         try archives.add(at: now())
         file = nil
+    }
+}
+
+extension WriteProblem {
+    init(ofFile error: SystemError, _ target: FileTarget) {
+        switch error {
+        case OpenLogFile.foreign:
+            self.init(
+                code: "NOT_LOGS",
+                message: "\(target.path) does not begin with a log of Sluice",
+                remedy: "move the file away, or choose another path"
+            )
+        case OpenLogFile.guarded:
+            let claim = target.guarded.claim(on: target.path) ?? "belongs to the gateway"
+            self.init(
+                code: "GUARDED",
+                message: "\(target.path) \(claim)",
+                remedy: "choose another path"
+            )
+        case _ where error.code == EWOULDBLOCK:
+            self.init(
+                code: "LOCKED",
+                message: "\(target.path): another process has locked it",
+                remedy: "let only one destination of one gateway write to a file"
+            )
+        default: self.init(error, target.path)
+        }
     }
 }

@@ -12,8 +12,10 @@ final class OpenLogFile {
     /// When something was written last, as far as the file system tells.
     private(set) var lastWrite: WallTime
 
-    /// Makes the file unless it is there. What a crash has left behind the last whole line is repaired.
+    /// Makes the file unless it is there. What a crash has left behind the last whole line is repaired. A file that is
+    /// not ours stays as it is.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
+        guard target.guarded.claim(on: target.path) == nil else { throw Self.guarded }
         // Opening a pipe without a reader must not block the thread.
         let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         descriptor = OwnedDescriptor(
@@ -25,6 +27,7 @@ final class OpenLogFile {
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw SystemError(call: "open", code: EISDIR)
         }
+        try Self.check(number, facts, target)
         self.calls = calls
         identity = LogFileIdentity(facts)
         lastWrite = WallTime(
@@ -36,6 +39,31 @@ final class OpenLogFile {
             try calls.syncDirectory(target.directory)
         } else {
             try repair()
+        }
+    }
+
+    static let foreign = SystemError(call: "open", code: EBADMSG)
+    static let guarded = SystemError(call: "open", code: EBUSY)
+    static let refusals = [foreign, guarded]
+
+    /// How a line of each shape begins (`LogJSON`).
+    private static let beginnings = ["{\"date\":\"", "{\"time\":\""].map { Array($0.utf8) }
+
+    /// Throws for a file that is not ours: one that is guarded, or begins otherwise than with a log. All bytes of ours may
+    /// be zero after a crash.
+    static func check(
+        _ file: CInt,
+        _ facts: stat,
+        _ target: FileTarget
+    ) throws(SystemError) {
+        guard target.guarded.claim(on: file, facts) == nil else { throw guarded }
+        let size = Int(facts.st_size)
+        let head = try read(0..<min(size, beginnings[0].count), of: file)
+        guard !beginnings.contains(where: { $0.starts(with: head) }) else { return }
+        guard head[0] == 0, size <= unsafeBytesMax else { throw foreign }
+        for start in stride(from: 0, to: size, by: chunkBytes) {
+            let chunk = try read(start..<min(start + chunkBytes, size), of: file)
+            guard chunk.allSatisfy({ $0 == 0 }) else { throw foreign }
         }
     }
 
@@ -115,8 +143,11 @@ extension OpenLogFile {
     }
 
     private func read(_ range: Range<Int>) throws(SystemError) -> [UInt8] {
+        try Self.read(range, of: descriptor.number)
+    }
+
+    private static func read(_ range: Range<Int>, of number: CInt) throws(SystemError) -> [UInt8] {
         var failure: SystemError?
-        let number = descriptor.number
         let content = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
             do throws(SystemError) {
                 while filled < range.count {

@@ -1,0 +1,101 @@
+import Glibc
+import TestConfiguration
+import TestSupport
+import Testing
+
+@testable import Configuration
+
+/// Destinations of kind file, and the files that they must not touch.
+@Suite struct GuardedPathTests {
+    private let directory = TemporaryDirectory()
+    private let line = "{\"date\":\"1\"}\n"
+
+    /// What is wrong with a configuration whose destination writes to this path.
+    private func problems(
+        _ path: String,
+        _ more: String = "",
+        _ environment: [String: String] = [:]
+    ) -> [String] {
+        let text = """
+            data_dir: \(directory.path)/data
+            destinations: { archive: { kind: file, path: \(path) } }
+            \(more)
+            """
+        let inputs = ConfigurationInputs(
+            file: directory.file("sluice.yaml", text),
+            environment: environment
+        )
+        do throws(ConfigurationProblems) {
+            _ = try GatewayConfiguration.read(inputs)
+            return []
+        } catch {
+            return error.problems.map { "\($0.key) \($0.text)" }
+        }
+    }
+
+    @Test("A path in data_dir is refused, also by a symbolic or a hard link")
+    func dataDirectory() {
+        mkdir("\(directory.path)/data", 0o755)
+        symlink("data", "\(directory.path)/link")
+        directory.file("data/queue.db", line)
+        link("\(directory.path)/data/queue.db", "\(directory.path)/hard.db")
+        for name in ["data/queue.db", "data/new.ndjson", "link/new.ndjson", "hard.db"] {
+            #expect(
+                problems("\(directory.path)/\(name)") == [
+                    "destinations.archive.path is in data_dir, which logs would destroy; choose another path"
+                ]
+            )
+        }
+        #expect(problems("\(directory.path)/data.ndjson") == [])
+    }
+
+    @Test(
+        "A file that the configuration or the environment uses elsewhere is refused",
+        arguments: [
+            "admin: { token: \"${file:FILE}\" }",
+            "credentials: { other: { from: file, path: FILE } }",
+            "credentials: { other: { from: file, path: \"${OTHER}\" } }",
+            "resolvers: { ali: { kind: alibaba, account: \"1\", ca_file: FILE } }",
+            "webhook: { url: \"http://127.0.0.1/\", authorization: \"${file:FILE}\" }",
+        ]
+    )
+    func named(setting: String) {
+        let file = directory.file("token", line)
+        symlink(file, "\(directory.path)/link")
+        link(file, "\(directory.path)/hard")
+        let environment = ["OTHER": file]
+        for name in ["token", "hard"] {
+            let found = problems(
+                "\(directory.path)/\(name)",
+                setting.replacing("FILE", with: "\(directory.path)/link"),
+                environment
+            )
+            let claim = "destinations.archive.path is a file that the configuration uses elsewhere"
+            #expect(found.contains { $0.hasPrefix(claim) }, "\(found)")
+        }
+        #expect(!problems("\(directory.path)/sluice.yaml").isEmpty)
+    }
+
+    @Test("No decision of an operator names a file, whatever the setting")
+    func decided() throws {
+        let file = directory.file("logs.ndjson", line)
+        let text = "destinations: { archive: { kind: file, path: \(file) } }\n"
+        let reader = ConfigurationReader(
+            ConfigurationInputs(file: directory.file("sluice.yaml", text))
+        )
+        for key in ["path", "ca_file", "cert_file", "key_file"] {
+            let decided = try DecidedSettings(json: Array("{\"\(key)\":\"/tmp/x\"}".utf8))
+            let error = #expect(throws: ConfigurationProblems.self) {
+                try reader.read(["archive": decided], rereadsFile: true)
+            }
+            #expect(
+                error?.description.contains("only the configuration file may do") == true,
+                "\(error?.description ?? "")"
+            )
+        }
+        // Each setting that is a path is among them.
+        let paths = Destination.descriptions.filter { $0.wants.contains("path") }.map(\.key)
+        #expect(Set(paths) == ["path", "ca_file", "cert_file", "key_file"])
+        #expect(!SettingsReference.patchSchema.contains("_file\""))
+    }
+}
