@@ -113,12 +113,113 @@ import Testing
         defer { messages.stop() }
         messages.answerQuestions { question, reply in reply(question) }
         let seal = try #require(MessageSeal(key, keyFingerprint: nil))
-        for content in [FleetMessage.Content.call(1), .question(2, [7])] {
-            let message = seal.seal(FleetMessage(life: "0b", node: "b", content))
+        let nonce = messages.state.withLock { $0.questions.nonce }
+        for content in [FleetMessage.Content.call(1), .question(2, nonce: nonce, [7])] {
+            let message = seal.seal(FleetMessage(life: "0b", node: "b", content), to: "a")
             for part in MessageParts.cut(message, to: 1024) { messenger.receive(part) }
         }
         #expect(messenger.senders.wait { $0.count == 2 })
         #expect(messenger.senders.now.allSatisfy { $0 != UInt(pthread_self()) })
+    }
+
+    private func messages(
+        _ messenger: RecordingMessenger,
+        _ node: String,
+        life: String,
+        _ key: [UInt8]
+    ) throws -> FleetMessages {
+        let messages = try FleetMessages(
+            messenger,
+            node: node,
+            life: life,
+            keyFingerprint: nil,
+            repeatsMax: 10,
+            repeatsAgeMax: .seconds(100)
+        )
+        messages.use(key: key)
+        messages.takeName()
+        try messages.start()
+        return messages
+    }
+
+    @Test("A message that comes again, elsewhere, after a restart or back to its sender does nothing")
+    func bound() throws {
+        let key = MessageSeal.newKey()
+        let seal = try #require(MessageSeal(key, keyFingerprint: nil))
+        let answered = SharedValue<[String]>([])
+        let wires = (0..<4).map { _ in RecordingMessenger() }
+        let names = [("a", "0a"), ("c", "0c"), ("a", "1a"), ("b", "0b")]
+        let gateways = try zip(wires, names).map { wire, name in
+            let gateway = try messages(wire, name.0, life: name.1, key)
+            gateway.answerQuestions { _, _ in answered.change { $0.append(name.1) } }
+            return gateway
+        }
+        defer { for gateway in gateways { gateway.stop() } }
+        let nonce = gateways[0].state.withLock { $0.questions.nonce }
+        let question = FleetMessage(life: "0b", node: "b", .question(7, nonce: nonce, [1]))
+        let bytes = seal.seal(question, to: "a")
+        for wire in [wires[0], wires[0]] + wires { wire.receive(whole: bytes) }
+        #expect(answered.now == ["0a"])
+        // Another question is answered, and one to all gateways is not.
+        let next = FleetMessage(life: "0b", node: "b", .question(8, nonce: nonce, [1]))
+        wires[0].receive(whole: seal.seal(next, to: nil))
+        #expect(answered.now == ["0a"])
+        wires[0].receive(whole: seal.seal(next, to: "a"))
+        #expect(answered.now == ["0a", "0a"])
+    }
+
+    @Test("News of requests that comes late or again makes no request younger")
+    func lateRepeats() throws {
+        let key = MessageSeal.newKey()
+        let seal = try #require(MessageSeal(key, keyFingerprint: nil))
+        let wire = RecordingMessenger()
+        let gateway = try messages(wire, "a", life: "0a", key)
+        defer { gateway.stop() }
+        for (number, seconds) in [(1, -101), (2, 101), (3, -60), (4, 60), (5, 0)] {
+            let time = WallTime.now + .seconds(seconds)
+            let content = FleetMessage.Content.repeats([identity(UInt8(number))], until: time)
+            let bytes = seal.seal(FleetMessage(life: "0b", node: "b", content), to: nil)
+            for _ in 0..<20 { wire.receive(whole: bytes) }
+        }
+        let known = (1...5).map { gateway.first(of: identity(UInt8($0))) != nil }
+        #expect(known == [false, false, true, true, true])
+        #expect(gateway.figures.knownRepeats == 3)
+        var repeats = ToldRepeats(atMost: 10, ageMax: .seconds(100))
+        let now = Moment.now
+        repeats.add(identity(1), now)
+        for _ in 0..<50 { repeats.add(identity(1), now) }
+        repeats.add(identity(2), now + .seconds(-60))
+        for age in [0, 39, 41, 99, 101] {
+            let later = now + .seconds(age)
+            #expect((repeats.first(of: identity(1).digest, later) != nil) == (age < 100))
+            #expect((repeats.first(of: identity(2).digest, later) != nil) == (age < 40))
+        }
+    }
+
+    @Test("Questions of former nonces are known as long as these count, and then refused")
+    func periods() {
+        var book = QuestionBook()
+        book.answerer = { _, _ in }
+        let first = book.nonce
+        func isNew(_ id: UInt64, _ nonce: UInt64) -> Bool {
+            guard case .answer = book.take(id, nonce) else { return false }
+            book.answered()
+            return true
+        }
+        #expect(!isNew(1, first &+ 1))
+        var id: UInt64 = 0
+        var nonces = [first]
+        var asked: [(id: UInt64, nonce: UInt64)] = []
+        while nonces.count < 3, id < 20_000 {
+            id += 1
+            asked.append((id, nonces.last!))
+            #expect(isNew(id, nonces.last!))
+            if book.nonce != nonces.last { nonces.append(book.nonce) }
+        }
+        #expect(nonces.count == 3)
+        #expect(asked.allSatisfy { !isNew($0.id, $0.nonce) })
+        #expect(!isNew(id + 1, nonces[0]))
+        #expect(isNew(id + 1, nonces[1]) && isNew(id + 2, nonces[2]))
     }
 
     @Test("Remembered requests are bounded in number and age")
@@ -148,18 +249,19 @@ import Testing
         let foreign = try #require(MessageSeal(key, keyFingerprint: "2"))
         let stranger = try #require(MessageSeal(MessageSeal.newKey(), keyFingerprint: "1"))
         #expect(MessageSeal([1], keyFingerprint: nil) == nil)
-        let question = FleetMessage(life: "0a", node: "a", .question(1, [1, 2]))
+        let question = FleetMessage(life: "0a", node: "a", .question(1, nonce: 3, [1, 2]))
         let call = FleetMessage(life: "0a", node: "a", .call(1))
         for message in [question, call] {
-            let bytes = seal.seal(message)
-            #expect(same.open(bytes) == message && stranger.open(bytes) == nil)
-            #expect(foreign.open(bytes) == (message == call ? call : nil))
-            #expect(same.open(message.bytes) == nil)
+            let bytes = seal.seal(message, to: "b")
+            #expect(same.open(bytes, at: "b") == message && stranger.open(bytes, at: "b") == nil)
+            #expect(same.open(bytes, at: "a") == nil && same.open(bytes, at: "") == nil)
+            #expect(foreign.open(bytes, at: "b") == (message == call ? call : nil))
+            #expect(same.open(message.bytes, at: "b") == nil)
             for index in bytes.indices {
                 var damaged = bytes
                 damaged[index] ^= 1
-                #expect(same.open(damaged) == nil)
-                #expect(same.open(Array(bytes.prefix(index))) == nil)
+                #expect(same.open(damaged, at: "b") == nil)
+                #expect(same.open(Array(bytes.prefix(index)), at: "b") == nil)
             }
         }
     }
@@ -193,7 +295,7 @@ import Testing
         var (answered, refused): ([UInt64], UInt64) = ([], 0)
         while refused == 0, answered.count < 1000 {
             let id = UInt64(answered.count + 1)
-            switch book.take(id) {
+            switch book.take(id, book.nonce) {
             case .answer: answered.append(id)
             case .busy: refused = id
             case .known: Issue.record("question \(id) is new")
@@ -202,12 +304,12 @@ import Testing
         #expect(refused > 1)
         for _ in answered { book.answered() }
         for id in answered + [refused] {
-            guard case .known = book.take(id) else {
+            guard case .known = book.take(id, book.nonce) else {
                 Issue.record("question \(id) came before")
                 continue
             }
         }
-        guard case .answer = book.take(refused + 1) else {
+        guard case .answer = book.take(refused + 1, book.nonce) else {
             Issue.record("there is room again")
             return
         }
@@ -216,8 +318,10 @@ import Testing
     @Test("Messages are read as they were written, and others are ignored")
     func codec() {
         let contents: [FleetMessage.Content] = [
-            .repeats([]), .repeats([identity(1), identity(2, "")]), .question(7, []),
-            .question(UInt64.max, [1, 2, 3]), .answer(0, [9]), .call(1), .here(2), .busy(3),
+            .repeats([], until: WallTime(seconds: 1)),
+            .repeats([identity(1), identity(2, "")], until: WallTime(seconds: -1)),
+            .question(7, nonce: 8, []), .question(UInt64.max, nonce: UInt64.max, [1, 2, 3]),
+            .answer(0, [9]), .call(1), .here(2, nonce: 4), .busy(3),
         ]
         for content in contents {
             let message = FleetMessage(life: "0a1b", node: "gw-1", content)
@@ -228,11 +332,15 @@ import Testing
                     Issue.record("a part of a message was read")
                 }
             }
-            #expect(FleetMessage([2] + message.bytes.dropFirst()) == nil)
+            #expect(FleetMessage([1] + message.bytes.dropFirst()) == nil)
         }
         #expect(
             FleetMessage(
-                FleetMessage(life: "a", node: "b", .repeats([identity(1, "a\r\nb")])).bytes
+                FleetMessage(
+                    life: "a",
+                    node: "b",
+                    .repeats([identity(1, "a\r\nb")], until: .now)
+                ).bytes
             ) == nil
         )
     }
@@ -250,6 +358,10 @@ private final class RecordingMessenger: ClusterMessenger {
     }
 
     func receive(_ part: [UInt8]) { receiver.now?(part) }
+
+    func receive(whole message: [UInt8]) {
+        for part in MessageParts.cut(message, to: partBytesMax) { receive(part) }
+    }
 
     func send(_ parts: [[UInt8]], to node: String?) {
         senders.change { $0.append(UInt(pthread_self())) }

@@ -1,16 +1,18 @@
 import Queue
+import System
 
 /// What a gateway sends to others of its cluster. One that a gateway does not understand, as those of another version, is
 /// ignored.
 struct FleetMessage: Equatable {
     enum Content: Equatable {
-        /// Requests that the sender has stored.
-        case repeats([BatchIdentity])
-        case question(UInt64, [UInt8])
+        /// Requests that the sender has stored until this time.
+        case repeats([BatchIdentity], until: WallTime)
+        /// With the nonce of the recipient, which `here` has told.
+        case question(UInt64, nonce: UInt64, [UInt8])
         case answer(UInt64, [UInt8])
         /// Who is there? Answered at once.
         case call(UInt64)
-        case here(UInt64)
+        case here(UInt64, nonce: UInt64)
         /// The question is not answered: the gateway begins, or has too many.
         case busy(UInt64)
     }
@@ -20,7 +22,7 @@ struct FleetMessage: Equatable {
         case question, answer, call, here, busy
     }
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     /// More are sent in several messages.
     static let repeatsMax = 2000
 
@@ -46,24 +48,31 @@ struct FleetMessage: Equatable {
             append(Array(node.utf8.prefix(255)))
         }
         switch content {
-        case .repeats(let repeats):
+        case .repeats(let repeats, let time):
             begin(.repeats)
+            append(UInt64(bitPattern: time.nanoseconds), 8)
             append(UInt64(repeats.count), 2)
             for one in repeats {
                 append(one.digest)
                 append(one.receipt)
                 append(UInt64(one.logs), 4)
             }
-        case .question(let id, let body), .answer(let id, let body):
-            if case .question = content { begin(.question) } else { begin(.answer) }
+        case .question(let id, let nonce, let body):
+            begin(.question)
+            append(id, 8)
+            append(nonce, 8)
+            bytes += body
+        case .answer(let id, let body):
+            begin(.answer)
             append(id, 8)
             bytes += body
         case .call(let id):
             begin(.call)
             append(id, 8)
-        case .here(let id):
+        case .here(let id, let nonce):
             begin(.here)
             append(id, 8)
+            append(nonce, 8)
         case .busy(let id):
             begin(.busy)
             append(id, 8)
@@ -105,7 +114,7 @@ struct FleetMessage: Equatable {
         self.node = String(decoding: node, as: UTF8.self)
         switch kind {
         case .repeats:
-            guard let count = number(2), count <= Self.repeatsMax else { return nil }
+            guard let time = number(8), let count = number(2), count <= Self.repeatsMax else { return nil }
             var repeats: [BatchIdentity] = []
             for _ in 0..<count {
                 guard let digest = text(), let receipt = text(), let logs = number(4),
@@ -114,13 +123,18 @@ struct FleetMessage: Equatable {
                 else { return nil }
                 repeats.append(BatchIdentity(digest: digest, receipt: receipt, logs: Int(logs)))
             }
-            content = .repeats(repeats)
-        case .question, .answer:
+            let until = WallTime(nanoseconds: Int64(bitPattern: time))
+            content = .repeats(repeats, until: until)
+        case .question, .here:
+            guard let id = number(8), let nonce = number(8) else { return nil }
+            content =
+                kind == .here
+                ? .here(id, nonce: nonce) : .question(id, nonce: nonce, Array(rest))
+        case .answer, .call, .busy:
             guard let id = number(8) else { return nil }
-            content = kind == .question ? .question(id, Array(rest)) : .answer(id, Array(rest))
-        case .call, .here, .busy:
-            guard let id = number(8) else { return nil }
-            content = kind == .call ? .call(id) : kind == .here ? .here(id) : .busy(id)
+            content =
+                kind == .answer
+                ? .answer(id, Array(rest)) : kind == .call ? .call(id) : .busy(id)
         }
     }
 }

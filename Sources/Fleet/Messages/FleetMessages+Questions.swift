@@ -5,11 +5,14 @@ import System
 struct QuestionBook: Sendable {
     private static let askedMax = 64
     private static let answeringMax = 16
-    /// Questions that are known to have come.
+    /// Questions under one nonce.
     private static let seenMax = 4096
 
     private struct Asked: Sendable {
+        let isCall: Bool
         var missing: Set<String>
+        /// Of nodes that are there and wait for the question.
+        var nonces: [String: UInt64] = [:]
         var answers: [String: [UInt8]] = [:]
         let wake: WakeUp
     }
@@ -17,24 +20,47 @@ struct QuestionBook: Sendable {
     enum Arrival {
         case answer(QuestionAnswerer)
         case busy
-        /// It came before.
+        /// It came before, or it was sent to another life of this gateway.
         case known
+    }
+
+    /// Questions answer a nonce. The next one comes before those that have come are forgotten, so that no question is
+    /// answered twice.
+    private struct Period: Sendable {
+        let nonce = UInt64.random(in: 0...UInt64.max)
+        var seen: Set<UInt64> = []
     }
 
     private var asked: [UInt64: Asked] = [:]
     /// Nobody waits for answers any more.
     private var isClosed = false
     private var answering = 0
-    private var seen: Set<UInt64> = []
-    private var seenInOrder: [UInt64] = []
+    private var former: Period?
+    private var period = Period()
     /// nil: this gateway answers nothing yet.
     var answerer: QuestionAnswerer?
 
+    var nonce: UInt64 { period.nonce }
+
     /// False: too many questions wait for their answers.
-    mutating func ask(_ id: UInt64, _ nodes: Set<String>, _ wake: WakeUp) -> Bool {
+    mutating func ask(_ id: UInt64, _ nodes: Set<String>, isCall: Bool, _ wake: WakeUp) -> Bool {
         guard !isClosed, asked.count < Self.askedMax else { return false }
-        asked[id] = Asked(missing: nodes, wake: wake)
+        asked[id] = Asked(isCall: isCall, missing: nodes, wake: wake)
         return true
+    }
+
+    /// A node answers the call. Returns what wakes the thread that asked.
+    mutating func hear(_ id: UInt64, _ nonce: UInt64, from node: String) -> WakeUp? {
+        guard let question = asked[id], question.missing.contains(node) else { return nil }
+        if question.isCall { return add([], to: id, by: node) }
+        asked[id]?.nonces[node] = nonce
+        return question.wake
+    }
+
+    /// The nodes that have answered the call since the last time, with their nonces.
+    mutating func takeNonces(_ id: UInt64) -> [String: UInt64] {
+        defer { asked[id]?.nonces = [:] }
+        return asked[id]?.nonces ?? [:]
     }
 
     /// Whose answers are still to come.
@@ -59,12 +85,14 @@ struct QuestionBook: Sendable {
     }
 
     /// Takes a question of another gateway, which may send it several times. It is answered or refused once.
-    mutating func take(_ id: UInt64) -> Arrival {
-        guard seen.insert(id).inserted else { return .known }
-        seenInOrder.append(id)
-        if seenInOrder.count >= 2 * Self.seenMax {
-            seen.subtract(seenInOrder.prefix(Self.seenMax))
-            seenInOrder.removeFirst(Self.seenMax)
+    mutating func take(_ id: UInt64, _ nonce: UInt64) -> Arrival {
+        if former?.nonce == nonce {
+            guard former!.seen.count < 2 * Self.seenMax, former!.seen.insert(id).inserted else {
+                return .known
+            }
+        } else {
+            guard period.nonce == nonce, period.seen.insert(id).inserted else { return .known }
+            if period.seen.count == Self.seenMax { (former, period) = (period, Period()) }
         }
         guard answering < Self.answeringMax, let answerer else { return .busy }
         answering += 1
@@ -83,15 +111,19 @@ extension FleetMessages {
     private static let callAgain = Duration.milliseconds(100)
     /// A message may be lost. A question that has come is not answered a second time.
     private static let askAgain = Duration.seconds(1)
-    /// Before a question with more patience the gateways are called: one that is not there must not use that time up.
+    /// A gateway that is not there must not use up the time of a question with more patience.
     private static let askUncalled = Duration.seconds(2)
 
     func answered(_ id: UInt64, _ answer: [UInt8]?, by node: String) {
         state.withLock { $0.questions.add(answer, to: id, by: node) }?.signal()
     }
 
-    func answer(_ id: UInt64, _ question: [UInt8], to node: String) {
-        switch state.withLock({ $0.questions.take(id) }) {
+    func heard(_ id: UInt64, _ nonce: UInt64, from node: String) {
+        state.withLock { $0.questions.hear(id, nonce, from: node) }?.signal()
+    }
+
+    func answer(_ id: UInt64, _ nonce: UInt64, _ question: [UInt8], to node: String) {
+        switch state.withLock({ $0.questions.take(id, nonce) }) {
         case .answer(let answerer):
             answerer(question) { [weak self] answer in
                 self?.reply(.answer(id, answer), to: node)
@@ -103,30 +135,45 @@ extension FleetMessages {
 
     /// Those of the nodes that have a gateway at this moment, another one than this. One that lives answers at once.
     func call(_ nodes: Set<String>, atMost patience: Duration = .milliseconds(500)) -> Set<String> {
-        Set(ask(nodes, atMost: patience, again: Self.callAgain) { .call($0) }.keys)
+        Set(ask(nodes, nil, atMost: patience).keys)
     }
 
+    /// Calls the nodes, and sends the question to each that answers, with the nonce that it told.
     private func ask(
         _ nodes: Set<String>,
-        atMost patience: Duration,
-        again pause: Duration,
-        _ content: (UInt64) -> FleetMessage.Content
+        _ question: [UInt8]?,
+        atMost patience: Duration
     ) -> [String: [UInt8]] {
         guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
         let id = UInt64.random(in: 0...UInt64.max)
-        guard state.withLock({ $0.questions.ask(id, nodes, wake) }) else { return [:] }
-        var missing = send(content(id), toAllOf: nodes, wake, until: .now + Self.sendingTime)
+        let isAsked = state.withLock {
+            $0.questions.ask(id, nodes, isCall: question == nil, wake)
+        }
+        guard isAsked else { return [:] }
+        var missing = send(.call(id), toAllOf: nodes, wake, until: .now + Self.sendingTime)
+        var silent = missing
         var now = Moment.now
-        let deadline = now + patience
-        var next = now + pause
+        let (deadline, callsUntil) = (now + patience, now + Self.askUncalled)
+        var next = now + Self.callAgain
         while now < deadline {
-            missing.formIntersection(state.withLock { $0.questions.missing(id) })
+            let (left, nonces) = state.withLock {
+                ($0.questions.missing(id), $0.questions.takeNonces(id))
+            }
+            silent.subtract(nonces.keys)
+            for (node, nonce) in nonces {
+                _ = send(.question(id, nonce: nonce, question ?? []), to: node)
+            }
+            missing.formIntersection(left)
+            silent.formIntersection(left)
+            if now >= callsUntil, patience > Self.askUncalled { missing.subtract(silent) }
             guard !missing.isEmpty else { break }
             wake.wait(timeout: min(deadline, next) - now)
             now = .now
             guard now >= next else { continue }
-            for node in missing where .now < deadline { _ = send(content(id), to: node) }
-            next = .now + pause
+            // One that was asked answers the call again, and is asked again.
+            let called = silent.isEmpty ? missing : silent
+            for node in called where .now < deadline { _ = send(.call(id), to: node) }
+            next = .now + (silent.isEmpty ? Self.askAgain : Self.callAgain)
         }
         return state.withLock { $0.questions.end(id) }
     }
@@ -154,9 +201,7 @@ extension FleetMessages: OtherGateways {
         _ question: [UInt8],
         atMost patience: Duration
     ) -> [String: [UInt8]] {
-        let isLong = patience > Self.askUncalled
-        let there = isLong ? call(nodes, atMost: Self.askUncalled) : nodes
-        return ask(there, atMost: patience, again: Self.askAgain) { .question($0, question) }
+        ask(nodes, question as [UInt8]?, atMost: patience)
     }
 
     func stopAsking() {

@@ -34,6 +34,7 @@ final class FleetMessages: Sendable {
     private let node: String
     private let life: String
     private let keyFingerprint: String?
+    private let repeatsAgeMax: Duration
     private let messenger: any ClusterMessenger
     let state: Locked<State>
     private let parts = Locked(MessageParts())
@@ -56,6 +57,7 @@ final class FleetMessages: Sendable {
         self.node = node
         self.life = life
         self.keyFingerprint = keyFingerprint
+        self.repeatsAgeMax = repeatsAgeMax
         self.messenger = messenger
         wake = try WakeUp()
         ending = try WakeUp()
@@ -144,7 +146,7 @@ final class FleetMessages: Sendable {
             guard !untold.isEmpty else { continue }
             for start in stride(from: 0, to: untold.count, by: FleetMessage.repeatsMax) {
                 let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
-                guard !send(.repeats(some), to: nil) else { continue }
+                guard !send(.repeats(some, until: .now), to: nil) else { continue }
                 state.withLock { $0.figures.untoldRepeats += some.count }
             }
             // What comes meanwhile goes together.
@@ -171,7 +173,7 @@ final class FleetMessages: Sendable {
 
     func send(_ content: FleetMessage.Content, to node: String?) -> Bool {
         guard let seal = state.withLock(\.seal) else { return false }
-        let message = seal.seal(FleetMessage(life: life, node: self.node, content))
+        let message = seal.seal(FleetMessage(life: life, node: self.node, content), to: node)
         guard message.count <= MessageParts.messageBytesMax else { return false }
         do throws(CommitLogError) {
             try messenger.send(MessageParts.cut(message, to: messenger.partBytesMax), to: node)
@@ -184,20 +186,24 @@ final class FleetMessages: Sendable {
     /// Called on the engine's thread.
     private func take(_ part: [UInt8]) {
         let whole = parts.withLock { $0.add(part, .now) }
-        guard let whole, let seal = state.withLock(\.seal), let message = seal.open(whole),
+        guard let whole, let seal = state.withLock(\.seal), let message = seal.open(whole, at: node),
             message.life != life
         else { return }
         switch message.content {
-        case .repeats(let repeats):
-            let now = Moment.now
+        case .repeats(let repeats, let time):
+            let age = max(.zero, WallTime.now - time)
+            guard age < repeatsAgeMax, time - .now < repeatsAgeMax else { return }
+            // A message that comes again makes no request younger.
+            let told = Moment.now + (.zero - age)
             // Requests of devices need the lock between them.
-            for one in repeats { state.withLock { $0.repeats.add(one, now) } }
+            for one in repeats { state.withLock { $0.repeats.add(one, told) } }
         case .call(let id):
             guard hasName.load(ordering: .acquiring) else { return }
-            reply(.here(id), to: message.node)
-        case .question(let id, let question): answer(id, question, to: message.node)
+            reply(.here(id, nonce: state.withLock { $0.questions.nonce }), to: message.node)
+        case .question(let id, let nonce, let question):
+            answer(id, nonce, question, to: message.node)
         case .answer(let id, let answer): answered(id, answer, by: message.node)
-        case .here(let id): answered(id, [], by: message.node)
+        case .here(let id, let nonce): heard(id, nonce, from: message.node)
         case .busy(let id): answered(id, nil, by: message.node)
         }
     }

@@ -23,29 +23,41 @@ struct MessageSeal: Equatable, Sendable {
 
     private func key(_ isCall: Bool) -> [UInt8] { isCall ? clusterKey : ownKey }
 
-    func seal(_ message: FleetMessage) -> [UInt8] {
-        let head: [UInt8] = [message.isCall ? 1 : 0]
-        let nonce = randomBytes(AESGCM.nonceBytes)
-        let sealed = key(message.isCall).withUnsafeBytes {
-            AESGCM.seal(message.bytes, key: $0, nonce: nonce, associated: head)
-        }
-        return head + nonce + sealed
+    /// The associated data binds the recipient, so that no other gateway understands the message, nor its sender.
+    private static func associated(_ head: UInt8, _ recipient: String?) -> [UInt8] {
+        [head] + Array("sluice \(recipient ?? "")".utf8)
     }
 
-    /// nil: the sender does not know the key, or has another encryption key.
-    func open(_ bytes: [UInt8]) -> FleetMessage? {
+    /// `recipient` is a node; nil: all gateways.
+    func seal(_ message: FleetMessage, to recipient: String?) -> [UInt8] {
+        let head: UInt8 = (message.isCall ? 1 : 0) | (recipient == nil ? 2 : 0)
+        let nonce = randomBytes(AESGCM.nonceBytes)
+        let associated = Self.associated(head, recipient)
+        let sealed = key(message.isCall).withUnsafeBytes {
+            AESGCM.seal(message.bytes, key: $0, nonce: nonce, associated: associated)
+        }
+        return [head] + nonce + sealed
+    }
+
+    /// nil: the sender does not know the key, has another encryption key, or means another node.
+    func open(_ bytes: [UInt8], at node: String) -> FleetMessage? {
         let bodyStart = 1 + AESGCM.nonceBytes
-        guard bytes.count > bodyStart, bytes[0] <= 1 else { return nil }
-        let plain = key(bytes[0] == 1).withUnsafeBytes {
+        guard bytes.count > bodyStart, bytes[0] <= 3 else { return nil }
+        let isCall = bytes[0] & 1 == 1
+        let associated = Self.associated(bytes[0], bytes[0] & 2 == 0 ? node : nil)
+        let plain = key(isCall).withUnsafeBytes {
             AESGCM.open(
                 bytes[bodyStart...],
                 key: $0,
                 nonce: Array(bytes[1..<bodyStart]),
-                associated: [bytes[0]]
+                associated: associated
             )
         }
-        guard let message = plain.flatMap(FleetMessage.init), message.isCall == (bytes[0] == 1)
-        else { return nil }
-        return message
+        guard let message = plain.flatMap(FleetMessage.init), message.isCall == isCall else {
+            return nil
+        }
+        // Only news is for all.
+        if case .repeats = message.content { return message }
+        return bytes[0] & 2 == 0 ? message : nil
     }
 }

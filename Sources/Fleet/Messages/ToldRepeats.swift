@@ -31,12 +31,20 @@ struct ToldRepeats {
 
     var count: Int { places.count }
 
+    /// `now` is when the request was told.
     mutating func add(_ identity: BatchIdentity, _ now: Moment) {
         guard most > 0, identity.digest.count == Self.digestBytes,
             identity.receipt.count <= Self.receiptBytesMax,
             let logs = UInt32(exactly: identity.logs)
         else { return }
         let slot = Slot(logs: logs, told: Self.seconds(now))
+        // A message may come again, and must not take a second place or make the request younger.
+        if let known = places[Self.key(identity.digest[...])].map(Int.init),
+            bytes[start(known)...].starts(with: identity.digest),
+            Int32(bitPattern: slot.told &- slots[known].told) <= 0
+        {
+            return
+        }
         let padding = Self.receiptBytesMax - identity.receipt.count
         let place =
             identity.digest + [UInt8(identity.receipt.count)] + identity.receipt
