@@ -48,7 +48,10 @@ struct DescribedDestination {
             if let decided = report.inputs.decided[name] {
                 section.overlay(decided)
                 for key in decided.fileKeys {
-                    section.problem(key, "names a file, which only the configuration file may do; change it there")
+                    section.problem(
+                        key,
+                        "names a file, which only the configuration file may do; change it there"
+                    )
                 }
             }
             found.append(DescribedDestination(name, place, section, queue, guarded))

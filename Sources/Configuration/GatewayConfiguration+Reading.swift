@@ -80,7 +80,8 @@ extension GatewayConfiguration {
             }
         }
         for text in texts {
-            let files = text.split(separator: "${file:", omittingEmptySubsequences: false).dropFirst()
+            let files = text.split(separator: "${file:", omittingEmptySubsequences: false)
+                .dropFirst()
             guarded.paths.formUnion(files.map { String($0.prefix { $0 != "}" }) })
             let path = files.isEmpty ? try? file.report.substitution.apply(to: text) : nil
             // Other texts may be secrets and are not kept.

@@ -24,7 +24,8 @@ struct FileInspection {
                 fine: "\(target.path) \(content); \(roughSize(free)) are free. Nothing was written"
             )
         } catch {
-            return DestinationTest(destination, at: target.path, WriteProblem(ofFile: error, target))
+            let problem = WriteProblem(ofFile: error, target)
+            return DestinationTest(destination, at: target.path, problem)
         }
     }
 

@@ -94,7 +94,7 @@ package struct FileTarget: Sendable, Equatable {
         do throws(SystemError) {
             let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
             _ = OwnedDescriptor(taking: try system("open") { open(path, flags) })
-            return refusal
+            return nil
         } catch {
             guard error.code == ENOENT else { return "\(path) cannot be written: \(error)" }
         }
@@ -103,23 +103,6 @@ package struct FileTarget: Sendable, Equatable {
             return nil
         } catch {
             return "\(path) cannot be made in \(directory): \(error)"
-        }
-    }
-
-    /// Why nothing is ever written to the file that is there; nil if it may be, or cannot be read.
-    package var refusal: String? {
-        do throws(SystemError) {
-            let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-            let file = OwnedDescriptor(taking: try system("open") { open(path, flags) })
-            var facts = stat()
-            _ = try system("fstat") { fstat(file.number, &facts) }
-            guard facts.st_mode & S_IFMT == S_IFREG else { return nil }
-            try OpenLogFile.check(file.number, facts, self)
-            return nil
-        } catch {
-            guard OpenLogFile.refusals.contains(error) else { return nil }
-            let problem = WriteProblem(ofFile: error, self)
-            return "\(problem.message); \(problem.remedy)"
         }
     }
 }

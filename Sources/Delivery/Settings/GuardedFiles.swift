@@ -21,36 +21,31 @@ package struct GuardedFiles: Sendable, Equatable {
     }
 
     private func claim(on place: String?, _ facts: stat?) -> String? {
-        let identity = facts.map { LogFileIdentity($0) }
         if let directory {
             let inside = "is in data_dir"
             if let place, place.hasPrefix("\(Self.place(of: directory))/") { return inside }
             // Another name of a file in the directory.
-            if let identity, facts?.st_nlink != 1, Self.isFile(identity, in: directory) {
-                return inside
-            }
+            if let facts, facts.st_nlink != 1, Self.isFile(facts, in: directory) { return inside }
         }
         let isNamed = paths.contains { path in
             var other = stat()
-            if let identity, stat(path, &other) == 0 { return LogFileIdentity(other) == identity }
+            if let facts, stat(path, &other) == 0 { return Self.isSame(facts, other) }
             return Self.place(of: path) == place
         }
         return isNamed ? "is a file that the configuration uses elsewhere" : nil
     }
 
-    private static func isFile(
-        _ identity: LogFileIdentity,
-        in directory: String,
-        depth: Int = 0
-    ) -> Bool {
+    private static func isSame(_ one: stat, _ other: stat) -> Bool {
+        one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    }
+
+    private static func isFile(_ file: stat, in directory: String, depth: Int = 0) -> Bool {
         fileNames(in: directory).contains { name in
             var facts = stat()
             let path = "\(directory)/\(name)"
             guard ![".", ".."].contains(name), lstat(path, &facts) == 0 else { return false }
-            guard facts.st_mode & S_IFMT == S_IFDIR else {
-                return LogFileIdentity(facts) == identity
-            }
-            return depth < 3 && isFile(identity, in: path, depth: depth + 1)
+            guard facts.st_mode & S_IFMT == S_IFDIR else { return isSame(facts, file) }
+            return depth < 3 && isFile(file, in: path, depth: depth + 1)
         }
     }
 

@@ -78,7 +78,11 @@ import Testing
         let disk = Disk()
         let file = file(disk)
         disk.room = 17
-        #expect(write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"0\"}\n", to: file) == [nil, "ENOSPC", "ENOSPC"])
+        #expect(
+            write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"0\"}\n", to: file) == [
+                nil, "ENOSPC", "ENOSPC",
+            ]
+        )
         #expect(content == "{\"date\":\"1\"}\n")
         #expect(write("{\"date\":\"2\"}\n", to: file) == ["ENOSPC"])
         disk.room = nil
@@ -117,7 +121,12 @@ import Testing
         let disk = Disk()
         let file = file(disk, FileTarget.Rotation(bytes: 30))
         disk.failsToSync = true
-        let codes = write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"3\"}\n", to: file)
+        let codes = write(
+            "{\"date\":\"1\"}\n",
+            "{\"date\":\"2\"}\n",
+            "{\"date\":\"3\"}\n",
+            to: file
+        )
         #expect(codes == ["EIO", "EIO", "EIO"])
         #expect(content.isEmpty)
         #expect(directory.names == ["logs.ndjson"])
@@ -354,8 +363,14 @@ import Testing
                 "logs.ndjson", "logs.ndjson.20250114T083000Z.1", "logs.ndjson.20250114T083000Z.2",
             ]
         )
-        #expect(readFile("\(path).20250114T083000Z.1") == Array("{\"date\":\"1\"}\n{\"date\":\"2\"}\n".utf8))
-        #expect(readFile("\(path).20250114T083000Z.2") == Array("{\"date\":\"3\"}\n{\"date\":\"4\"}\n".utf8))
+        #expect(
+            readFile("\(path).20250114T083000Z.1")
+                == Array("{\"date\":\"1\"}\n{\"date\":\"2\"}\n".utf8)
+        )
+        #expect(
+            readFile("\(path).20250114T083000Z.2")
+                == Array("{\"date\":\"3\"}\n{\"date\":\"4\"}\n".utf8)
+        )
         #expect(readFile(path) == Array("{\"date\":\"5\"}\n".utf8))
         // Larger than the bound by itself.
         #expect(write(String(repeating: "{\"date\":\"1\"}\n", count: 9), to: file) == [nil])

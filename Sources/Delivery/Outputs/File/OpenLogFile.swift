@@ -217,6 +217,25 @@ extension OpenLogFile {
     }
 }
 
+extension FileTarget {
+    /// Why nothing is ever written to the file that is there; nil if it may be, or cannot be read.
+    package var refusal: String? {
+        do throws(SystemError) {
+            let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+            let file = OwnedDescriptor(taking: try system("open") { open(path, flags) })
+            var facts = stat()
+            _ = try system("fstat") { fstat(file.number, &facts) }
+            guard facts.st_mode & S_IFMT == S_IFREG else { return nil }
+            try OpenLogFile.check(file.number, facts, self)
+            return nil
+        } catch {
+            guard OpenLogFile.refusals.contains(error) else { return nil }
+            let problem = WriteProblem(ofFile: error, self)
+            return "\(problem.message); \(problem.remedy)"
+        }
+    }
+}
+
 extension FileCalls {
     fileprivate func write(all text: StaticString, to file: CInt) throws(SystemError) {
         let bytes = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
