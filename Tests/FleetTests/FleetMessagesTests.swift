@@ -142,7 +142,9 @@ import Testing
         return messages
     }
 
-    @Test("A message that comes again, elsewhere, after a restart or back to its sender does nothing")
+    @Test(
+        "A message that comes again, elsewhere, after a restart or back to its sender does nothing"
+    )
     func bound() throws {
         let key = MessageSeal.newKey()
         let seal = try #require(MessageSeal(key, keyFingerprint: nil))

@@ -114,7 +114,9 @@ struct FleetMessage: Equatable {
         self.node = String(decoding: node, as: UTF8.self)
         switch kind {
         case .repeats:
-            guard let time = number(8), let count = number(2), count <= Self.repeatsMax else { return nil }
+            guard let time = number(8), let count = number(2), count <= Self.repeatsMax else {
+                return nil
+            }
             var repeats: [BatchIdentity] = []
             for _ in 0..<count {
                 guard let digest = text(), let receipt = text(), let logs = number(4),
@@ -132,9 +134,11 @@ struct FleetMessage: Equatable {
                 ? .here(id, nonce: nonce) : .question(id, nonce: nonce, Array(rest))
         case .answer, .call, .busy:
             guard let id = number(8) else { return nil }
-            content =
-                kind == .answer
-                ? .answer(id, Array(rest)) : kind == .call ? .call(id) : .busy(id)
+            switch kind {
+            case .answer: content = .answer(id, Array(rest))
+            case .call: content = .call(id)
+            default: content = .busy(id)
+            }
         }
     }
 }

@@ -186,7 +186,8 @@ final class FleetMessages: Sendable {
     /// Called on the engine's thread.
     private func take(_ part: [UInt8]) {
         let whole = parts.withLock { $0.add(part, .now) }
-        guard let whole, let seal = state.withLock(\.seal), let message = seal.open(whole, at: node),
+        guard let whole, let seal = state.withLock(\.seal),
+            let message = seal.open(whole, at: node),
             message.life != life
         else { return }
         switch message.content {
