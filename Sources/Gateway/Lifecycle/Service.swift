@@ -42,7 +42,8 @@ package struct Service: Sendable {
                 "secrets are not locked in memory and may be written to swap",
                 [
                     "reason": error,
-                    "remedy": "raise RLIMIT_MEMLOCK (systemd: LimitMEMLOCK=64M; Docker: --ulimit memlock=67108864)",
+                    "remedy":
+                        "raise RLIMIT_MEMLOCK (systemd: LimitMEMLOCK=64M; Docker: --ulimit memlock=67108864)",
                 ]
             )
         }
