@@ -212,7 +212,7 @@ let package = Package(
 
         tests(of: "System"),
         tests(of: "HTTPClient", uses: ["System", "Crypto"]),
-        tests(of: "Net", uses: ["System"]),
+        tests(of: "Net", uses: ["System", "CPrograms"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
         tests(of: "Logs", uses: ["System", "JSON", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),

@@ -1,5 +1,7 @@
 #include "CSystem.h"
 
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -7,9 +9,22 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length) {
     return accept4(listener, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int sluice_open_network_watch(void) {
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
+    int watch = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (watch < 0 || bind(watch, (struct sockaddr *)&address, sizeof address) == 0) return watch;
+    int reason = errno;
+    close(watch);
+    errno = reason;
+    return -1;
 }
 
 void sluice_wait_readable(int descriptor, int64_t nanoseconds) {

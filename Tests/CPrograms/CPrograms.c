@@ -1,6 +1,7 @@
 #include "CPrograms.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 int programs_pipe(int ends[2]) {
@@ -13,4 +14,8 @@ int programs_begin_in(posix_spawn_file_actions_t *actions, const char *directory
 
 int programs_close_others(posix_spawn_file_actions_t *actions) {
     return posix_spawn_file_actions_addclosefrom_np(actions, 3);
+}
+
+int programs_enter_new_network(void) {
+    return unshare(CLONE_NEWNET);
 }

@@ -14,6 +14,9 @@
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC; the peer's address is written to `peer`.
 int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length);
 
+/// Opens a netlink socket that hears of each change of this machine's addresses and routes.
+int sluice_open_network_watch(void);
+
 /// Waits until `descriptor` is readable, or for so many nanoseconds; less than 0 waits without limit. poll would round
 /// the time to milliseconds.
 void sluice_wait_readable(int descriptor, int64_t nanoseconds);

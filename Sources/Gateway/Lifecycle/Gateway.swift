@@ -67,6 +67,7 @@ package final class Gateway: Sendable {
                 configuration.names,
                 directory: configuration.dataDirectory,
                 journal: journal,
+                network: try? NetworkWatch(),
                 now: { clock.now }
             )
         }

@@ -101,9 +101,12 @@ final class Resolver {
     /// An operator asks: nothing is waited for.
     func open(_ now: Moment) {
         closed = nil
-        servers = ServerList(servers.servers)
+        forgetFailures()
         if listDue != nil { listDue = now }
     }
+
+    /// No server rests any more.
+    func forgetFailures() { servers = ServerList(servers.servers) }
 
     // MARK: - Addresses that it may not lead to
 

@@ -30,6 +30,8 @@ final class NameLoop {
         let file: NameFile?
         let journal: Journal
         let now: @Sendable () -> WallTime
+        /// nil: changes of the network are not noticed.
+        let network: NetworkWatch?
     }
 
     /// A lookup of the system. A flight waits for it until the deadline; what comes later still serves a host without
@@ -71,6 +73,7 @@ final class NameLoop {
     private var isSaving = false
     private var hasNews = false
     private var nextSave: Moment?
+    private var networkChanges = NetworkChanges()
     private var isStopping = false
 
     private static let longestSleep: Duration = .seconds(60)
@@ -108,7 +111,11 @@ final class NameLoop {
                 publish(now)
                 hasNews = false
             } else {
-                loop.wait(sleep(from: now))
+                loop.wait(
+                    sleep(from: now),
+                    watching: parts.network.map { .readable($0.descriptor) }
+                )
+                if parts.network?.takeChange() == true { networkChanges.note(.now) }
             }
         }
         cancelAll()
@@ -209,6 +216,11 @@ final class NameLoop {
     // MARK: - A turn
 
     private func turn(_ now: Moment) {
+        if networkChanges.takeDue(now) {
+            // Servers that were silent may be in reach now.
+            for resolver in resolvers.values { resolver.forgetFailures() }
+            for entry in entries.values { entry.wantNow() }
+        }
         for (number, lookup) in lookups where lookup.deadline.map({ $0 <= now }) ?? false {
             lookups[number]?.deadline = nil
             lookup.whenDone(nil)
@@ -412,7 +424,7 @@ final class NameLoop {
     // MARK: - What is shown and kept
 
     private func sleep(from now: Moment) -> Duration {
-        var times: [Moment?] = [nextSave]
+        var times: [Moment?] = [nextSave, networkChanges.due]
         times += entries.values.map { $0.nextChange(now) }
         times += flights.values.map(\.nextStart)
         times += races.map { $0.isWaiting ? $0.nextStart : nil }

@@ -1,4 +1,5 @@
 package import HTTPClient
+package import Net
 package import System
 
 /// Turns hosts into addresses, with the configuration's resolvers and one cache for all that send.
@@ -44,6 +45,7 @@ package final class NameService: Sendable {
         _ settings: NameSettings,
         directory: String?,
         journal: Journal,
+        network: NetworkWatch? = nil,
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(CurlUnavailable) {
         let loop = try TransferLoop(connections: Self.connectionsMax)
@@ -52,7 +54,7 @@ package final class NameService: Sendable {
         mailbox = Mailbox { loop.wake() }
         known = Locked(Known(hostsMax: settings.maxHosts))
         let file = directory.map { NameFile(path: "\($0)/names") }
-        parts = NameLoop.Parts(file: file, journal: journal, now: now)
+        parts = NameLoop.Parts(file: file, journal: journal, now: now, network: network)
     }
 
     deinit { stop() }

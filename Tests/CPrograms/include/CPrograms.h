@@ -10,3 +10,6 @@ int programs_begin_in(posix_spawn_file_actions_t *actions, const char *directory
 
 /// The program has its three streams, and nothing else of ours.
 int programs_close_others(posix_spawn_file_actions_t *actions);
+
+/// The calling thread, and programs that it starts, have a network of their own. -1: not permitted.
+int programs_enter_new_network(void);
