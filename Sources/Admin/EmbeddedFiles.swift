@@ -3871,10 +3871,18 @@ enum EmbeddedFiles {
           "signature": { "type": "string", "enum": ["v1", "v4"] },
           "proxy": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "resolve": {
-            "type": "array",
-            "items": { "type": "string" },
-            "minItems": 1,
-            "maxItems": 8
+            "anyOf": [
+              { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 8 },
+              {
+                "type": "object",
+                "additionalProperties": {
+                  "type": "array",
+                  "items": { "type": "string" },
+                  "minItems": 1,
+                  "maxItems": 8
+                }
+              }
+            ]
           },
           "ca_file": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
           "url": { "type": "string" },
@@ -4060,21 +4068,39 @@ enum EmbeddedFiles {
           "proxy": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
           "resolve": {
             "anyOf": [
-              { "type": ["string", "number", "boolean"] },
               {
-                "type": "array",
-                "items": {
-                  "type": ["string", "number", "boolean"],
-                  "pattern": "^[A-Za-z0-9._-]{1,64}$"
-                },
-                "minItems": 1,
-                "maxItems": 8
+                "anyOf": [
+                  { "type": ["string", "number", "boolean"] },
+                  {
+                    "type": "array",
+                    "items": {
+                      "type": ["string", "number", "boolean"],
+                      "pattern": "^[A-Za-z0-9._-]{1,64}$"
+                    },
+                    "minItems": 1,
+                    "maxItems": 8
+                  }
+                ]
+              },
+              {
+                "type": "object",
+                "additionalProperties": {
+                  "anyOf": [
+                    { "type": ["string", "number", "boolean"] },
+                    {
+                      "type": "array",
+                      "items": {
+                        "type": ["string", "number", "boolean"],
+                        "pattern": "^[A-Za-z0-9._-]{1,64}$"
+                      },
+                      "minItems": 1,
+                      "maxItems": 8
+                    }
+                  ]
+                }
               },
               { "type": "null" }
             ]
-          },
-          "ca_file": {
-            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
           },
           "url": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
           "headers": {
@@ -4106,13 +4132,6 @@ enum EmbeddedFiles {
               { "type": "null" }
             ]
           },
-          "cert_file": {
-            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
-          },
-          "key_file": {
-            "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }]
-          },
-          "path": { "anyOf": [{ "type": ["string", "number", "boolean"] }, { "type": "null" }] },
           "rotate": {
             "anyOf": [
               {

@@ -2,6 +2,7 @@ import Credentials
 import Crypto
 import HTTPClient
 import SLS
+import System
 
 /// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it has.
 struct CredentialEntry: SettingGroup {
@@ -45,7 +46,7 @@ struct CredentialEntry: SettingGroup {
     private var uri: String?
     private var connectTimeout: Duration?
     private var totalTimeout: Duration?
-    private var resolvers: [String] = []
+    private var resolvers: ResolverRules = []
 
     init() {}
 
@@ -197,7 +198,6 @@ struct CredentialEntry: SettingGroup {
             return nil
         }
         entry.readSettings(&section, only: keys)
-        section.checkResolvers("resolve", entry.resolvers)
         let source = entry.source(kind, section)
         caller = source?.callerName
         for problem in source?.problems ?? []

@@ -366,7 +366,6 @@ extension Destination: SettingGroup {
         if let onlyLogstore { logstore = .named(onlyLogstore) }
         completeIntake(section, given)
         checkCompression(section)
-        section.checkResolvers("resolve", transfer.resolvers)
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
             !section.report.hasProblem(with: "queue.max_bytes")
         {

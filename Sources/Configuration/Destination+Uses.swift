@@ -1,6 +1,7 @@
 package import Delivery
 package import JSON
 import Queue
+import Resolvers
 import SLS
 import System
 
@@ -93,7 +94,13 @@ extension Destination {
         }
         if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
         if !transfer.resolvers.isEmpty {
-            lines.append("addresses from \(transfer.resolvers.joined(separator: ", else "))")
+            let rules = transfer.resolvers
+            let usual = rules.usual.isEmpty ? [NameSettings.system] : rules.usual
+            let named = rules.rules.sorted { $0.key < $1.key }.map { ("of \($0) ", $1) }
+            let lists = (named + [("", usual)]).map {
+                $0 + "from " + $1.joined(separator: ", else ")
+            }
+            lines.append("addresses \(lists.joined(separator: "; "))")
         }
         if transfer.dropsUnauthorized {
             lines.append("logs that SLS refuses for lack of rights are dropped and counted")

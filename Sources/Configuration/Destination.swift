@@ -2,6 +2,7 @@ package import Delivery
 package import Logs
 package import Queue
 package import SLS
+package import System
 
 /// A place to deliver to, as the configuration describes it: the group `destinations.NAME`.
 package struct Destination: Sendable, Equatable {
@@ -138,7 +139,7 @@ package struct Destination: Sendable, Equatable {
         package var clockOffset: Duration = .zero
         package var proxy: Proxy?
         /// The resolvers of its host's addresses. Empty: the system alone.
-        package var resolvers: [String] = []
+        package var resolvers: ResolverRules = []
         /// Certificates to trust instead of the system's.
         package var certificateFile: String?
 

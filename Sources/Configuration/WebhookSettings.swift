@@ -1,5 +1,6 @@
 package import Crypto
 import SLS
+package import System
 
 /// The group `webhook`: who is told, by a POST, when a credential is not well.
 package struct WebhookSettings: SettingGroup, Sendable, Equatable {
@@ -15,7 +16,7 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     package var interval: Duration = .seconds(300)
 
     /// The resolvers of its host's addresses. Empty: the system.
-    package var resolvers: [String] = []
+    package var resolvers: ResolverRules = []
 
     package init() {}
 
@@ -55,7 +56,6 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
                     + "use https, or set webhook.plain_http: true where you trust that network"
             )
         }
-        section.checkResolvers("resolve", resolvers)
         if section.has("authorization"), !section.has("url") {
             section.problem("authorization", "is of no use without webhook.url")
         }

@@ -1,6 +1,7 @@
 package import Crypto
 package import HTTPClient
 package import SLS
+package import System
 
 /// The configured source of a credential. Equal values are the same source, and a reload leaves it alone.
 package indirect enum CredentialSource: Sendable, Equatable {
@@ -76,7 +77,7 @@ package struct STSAccess: Sendable, Equatable {
     package var isVPC: Bool?
     package var limits: WebLimits
     /// The resolvers of its host's addresses. Empty: the system.
-    package var resolvers: [String] = []
+    package var resolvers: ResolverRules = []
 
     package init(
         endpoint: String? = nil,
@@ -135,7 +136,7 @@ package struct URISource: Sendable, Equatable {
     /// nil: the value of `ALIBABA_CLOUD_CREDENTIALS_URI`. It may contain a key, so it is a secret.
     package var uri: Secret?
     package var limits = WebLimits.sts
-    package var resolvers: [String] = []
+    package var resolvers: ResolverRules = []
 
     package init(uri: Secret? = nil) {
         self.uri = uri

@@ -61,7 +61,7 @@ package struct WebClient: Sendable {
         to url: Secret,
         _ headers: [String],
         limits: WebLimits,
-        resolvers: [String] = []
+        resolvers: ResolverRules = []
     ) throws(WebFailure) -> Int {
         var request = WebRequest(
             method: "POST",

@@ -1,5 +1,5 @@
 package import Crypto
-import System
+package import System
 
 /// How long a server may take to answer.
 package struct WebLimits: Sendable, Equatable {
@@ -30,7 +30,7 @@ package struct FoundAddress: Sendable {
 /// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
 package struct AddressLookup: Sendable {
     package typealias Find =
-        @Sendable (_ host: String, _ port: Int, _ resolvers: [String]) -> FoundAddress?
+        @Sendable (_ host: String, _ port: Int, _ resolvers: ResolverRules) -> FoundAddress?
 
     private let find: Find
 
@@ -42,7 +42,7 @@ package struct AddressLookup: Sendable {
     package static let system = AddressLookup { _, _, _ in nil }
 
     /// Nil: connect by the name.
-    package func address(for url: String, _ resolvers: [String]) -> FoundAddress? {
+    package func address(for url: String, _ resolvers: ResolverRules) -> FoundAddress? {
         guard !resolvers.isEmpty, let start = url.firstRange(of: "://")?.upperBound else {
             return nil
         }
@@ -68,7 +68,7 @@ package struct WebRequest {
     package var authorities: String?
     package var limits: WebLimits
     /// The resolvers to ask for the host's addresses, in order. Empty: the system.
-    package var resolvers: [String] = []
+    package var resolvers: ResolverRules = []
 
     package init(
         method: String = "GET",

@@ -1,8 +1,10 @@
 import Credentials
 import Crypto
 import Delivery
+import JSON
 import Net
 import Resolvers
+import System
 import TestConfiguration
 import TestSupport
 import Testing
@@ -76,6 +78,75 @@ private let output = "destinations: {out: {kind: stdout}}\n"
         )
         let addresses = ["192.0.2.1", "2001:db8::1"].compactMap { IPAddress($0) }
         #expect(settings.kind == .fixed(["a.example": addresses]))
+    }
+
+    @Test("Lists of resolvers by host, for destinations, credentials and the webhook")
+    func byHost() throws {
+        let rules =
+            "resolve: { \"*.log.Aliyuncs.com\": [lab, system], a.b: [system], default: lab }"
+        let configuration = try read(
+            """
+            resolvers: { lab: { kind: static, hosts: { a.b: [192.0.2.1] } } }
+            webhook: { url: "https://hooks.example/x", \(rules) }
+            credentials: { c: { from: uri, uri: "http://a.b/c", \(rules) } }
+            destinations: { out: { kind: http, url: "https://a.b/in", \(rules) } }
+            """,
+            [:]
+        )
+        var wanted: ResolverRules = ["lab"]
+        wanted.rules = ["*.log.aliyuncs.com": ["lab", "system"], "a.b": ["system"]]
+        let destination = configuration.destinations[0]
+        #expect(destination.deliverySettings.transport.resolvers == wanted)
+        #expect(configuration.webhook.resolvers == wanted)
+        guard case .uri(let source)? = configuration.credentials["c"] else {
+            Issue.record("another source")
+            return
+        }
+        #expect(source.resolvers == wanted)
+        var json = JSONWriter()
+        json.object { $0.settings(destination) }
+        #expect(
+            json.text.contains(
+                "\"resolve\":{\"*.log.aliyuncs.com\":[\"lab\",\"system\"],\"a.b\":[\"system\"],"
+                    + "\"default\":[\"lab\"]}"
+            ),
+            "\(json.text)"
+        )
+    }
+
+    @Test(
+        "Mistakes in lists by host name the host",
+        arguments: [
+            ("{a.b: [lib]}", "resolve.a.b: there is no resolver named lib; did you mean lab?"),
+            ("{a.b: [lab, lab]}", "resolve.a.b: names a resolver twice"),
+            ("{a.b: []}", "resolve.a.b: "),
+            ("{\"*.*.b\": [lab]}", "resolve.*.*.b: is neither a host"),
+            ("{\"a*.b\": [lab]}", "resolve.a*.b: is neither a host"),
+            ("{\"*\": [lab]}", "resolve.*: is neither a host"),
+            ("{default: [lib]}", "resolve.default: there is no resolver named lib"),
+            ("[lib]", "resolve: there is no resolver named lib"),
+        ]
+    )
+    func wrongByHost(list: String, problem: String) {
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try read(
+                """
+                resolvers: { lab: { kind: static, hosts: { a.b: [192.0.2.1] } } }
+                destinations: { out: { kind: http, url: "https://a.b/in", resolve: \(list) } }
+                """,
+                [:]
+            )
+        }
+        #expect(
+            error?.description.contains("destinations.out.\(problem)") == true,
+            "\(error?.description ?? "")"
+        )
+    }
+
+    @Test("Answers of a resolver that are used for their own TTL only")
+    func uncached() throws {
+        #expect(try resolver("kind: tencent, token: \"9\", cache: false").isCached == false)
+        #expect(try resolver("kind: tencent, token: \"9\"").isCached)
     }
 
     @Test("Who asks which resolvers")

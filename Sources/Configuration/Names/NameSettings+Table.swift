@@ -1,4 +1,5 @@
 import Resolvers
+import System
 
 /// The group `names`: the cache of what resolvers answer.
 extension NameSettings: SettingGroup {
@@ -48,33 +49,66 @@ extension NameSettings: SettingGroup {
 }
 
 extension Section {
-    /// Checks that the resolvers exist that a list names.
-    func checkResolvers(_ key: String, _ names: [String]) {
+    /// The names of resolvers, which must exist.
+    fileprivate mutating func resolvers(_ key: String) -> [String]? {
+        guard let names = list(key, .keyName, counts: 1...8) else { return nil }
         let known = report.resolverNames.sorted() + [NameSettings.system]
         for name in names where !known.contains(name) {
             let hint = nearMiss(name, among: known).map { "; did you mean \($0)?" } ?? ""
             problem(key, "there is no resolver named \(name)\(hint)")
         }
         if Set(names).count < names.count { problem(key, "names a resolver twice; keep one") }
+        return names == [NameSettings.system] ? [] : names
+    }
+
+    fileprivate mutating func resolverRules(_ key: String) -> ResolverRules? {
+        guard case .mapping = entries[key]?.value.content else {
+            return resolvers(key).map { ResolverRules($0) }
+        }
+        var group = section(key)
+        var rules: ResolverRules = []
+        for name in group.names {
+            let host = HostName.canonical(name)
+            let names = group.resolvers(name) ?? []
+            if name == "default" {
+                rules.usual = names
+            } else if HostName.isValid(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host) {
+                rules.rules[host] = names.isEmpty ? [NameSettings.system] : names
+            } else {
+                group.problem(name, "is neither a host, nor *. with a host's end, nor default")
+            }
+        }
+        if rules.rules.count > 64 { problem(key, "has more than 64 hosts; use wildcards") }
+        group.refuseOthers()
+        return rules
     }
 }
 
 extension Setting where Group: SettingGroup {
     /// `resolve` of whatever asks over the network. An empty list is the system alone, without the cache.
-    static func resolve(_ path: WritableKeyPath<Group, [String]>) -> Setting {
-        Setting(
-            "resolve",
-            path,
-            listOf: .keyName,
-            1...8,
-            default: "`system`",
-            as: { $0 == [NameSettings.system] ? [] : $0 },
-            shownAs: { $0.isEmpty ? [NameSettings.system] : $0 }
-        ) {
-            """
-            the [resolvers](names.md) to ask for the host's addresses, in order; `system` is always the last \
-            resort. No resolver is asked behind a proxy
-            """
+    static func resolve(_ path: WritableKeyPath<Group, ResolverRules>) -> Setting {
+        func shown(_ names: [String]) -> SettingValue {
+            .list((names.isEmpty ? [NameSettings.system] : names).map { .text($0) })
         }
+        return Setting(
+            SettingDescription(
+                key: "resolve",
+                help: """
+                    the [resolvers](names.md) to ask for the host's addresses, in order; `system` is always the \
+                    last resort. Or [lists by host](names.md#by-host): `"*.example.com": [ali]` and `default`. No \
+                    resolver is asked behind a proxy
+                    """,
+                wants: "a list of resolvers, or such lists under hosts",
+                shape: .listOrLists(of: Kind<String>.keyName.shape, count: 1...8),
+                default: "`system`"
+            ),
+            path,
+            show: { group in
+                let rules = group[keyPath: path]
+                guard !rules.rules.isEmpty else { return shown(rules.usual) }
+                let named = rules.rules.sorted { $0.key < $1.key }.map { ($0, shown($1)) }
+                return .group(named + [("default", shown(rules.usual))])
+            }
+        ) { $0.resolverRules("resolve") }
     }
 }

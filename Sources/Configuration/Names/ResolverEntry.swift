@@ -9,14 +9,15 @@ struct ResolverEntry: SettingGroup {
     static let kinds: KeyValuePairs<String, [String]> = [
         "alibaba": [
             "account", "secret", "aes_key", "encryption", "version", "region", "servers",
-            "client_ip", "parameters", "allow_private", "ca_file",
+            "client_ip", "parameters", "allow_private", "cache", "ca_file",
         ],
         "tencent": [
-            "id", "key", "algorithm", "token", "servers", "client_ip", "allow_private", "ca_file",
+            "id", "key", "algorithm", "token", "servers", "client_ip", "allow_private", "cache",
+            "ca_file",
         ],
         "doh": [
             "url", "format", "addresses", "account", "access_key", "secret", "allow_private",
-            "ca_file",
+            "cache", "ca_file",
         ],
         "static": ["hosts"],
     ]
@@ -41,6 +42,7 @@ struct ResolverEntry: SettingGroup {
     private var accessKey: String?
     private var hosts: [String: [IPAddress]] = [:]
     private var allowsPrivate = false
+    private var isCached = true
     private var authorities: String?
 
     private enum Algorithm { case aes, des }
@@ -143,6 +145,12 @@ struct ResolverEntry: SettingGroup {
             A server on this machine may always answer them
             """
         }
+        Setting("cache", \.isCached, .boolean) {
+            """
+            `false` uses an answer for its own TTL only: `names.ttl_min` does not lengthen it, and it is used \
+            neither after its time nor after a restart
+            """
+        }
         Setting("ca_file", \.authorities, .readableFile, default: "the system's") {
             "certificates to trust for the resolver's servers"
         }
@@ -215,6 +223,7 @@ struct ResolverEntry: SettingGroup {
         guard let found else { return nil }
         var settings = ResolverSettings(found)
         settings.allowsPrivate = allowsPrivate
+        settings.isCached = isCached
         settings.authorities = authorities
         return settings
     }

@@ -17,6 +17,8 @@ package indirect enum SettingShape: Sendable {
     case list(of: SettingShape, count: ClosedRange<Int>)
     /// A list, or one of a few words.
     case listOrWord(of: SettingShape, count: ClosedRange<Int>, [String])
+    /// A list, or lists under names of the operator's choice.
+    case listOrLists(of: SettingShape, count: ClosedRange<Int>)
     /// Texts under names of the operator's choice.
     case texts
     /// The condition of a filter's step, which may contain other conditions.
@@ -31,7 +33,8 @@ package indirect enum SettingShape: Sendable {
         case .duration(let range):
             "\(durationText(range.lowerBound)) to \(durationText(range.upperBound))"
         case .percent(let most): "0% to \(most)%"
-        case .list(_, let count), .listOrWord(_, let count, _): "up to \(count.upperBound)"
+        case .list(_, let count), .listOrLists(_, let count), .listOrWord(_, let count, _):
+            "up to \(count.upperBound)"
         case .truth, .offset, .rate, .text, .choice, .texts, .condition, .conditions: nil
         }
     }
@@ -58,6 +61,8 @@ package indirect enum SettingShape: Sendable {
             words.contains { Double($0) != nil } ? .scalar(pattern: nil) : .choice(words)
         case .list(let item, let count):
             .either([.scalar(pattern: nil), .array(of: item.written, count: count)])
+        case .listOrLists(let item, let count):
+            Self.oneOrMany(Self.list(of: item, count: count).written)
         case .listOrWord(let item, let count, let words):
             .either([.choice(words), .array(of: item.written, count: count)])
         case .texts: .map(of: .scalar(pattern: nil))
@@ -74,11 +79,17 @@ package indirect enum SettingShape: Sendable {
         case .duration, .offset, .percent, .rate, .text: .string
         case .choice(let words): .choice(words)
         case .list(let item, let count): .array(of: item.shown, count: count)
+        case .listOrLists(let item, let count):
+            Self.oneOrMany(Self.list(of: item, count: count).shown)
         case .listOrWord(let item, _, let words):
             .either([.choice(words), .array(of: item.shown, count: 0...Int.max)])
         case .texts: .map(of: .string)
         case .condition, .conditions: written
         }
+    }
+
+    private static func oneOrMany(_ list: JSONSchema) -> JSONSchema {
+        .either([list, .map(of: list)])
     }
 
     private static let sizePattern = "[0-9]+([KMGT]i?B|B)?"

@@ -1,6 +1,7 @@
 import HTTPClient
 import Net
 import Resolvers
+import System
 
 /// The addresses of the hosts that a destination's requests go to. There are few: one an endpoint.
 struct HostPins {
@@ -14,11 +15,11 @@ struct HostPins {
     }
 
     private let names: NameService
-    private let resolvers: [String]
+    private let resolvers: ResolverRules
     private var pins: [Pin] = []
 
     /// Resolvers are asked for the hosts of the URLs at once.
-    init(_ names: NameService, _ resolvers: [String], ahead urls: [String]) {
+    init(_ names: NameService, _ resolvers: ResolverRules, ahead urls: [String]) {
         self.names = names
         self.resolvers = resolvers
         for url in urls { _ = place(of: url) }
@@ -40,9 +41,10 @@ struct HostPins {
         case .byName: return .byName
         case .unknown:
             pins[place].failed = []
-            let names = (resolvers.filter { $0 != NameSettings.system } + [NameSettings.system])
-                .joined(separator: ", ")
-            return .nowhere("no address of \(pins[place].use.addresses.host) from \(names)")
+            let addresses = pins[place].use.addresses
+            let others = addresses.resolvers.filter { $0 != NameSettings.system }
+            let names = (others + [NameSettings.system]).joined(separator: ", ")
+            return .nowhere("no address of \(addresses.host) from \(names)")
         case .known(let known): return .to(known.targets[0])
         }
     }

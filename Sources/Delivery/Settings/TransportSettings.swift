@@ -1,5 +1,5 @@
 package import HTTPClient
-import System
+package import System
 
 /// How requests travel to a destination: for how long, through which proxy, and whose certificates are trusted.
 package struct TransportSettings: Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct TransportSettings: Sendable, Equatable {
     package var proxy: Proxy?
     /// Where the addresses of hosts come from, in order. Empty: from the system, by curl. Behind a proxy nobody is
     /// asked, because the proxy resolves.
-    package var resolvers: [String] = []
+    package var resolvers: ResolverRules = []
 
     /// A connection must manage at least so much. All requests share the uplink: on 1 Mbit/s eight of them
     /// have no more than this each.

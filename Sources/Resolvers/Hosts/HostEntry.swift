@@ -19,6 +19,8 @@ final class HostEntry {
         var refresh: Moment
         /// The addresses are not used any more.
         var ends: Moment
+        /// They are used again after a restart.
+        var isKept = true
     }
 
     let key: Key
@@ -177,8 +179,9 @@ final class HostEntry {
 
     /// The answer with a time that holds beyond this process.
     func kept(_ now: Moment, _ wall: WallTime) -> NameFile.Kept? {
-        answer.map { answer in
-            NameFile.Kept(
+        answer.flatMap { answer in
+            guard answer.isKept else { return nil }
+            return NameFile.Kept(
                 host: key.host,
                 resolvers: key.resolvers,
                 resolver: answer.resolver,
@@ -205,13 +208,17 @@ final class HostEntry {
 
 extension HostEntry.Answer {
     init(_ found: HostAnswer, from resolver: String, _ settings: NameSettings, _ now: Moment) {
-        let lifetime = min(max(found.timeToLive, settings.ttlMin), settings.ttlMax)
+        let isCached = settings.resolvers[resolver]?.isCached ?? true
+        // Without a second a TTL of 0 would ask without end.
+        let least = isCached ? settings.ttlMin : .seconds(1)
+        let lifetime = min(max(found.timeToLive, least), settings.ttlMax)
         self.init(
             addresses: found.addresses,
             resolver: resolver,
             expires: now + lifetime,
             refresh: now + lifetime * 3 / 4,
-            ends: now + lifetime + settings.maxStale
+            ends: now + lifetime + (isCached ? settings.maxStale : .zero),
+            isKept: isCached
         )
     }
 }

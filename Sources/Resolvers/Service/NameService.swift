@@ -78,8 +78,10 @@ package final class NameService: Sendable {
 
     /// The addresses of a host, the same for all who ask. `resolvers` are asked in order, and at last the system. A host
     /// beyond the cache's bound is connected to by its name.
-    package func addresses(of host: String, port: Int, by resolvers: [String]) -> HostUse {
-        let host = HostEntry.Key(host: HostName.canonical(host), resolvers: resolvers)
+    package func addresses(of host: String, port: Int, by rules: ResolverRules) -> HostUse {
+        let name = HostName.canonical(host)
+        let resolvers = rules.resolvers(of: name)
+        let host = HostEntry.Key(host: name, resolvers: resolvers)
         let key = Known.Key(host: host, port: port)
         let (addresses, isNew) = known.withLock { known -> (HostAddresses, Bool?) in
             let entry = known.hosts[key]

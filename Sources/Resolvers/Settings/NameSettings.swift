@@ -51,6 +51,8 @@ package struct ResolverSettings: Sendable, Equatable {
     package var kind: Kind
     /// Addresses of this network and machine count.
     package var allowsPrivate = false
+    /// False: an answer is used for its own TTL only.
+    package var isCached = true
     /// A file of authorities to trust in place of the system's.
     package var authorities: String?
 
