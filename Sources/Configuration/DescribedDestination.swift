@@ -73,7 +73,6 @@ struct DescribedDestination {
         self.place = place
         credentialPlace = section.has("credential") ? section.place(of: "credential") : place
         var destination = Destination(name: name)
-        destination.file.guarded = guarded
         destination.backlog.overflow = queue.overflow
         destination.backlog.freshPercent = queue.freshPercent
         let first = ["kind", "preset"]
@@ -81,6 +80,7 @@ struct DescribedDestination {
         // No key belongs to an unknown kind.
         guard known.contains("kind") || !section.has("kind") else { return }
         let kind = destination.kind
+        if kind == .file { destination.file.guarded = guarded }
         destination.usePreset()
         let keys = Destination.descriptions.map(\.key)
             .filter { kind.has($0) && !first.contains($0) }
