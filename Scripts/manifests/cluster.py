@@ -22,8 +22,6 @@ VALUES = CLUSTER / "nats-values.yaml"
 GIB = 1 << 30
 # Streams beside those of shards: decisions (256 MiB) and registers (16 MiB).
 OTHER_STREAMS = 272 << 20
-# Stands for the public key that an operator puts into the values. Its checksum is right; its private key was thrown away.
-PUBLIC_KEY = "UDO74UXFRXRNHJKZ3R5CGXM7QGR2ISZX4RLISFPL6GGCR2JGZ4NY4MQQ"
 
 
 def check() -> None:
@@ -88,7 +86,7 @@ def balancer(gateways: set[str]) -> None:
 def values() -> None:
     text = VALUES.read_text()
     config = yaml.safe_load(text)["config"]
-    accepts(VALUES, json.dumps(rendered(config)))
+    accepts(VALUES, json.dumps(rendered(config, public_key())))
     subjects(VALUES, text)
     expect(config["jetstream"]["merge"]["sync_interval"] == "always", f"{VALUES}: brokers confirm before they sync")
     expect("sync:always" in config["merge"]["server_tags"], f"{VALUES} lacks the tag sync:always")
@@ -99,9 +97,24 @@ def values() -> None:
     expect(servers == pods, f"{SETTINGS} names {servers}, the brokers are {pods}")
 
 
-def rendered(config: dict[str, Any]) -> dict[str, Any]:
+def public_key() -> str:
+    """The key that an operator makes, and puts into the values. nats-server checks it, and the gateway its seed."""
+    with tempfile.TemporaryDirectory() as directory:
+        seed = pathlib.Path(directory, "nats.nk")
+        made = subprocess.run([CLUSTER / "make-nkey", seed], capture_output=True, text=True)
+        expect(made.returncode == 0 and seed.stat().st_mode & 0o777 == 0o600, f"make-nkey: {made.stderr}")
+        settings = pathlib.Path(directory, "sluice.yaml")
+        queue = f"engine: jetstream, jetstream: {{ servers: ['nats://127.0.0.1:1'], node: one, nkey: {seed} }}"
+        settings.write_text(f"queue: {{ {queue} }}\ndestinations: {{ app: {{ kind: file, path: /nonexistent }} }}\n")
+        command = [os.environ["SLUICE"], "check", "--offline", "--config", str(settings)]
+        run = subprocess.run(command, capture_output=True, text=True)
+        expect(run.returncode == 0, f"the gateway refuses the seed: {run.stdout}{run.stderr}")
+    return made.stdout.strip()
+
+
+def rendered(config: dict[str, Any], key: str) -> dict[str, Any]:
     """The configuration that the chart makes of its values, as far as these change it."""
-    accounts = json.dumps(config["merge"]["accounts"]).replace('"nkey": "REPLACE"', f'"nkey": "{PUBLIC_KEY}"')
+    accounts = json.dumps(config["merge"]["accounts"]).replace('"nkey": "REPLACE"', f'"nkey": "{key}"')
     jetstream = {"store_dir": "/data", "max_memory_store": 0, **config["jetstream"]["merge"]}
     cluster = {"name": "nats", "port": 6222, "no_advertise": True, "routes": ["nats://nats-0.nats-headless:6222"]}
     return {

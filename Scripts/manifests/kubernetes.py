@@ -103,13 +103,16 @@ def pods(resources: Resources) -> None:
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
         request = container[probe]["httpGet"]
         expect(request["port"] in ports and request["path"] == "/healthz", f"the {probe} has no valid target")
+        # The kubelet checks no certificate.
+        scheme = "HTTPS" if request["port"] == "admin" else "HTTP"
+        expect(request.get("scheme", "HTTP") == scheme, f"the {probe} does not speak {scheme}")
     for_queue = stateful["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
     expect(number(for_queue) > number(settings["queue"]["max_bytes"]), "the volume is not larger than queue.max_bytes")
     stop = container["lifecycle"]["preStop"]["exec"]["command"]
     expect(stop[:3] == ["sluice", "drain", "--timeout"], f"preStop is {stop}")
     time = int(stop[3]) + number(settings["drain_timeout"])
     expect(pod["terminationGracePeriodSeconds"] > time, f"draining and stopping may take {time} s")
-    secrets(mounts["secrets"])
+    secrets(mounts["secrets"], pod, resources)
 
     shell = resources["Pod", "shell"]["spec"]
     expect(
@@ -119,13 +122,29 @@ def pods(resources: Resources) -> None:
     )
 
 
-def secrets(place: str) -> None:
-    """Each file that a configuration names is in the secret of its folder, or else of base."""
+def secrets(place: str, pod: dict[str, Any], resources: Resources) -> None:
+    """Each file that a configuration names is in the secret of its folder, or else of base. The admin listener uses TLS."""
+    (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "secrets"]
+    files = set()
+    for source in volume["projected"]["sources"]:
+        content = resources["Secret", source["secret"]["name"]]["stringData"]
+        for item in source["secret"].get("items", []):
+            expect(item["key"] in content, f"the secret {source['secret']['name']} lacks {item['key']}")
+            files.add(item["path"])
     for path in FOLDER.rglob("sluice.yaml"):
         example = path.with_name("secret.example.yaml")
-        known = yaml.safe_load((example if example.exists() else BASE / example.name).read_text())["stringData"]
+        text = (example if example.exists() else BASE / example.name).read_text()
+        known = files.union(next(yaml.safe_load_all(text))["stringData"])
         for name in re.findall(re.escape(place) + r"/([\w.-]+)", path.read_text()):
             expect(name in known, f"{path} names {name}, which the secret lacks")
+        expect("tls" in yaml.safe_load(path.read_text())["admin"], f"{path}: tokens for admin travel unencrypted")
+    (monitor,) = resources["ServiceMonitor", "sluice"]["spec"]["endpoints"]
+    expect(monitor.get("scheme") == "https", "Prometheus does not speak TLS with the gateways")
+    trusted = monitor["tlsConfig"]["ca"]["secret"]
+    expect(
+        trusted["key"] in resources["Secret", trusted["name"]]["stringData"],
+        "Prometheus trusts a certificate that does not exist",
+    )
 
 
 def services(resources: Resources) -> None:

@@ -28,6 +28,9 @@ SETTINGS = {
     "ENCRYPTION_KEY": "0f" * 32,
     "HOSTNAME": "sluice-0",
 }
+NEW_CERTIFICATE = (
+    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=sample".split()
+)
 # The seed of a user's nkey, from the documentation of NATS.
 SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
 
@@ -43,10 +46,14 @@ def configuration(sample: str) -> None:
     text = pathlib.Path(sample).read_text()
     with tempfile.TemporaryDirectory() as directory:
         # Each secret is made up.
+        certificate, key = (str(pathlib.Path(directory, name)) for name in ("made.pem", "made.key"))
+        subprocess.run([*NEW_CERTIFICATE, "-keyout", key, "-out", certificate], check=True, capture_output=True)
         for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
             content = {
                 ".json": json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}),
                 ".nk": SEED,
+                ".crt": pathlib.Path(certificate).read_text(),
+                ".key": pathlib.Path(key).read_text(),
             }.get(pathlib.Path(name).suffix, name + "x" * 32)
             pathlib.Path(directory, name).write_text(content)
             text = text.replace(f"{place}/{name}", f"{directory}/{name}")
