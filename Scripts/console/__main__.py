@@ -21,7 +21,7 @@ filters:
 """
 PICTURES = pathlib.Path(".build/console")
 # The refusals that the walk causes on purpose, as the browser's log tells them.
-EXPECTED = ("/admin/credentials/sandbox", "status of 422", "status of 401", "status of 412")
+EXPECTED = ("/admin/credentials/default", "status of 422", "status of 401", "status of 412")
 
 
 def check_console(check: Check) -> None:

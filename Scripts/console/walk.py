@@ -124,7 +124,7 @@ def two_operators(browser: Browser, gateway: Gateway) -> None:
     browser.press("Replace…")
     browser.sees("It replaces the one with fingerprint")
     browser.type("#new-credential", credential)
-    gateway.ask("/admin/credentials/sandbox?force=true", "PUT", credential.encode())
+    gateway.ask("/admin/credentials/default?force=true", "PUT", credential.encode())
     browser.press("Test and activate")
     browser.sees("It was changed meanwhile")
     assert browser.one("#new-credential").get_property("value") == credential, "what was typed is lost"

@@ -135,7 +135,7 @@ import Testing
         let trial = try SandboxedGateway()
         _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
         #expect(trial.delivered(1))
-        let credential = trial.gateway.keeper.credential(named: "sandbox")
+        let credential = trial.gateway.keeper.credential(named: "default")
         let secret = try #require(credential?.secret.revealed)
         for path in ["/metrics", "/admin/status", "/readyz", "/nothing"] {
             let answer = try trial.admin(path)

@@ -14,12 +14,12 @@ import Testing
     private static let reading = [
         "/healthz", "/readyz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
         "/admin/audit", "/admin/drain", "/admin/openapi.json", "/admin/credentials",
-        "/admin/credentials/sandbox", "/admin/destinations", "/admin/destinations/default",
+        "/admin/credentials/default", "/admin/destinations", "/admin/destinations/default",
         "/admin/routes",
         "/admin/dead-letters", "/admin/dead-letters/export",
     ]
     private static let changing = [
-        "/admin/credentials/sandbox/verify", "/admin/destinations/default/pause",
+        "/admin/credentials/default/verify", "/admin/destinations/default/pause",
         "/admin/destinations/default/resume", "/admin/destinations/default/flush",
         "/admin/dead-letters/replay", "/admin/dead-letters/purge", "/admin/routes/test",
     ]

@@ -29,7 +29,7 @@ import Testing
         secret: Secret("canary-third"),
         securityToken: Secret("canary-token")
     )
-    private static let path = "/admin/credentials/sandbox"
+    private static let path = "/admin/credentials/default"
     private static let key = String(repeating: "5a", count: 32)
 
     let directory = TemporaryDirectory()
@@ -54,7 +54,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
         return try SandboxedGateway.gateway(partner, directory) {
             $0.encryptionKey = encryptionKey.map { Secret($0) }
-            $0.credentials["sandbox"] = source
+            $0.credentials["default"] = source
             $0.destinations[0].endpoints = [endpoint]
         }
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""verdict":"accepted""#))
         #expect(answer.text.contains(#""stored":false"#))
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.sts)
+        #expect(gateway.keeper.credential(named: "default") == Self.sts)
         #expect(try post(gateway) == 200)
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         for path in ["/admin/credentials", Self.path, "/admin/audit", "/admin/status", "/metrics"] {
@@ -126,10 +126,10 @@ import Testing
         #expect(answer.status == 422, "\(answer.text)")
         #expect(answer.text.contains("SignatureNotMatch") && answer.text.contains("request id"))
         #expect(!answer.text.contains("canary"))
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "default") == Self.first)
         let forced = try ask(gateway, "PUT", Self.path + "?force=true", body(wrong))
         #expect(forced.status == 200)
-        #expect(gateway.keeper.credential(named: "sandbox") == wrong)
+        #expect(gateway.keeper.credential(named: "default") == wrong)
     }
 
     @Test("A destination with a refused key continues at once after a rotation")
@@ -164,14 +164,14 @@ import Testing
         do {
             let gateway = try gateway(encryptionKey: Self.key)
             defer { stop(gateway) }
-            #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
+            #expect(gateway.keeper.credential(named: "default") == Self.second)
             let answer = try ask(gateway, "DELETE")
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
+            #expect(gateway.keeper.credential(named: "default") == Self.first)
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { stop(gateway) }
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "default") == Self.first)
         #expect(try plain(in: directory.path).isEmpty)
     }
 
@@ -207,7 +207,7 @@ import Testing
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer.text.contains(part), "\(answer.text)")
         #expect(try ask(gateway, "PUT", "/admin/credentials/other", body(Self.first)).status == 404)
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "default") == Self.first)
     }
 
     @Test("A credential with an activation time is not used before it")
@@ -223,7 +223,7 @@ import Testing
         )
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""next":{"fingerprint""#))
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "default") == Self.first)
     }
 
     @Test("After a restart a credential whose activation time has passed is in use")
@@ -237,12 +237,12 @@ import Testing
             let next = body(Self.second, #","Activation":"\#(soon)""#)
             #expect(try ask(gateway, "PUT", Self.path, next).status == 200)
             #expect(
-                eventually { gateway.keeper.credential(named: "sandbox") == Self.second }
+                eventually { gateway.keeper.credential(named: "default") == Self.second }
             )
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { stop(gateway) }
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
+        #expect(gateway.keeper.credential(named: "default") == Self.second)
     }
 
     @Test("A pushed credential of a removed name can be forgotten")
@@ -294,7 +294,7 @@ import Testing
         // A weak tag is no version (RFC 9110, section 13.1.1), and what cannot be read is no condition.
         #expect(try put(Self.sts, "W/" + after).status == 412)
         #expect(try put(Self.sts, String(after.dropLast())).status == 400)
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
+        #expect(gateway.keeper.credential(named: "default") == Self.second)
         #expect(try put(Self.sts, "*").status == 200)
         let stale = try TestClient(address: gateway.adminAddress).send(
             "DELETE",
@@ -303,7 +303,7 @@ import Testing
             ["authorization": "Bearer \(SandboxedGateway.token)", "if-match": after]
         )
         #expect(stale.status == 412)
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.sts)
+        #expect(gateway.keeper.credential(named: "default") == Self.sts)
     }
 
     @Test("One of several concurrent rotations with the same version succeeds")

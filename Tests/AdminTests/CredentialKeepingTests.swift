@@ -15,7 +15,7 @@ import Testing
 
 /// What is said of pushed credentials that are kept, or are not.
 @Suite(.timeLimit(.minutes(1))) struct CredentialKeepingTests {
-    private static let path = "/admin/credentials/sandbox"
+    private static let path = "/admin/credentials/default"
     private static let key = String(repeating: "5a", count: 32)
     private static let otherKey = String(repeating: "a5", count: 32)
     private static let pushed = Credential(accessKeyID: "pushed", secret: Secret("canary-pushed"))
@@ -30,7 +30,7 @@ import Testing
     private func gateway(encryptionKey: String?) throws -> Gateway {
         try SandboxedGateway.gateway(partner, directory) {
             $0.encryptionKey = encryptionKey.map { Secret($0) }
-            $0.credentials["sandbox"] = .admin
+            $0.credentials["default"] = .admin
         }
     }
 
@@ -69,12 +69,12 @@ import Testing
             let text = try ask(gateway, "GET", Self.path)
             #expect(text.contains(#""kept":"closed""#) && text.contains(reason), "\(text)")
             #expect(text.contains(#""state":"missing""#))
-            let absence = gateway.keeper.absence(of: "sandbox")
+            let absence = gateway.keeper.absence(of: "default")
             #expect(absence?.contains(reason) == true, "\(absence ?? "")")
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { gateway.stop(within: .zero) }
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.pushed)
+        #expect(gateway.keeper.credential(named: "default") == Self.pushed)
         #expect(try ask(gateway, "GET", Self.path).contains(#""kept":"disk""#))
         #expect(try ask(gateway, "DELETE", Self.path).contains(#""kept":null"#))
     }
@@ -103,9 +103,9 @@ import Testing
                 origin: "a test",
                 obtainedAt: end + .seconds(-3600)
             )
-            return box.seal(PushedCredential(supplied), name: "sandbox")
+            return box.seal(PushedCredential(supplied), name: "default")
         }
-        let setting = StoredCredential.setting(of: "sandbox", isNext: false)
+        let setting = StoredCredential.setting(of: "default", isNext: false)
         for (ago, isLeft) in [(Duration.seconds(36_000), true), (.seconds(200_000), false)] {
             do {
                 let gateway = try gateway(encryptionKey: Self.key)
@@ -128,12 +128,12 @@ import Testing
         _ = try ask(gateway, "PUT", Self.path + "?force=true")
         let whole = gateway.configuration.withLock { $0 }
         var less = whole
-        less.credentials["sandbox"] = nil
+        less.credentials["default"] = nil
         less.credentials["other"] = .admin
         less.destinations[0].credential = "other"
         gateway.reload(less)
-        #expect(gateway.keeper.credential(named: "sandbox") == nil)
+        #expect(gateway.keeper.credential(named: "default") == nil)
         gateway.reload(whole)
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.pushed)
+        #expect(gateway.keeper.credential(named: "default") == Self.pushed)
     }
 }

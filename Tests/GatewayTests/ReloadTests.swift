@@ -272,7 +272,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
         func configuration(_ logstore: String) throws -> GatewayConfiguration {
             try SandboxedGateway.configuration(partner, directory) {
-                $0.credentials["sandbox"] = .fixed(key)
+                $0.credentials["default"] = .fixed(key)
                 $0.destinations[0].endpoints = [endpoint]
                 $0.destinations[0].logstore = .named(logstore)
             }

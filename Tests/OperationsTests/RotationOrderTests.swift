@@ -16,7 +16,7 @@ import Testing
 
 /// A proof that takes its time, and what is decided meanwhile.
 @Suite(.timeLimit(.minutes(1))) struct RotationOrderTests {
-    private static let path = "/admin/credentials/sandbox"
+    private static let path = "/admin/credentials/default"
 
     let directory = TemporaryDirectory()
     let partner: SandboxPartner
@@ -30,7 +30,7 @@ import Testing
     private func gateway() throws -> Gateway {
         let endpoint = try Endpoint(parsing: receiver.url)
         return try SandboxedGateway.gateway(partner, directory) {
-            $0.credentials["sandbox"] = .fixed(
+            $0.credentials["default"] = .fixed(
                 Credential(accessKeyID: "old", secret: Secret("canary-old"))
             )
             $0.destinations[0].endpoints = [endpoint]
@@ -86,7 +86,7 @@ import Testing
         receiver.release(Self.stored)
         worker.join()
         #expect(slow.withLock { $0 } == 409)
-        let inUse = gateway.keeper.credential(named: "sandbox")
+        let inUse = gateway.keeper.credential(named: "default")
         #expect(inUse?.accessKeyID == (method == "PUT" ? "second" : "old"))
     }
 
@@ -104,7 +104,7 @@ import Testing
         }
         #expect(try ask(gateway, "PUT", key: "first").status == 200)
         worker.join()
-        #expect(gateway.keeper.credential(named: "sandbox")?.accessKeyID == "first")
+        #expect(gateway.keeper.credential(named: "default")?.accessKeyID == "first")
     }
 
     @Test("Two rotations proved one after the other both succeed, and the later one stays")
@@ -131,6 +131,6 @@ import Testing
         receiver.release(Self.stored)
         second.join()
         #expect(statuses.withLock { $0 } == [200, 200])
-        #expect(gateway.keeper.credential(named: "sandbox")?.accessKeyID == "second")
+        #expect(gateway.keeper.credential(named: "default")?.accessKeyID == "second")
     }
 }

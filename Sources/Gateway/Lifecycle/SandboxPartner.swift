@@ -8,21 +8,30 @@ package import System
 
 /// A sandbox in the same process, in place of SLS.
 package final class SandboxPartner: Sendable {
-    private static let credentialName = "sandbox"
+    /// `sluice rotate` without a name replaces it.
+    private static let credentialName = "default"
+    private static let issuedDays: Int64 = 30
 
     private let server: SandboxServer
     private let key: Credential
+    /// The sandbox accepts it, too: the key of a first rotation.
+    private let issued: Credential
 
     package init(_ journal: Journal) throws(StartProblem) {
         key = Credential(
             accessKeyID: "sandbox-" + hex(randomBytes(6)),
             secret: Secret(hex(randomBytes(16)))
         )
+        issued = Credential(
+            accessKeyID: "STS.sandbox-" + hex(randomBytes(6)),
+            secret: Secret(hex(randomBytes(16))),
+            securityToken: Secret(hex(randomBytes(32)))
+        )
         do {
             server = try SandboxServer(
                 SandboxConfiguration(
                     listen: ListenAddress(host: "127.0.0.1", port: 0),
-                    keys: [key]
+                    keys: [key, issued]
                 ),
                 journal: journal
             )
@@ -35,6 +44,23 @@ package final class SandboxPartner: Sendable {
 
     package func stop() {
         server.stop()
+    }
+
+    /// Where `issueKey` puts the key of a first rotation.
+    package static func issuedFile(in directory: String) -> String {
+        "\(directory)/sandbox-sts.json"
+    }
+
+    /// Writes a key that the sandbox accepts into a file that only its owner can read, in the form of STS's answers.
+    package func issueKey(into directory: String) throws(SystemError) {
+        let expiration = WallTime(seconds: WallTime.now.seconds + Self.issuedDays * 86_400)
+        let answer = """
+            {"AccessKeyId":"\(issued.accessKeyID)","AccessKeySecret":"\(issued.secret.revealed)",
+             "SecurityToken":"\(issued.securityToken?.revealed ?? "")",
+             "Expiration":"\(expiration.rfc3339)"}
+
+            """
+        try replaceFile(Self.issuedFile(in: directory), with: Array(answer.utf8))
     }
 
     /// The configuration with every destination pointing here. Projects, logstores and the rest stay.
@@ -87,6 +113,7 @@ package final class SandboxPartner: Sendable {
               Send a log        curl -d '{"level":"info","msg":"hello"}' http://\(devices)/logs/hello
               See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
               or in a browser   http://\(address)/
+              Rotate its key    sluice rotate --file \(Self.issuedFile(in: configuration.dataDirectory))
               How it is doing   curl -H "Authorization: Bearer \(token)" \(status)/admin/status
               The console       \(scheme)://\(admin)/console/   (its token: \(token))
 

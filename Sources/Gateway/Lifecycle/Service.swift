@@ -103,7 +103,14 @@ package struct Service: Sendable {
         if let path = gateway.tokenFile {
             journal.info("the admin token is stored in a file", ["path": path])
         }
-        if let partner { Terminal.say(partner.welcome(gateway)) }
+        if let partner {
+            do throws(SystemError) {
+                try partner.issueKey(into: configuration.dataDirectory)
+            } catch {
+                journal.warning("no key for a rotation", ["reason": error.description])
+            }
+            Terminal.say(partner.welcome(gateway))
+        }
         if isReloadOwed { gateway.reread() }
         wait: while true {
             wakeUp.wait()

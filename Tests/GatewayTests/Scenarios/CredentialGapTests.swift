@@ -27,7 +27,7 @@ import Testing
 
     private func gateway(_ source: CredentialSource, ageMax: Duration) throws -> Gateway {
         try SandboxedGateway.gateway(partner, directory) {
-            $0.credentials["sandbox"] = source
+            $0.credentials["default"] = source
             $0.queue.ageMax = ageMax
         }
     }
@@ -85,7 +85,7 @@ import Testing
         func push(_ token: String) throws {
             let answer = try TestClient(address: gateway.adminAddress).send(
                 "PUT",
-                "/admin/credentials/sandbox?force=true",
+                "/admin/credentials/default?force=true",
                 Array(token.utf8),
                 [
                     "authorization": "Bearer \(SandboxedGateway.token)",

@@ -80,7 +80,7 @@ import Testing
         #expect(eventually { refused.withLock { $0 } > 8 })
 
         let credential = Array(#"{"AccessKeyId":"fresh","AccessKeySecret":"canary"}"#.utf8)
-        let rotation = "/admin/credentials/sandbox?force=true"
+        let rotation = "/admin/credentials/default?force=true"
         for round in 0..<10 {
             for (method, path, body, status) in [
                 ("GET", "/healthz", [], 200), ("GET", "/readyz", [], 503),
@@ -96,7 +96,7 @@ import Testing
         let report = trial.gateway.report
         #expect(report.queue.bytes > 900_000)
         #expect(report.listeners[0].counters.refusals.bodies > 0)
-        #expect(trial.gateway.keeper.credential(named: "sandbox")?.accessKeyID == "fresh")
+        #expect(trial.gateway.keeper.credential(named: "default")?.accessKeyID == "fresh")
         withExtendedLifetime(slow) {}
     }
 }

@@ -51,7 +51,7 @@ import Testing
         return try SandboxedGateway.gateway(partner, directory) {
             $0.queue.freeBytesMin = 0
             $0.encryptionKey = Secret(String(repeating: "5a", count: 32))
-            $0.credentials["sandbox"] = .fixed(Self.first)
+            $0.credentials["default"] = .fixed(Self.first)
             $0.destinations[0].endpoints = [endpoint]
         }
     }
@@ -75,7 +75,7 @@ import Testing
 
     private func rotate(_ gateway: Gateway, _ name: String) throws -> TestAnswer {
         let body = #"{"AccessKeyId":"\#(name)keyid","AccessKeySecret":"\#(name)-secret"}"#
-        return try ask(gateway, "PUT", "/admin/credentials/sandbox", body)
+        return try ask(gateway, "PUT", "/admin/credentials/default", body)
     }
 
     private func post(_ gateway: Gateway) throws -> Int {
@@ -158,10 +158,10 @@ import Testing
             rotated.text.contains(#""stored":false,"not_stored_because":"the disk"#),
             "\(rotated.text)"
         )
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
+        #expect(gateway.keeper.credential(named: "default") == Self.third)
         // Taking it back would not last.
-        #expect(try ask(gateway, "DELETE", "/admin/credentials/sandbox").status == 503)
-        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
+        #expect(try ask(gateway, "DELETE", "/admin/credentials/default").status == 503)
+        #expect(gateway.keeper.credential(named: "default") == Self.third)
         #expect(try ask(gateway, "GET", "/admin/status").status == 200)
 
         unlink(ballast)
@@ -172,7 +172,7 @@ import Testing
         let again = try self.gateway()
         defer { again.stop(within: .zero) }
         #expect(again.decided.withLock { $0.held } == ["default"])
-        #expect(again.keeper.credential(named: "sandbox") == Self.second)
+        #expect(again.keeper.credential(named: "default") == Self.second)
         #expect(again.report.queue.ledger.isClosed)
     }
 }

@@ -36,7 +36,7 @@ import Testing
         defer { receiver.stop() }
         let endpoint = try Endpoint(parsing: receiver.url)
         let gateway = try SandboxedGateway.gateway(partner, directory) {
-            $0.credentials["sandbox"] = .fixed(
+            $0.credentials["default"] = .fixed(
                 Credential(accessKeyID: "old-key-id", secret: Secret("old-secret"))
             )
             $0.destinations[0].endpoints = [endpoint]
@@ -56,7 +56,7 @@ import Testing
 
         let answer = try TestClient(address: gateway.adminAddress).send(
             "PUT",
-            "/admin/credentials/sandbox",
+            "/admin/credentials/default",
             Array(#"{"AccessKeyId":"new-key-id","AccessKeySecret":"new-secret"}"#.utf8),
             [
                 "authorization": "Bearer \(SandboxedGateway.token)",

@@ -37,7 +37,7 @@ import Testing
         defer { sandbox.stop() }
         let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
         let gateway = try SandboxedGateway.gateway(partner, directory) {
-            $0.credentials["sandbox"] = .fixed(Self.keys[0])
+            $0.credentials["default"] = .fixed(Self.keys[0])
             $0.destinations[0].endpoints = [endpoint]
         }
         defer { gateway.stop(within: .zero) }
@@ -48,7 +48,7 @@ import Testing
             let key = Self.keys[number % 3]
             let answer = try TestClient(address: gateway.adminAddress).send(
                 "PUT",
-                "/admin/credentials/sandbox",
+                "/admin/credentials/default",
                 Array(
                     #"{"AccessKeyId":"\#(key.accessKeyID)","AccessKeySecret":"\#(key.secret.revealed)"}"#
                         .utf8
