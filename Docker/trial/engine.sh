@@ -2,7 +2,7 @@
 # One interface to docker, or to podman with buildah; starts containers with production restrictions.
 
 if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
-    engine() { docker "$@"; }
+    engine() { command docker "$@"; }
     build() { docker build --quiet "$@" >/dev/null; }
     limits=()
     bases() { :; }
