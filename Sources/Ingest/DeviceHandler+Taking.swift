@@ -278,7 +278,7 @@ extension DeviceHandler {
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
-        let refused = shared.refusedRequests
+        let (queue, refused) = (shared.queue, shared.refusedRequests)
         let counts = dispatched.counts
         let waiting = draft.map { WaitingDraft($0) }
         guard intake.enter() else { throw .draining }
@@ -286,8 +286,12 @@ extension DeviceHandler {
         // A capture must have its record before the queue tells what became of the logs, which follows the answers of
         // the queue's own thread.
         let isTracked = batches.contains { $0.track != nil }
+        let destination = batches.first?.stream.destination
+        let destinations =
+            batches.count > 1
+            ? batches.compactMap { $0.isRequired ? $0.stream.destination : nil } : []
         let thread = isTracked ? nil : responder.thread
-        shared.queue.append(
+        queue.append(
             batches,
             identity: identity,
             sender: sender,
@@ -306,7 +310,13 @@ extension DeviceHandler {
                 counters.countRepeated(dialect.label, since: start)
                 answer(receipt, count, waiting?.draft, .repeated(receipt: receipt))
             case .refused(let admission):
-                let refusal = Refusal(admission)
+                let full = destinations.first {
+                    queue.admission(forDestination: $0) == .destinationFull
+                }
+                let refusal = Refusal(
+                    admission,
+                    of: destinations.isEmpty ? destination : full
+                )
                 let response = answers.refused(refusal, .logs(dialect), visit.readers)
                 refused.note(
                     visit.head,

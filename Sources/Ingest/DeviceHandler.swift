@@ -150,7 +150,9 @@ package final class DeviceHandler: RequestHandler {
         let logs = try tables.admitLogs(head, dialect, address)
         found = logs
         let admission = admission(of: logs)
-        guard admission == .open else { throw Refusal(admission) }
+        guard admission.verdict == .open else {
+            throw Refusal(admission.verdict, of: admission.destination)
+        }
         // The last check: a request that is refused for another reason takes nothing.
         try logs.budget.enter(dialect.label, at: shared.clock)
         return logs
@@ -159,26 +161,30 @@ package final class DeviceHandler: RequestHandler {
     /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
     /// when the head's has none; the queue is asked for those when they are known. Filters may drop all logs, or give
     /// them another tag, so the queue decides when those are known.
-    private func admission(of logs: AdmittedLogs) -> QueueAdmission {
+    private func admission(
+        of logs: AdmittedLogs
+    ) -> (verdict: QueueAdmission, destination: String?) {
         let target = logs.target
-        guard logs.dialect.bringsLogs else { return .open }
+        guard logs.dialect.bringsLogs else { return (.open, nil) }
         if let plans = dispatch.plans(tables.routing) {
             guard let plan = logs.reader.tag.map({ plans.plan(for: $0) }), plan.filters.isEmpty
-            else { return shared.queue.admission }
+            else { return (shared.queue.admission, nil) }
             if target.isRouted { return admission(of: plan) }
         }
         guard logs.reader.bodyNamesLogstores, target.tag != nil else {
-            return shared.queue.admission(for: target.outlet)
+            return (shared.queue.admission(for: target.outlet), target.destination)
         }
-        return shared.queue.admission(forDestination: target.destination)
+        return (shared.queue.admission(forDestination: target.destination), target.destination)
     }
 
-    private func admission(of plan: TagPlan) -> QueueAdmission {
+    private func admission(
+        of plan: TagPlan
+    ) -> (verdict: QueueAdmission, destination: String?) {
         for name in plan.destinations where tables.routing.isRequired(name) {
             let admission = shared.queue.admission(forDestination: name)
-            guard admission == .open else { return admission }
+            guard admission == .open else { return (admission, name) }
         }
-        return shared.queue.admission
+        return (shared.queue.admission, nil)
     }
 
     /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.

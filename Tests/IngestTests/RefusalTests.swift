@@ -82,6 +82,7 @@ import Testing
         end.queue.say(.destinationFull, for: Outlet(destination: "app", logstore: "app-log"))
         let refused = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
         #expect(refused.status == 503)
+        #expect(refused.text.contains("the queue of the destination app is full"))
         #expect(end.queue.identities.isEmpty)
         let other = ["host": "other-project.gateway.test"] as KeyValuePairs
         #expect(try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other).status == 200)
@@ -90,6 +91,15 @@ import Testing
         let crowded = try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other)
         #expect(crowded.status == 503)
         #expect(crowded.text.contains("max_logstores"))
+    }
+
+    @Test("A destination that becomes full with the batch in hand is named")
+    func fullLate() throws {
+        let end = try DeviceListener()
+        end.queue.outcome.withLock { $0 = .refused(.destinationFull) }
+        let answer = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
+        #expect(answer.status == 503)
+        #expect(answer.text.contains("the queue of the destination app is full"))
     }
 
     @Test("A queue that fails with the batch in hand is 503 too")

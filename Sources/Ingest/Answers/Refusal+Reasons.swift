@@ -9,20 +9,22 @@ import System
 // MARK: - Body
 
 extension Refusal {
-    package init(_ admission: QueueAdmission) {
+    /// Names the destination that has no room, if it is known.
+    package init(_ admission: QueueAdmission, of destination: String? = nil) {
+        let full = destination.map { "the destination \($0)" } ?? "this destination"
         let reason =
             switch admission {
             case .open: "try again"
             case .full: "the queue is full; keep the logs and send them again later"
             case .destinationFull:
-                "the queue of this destination is full; keep the logs and send them again later"
+                "the queue of \(full) is full; keep the logs and send them again later"
             case .tooManyLogstores:
                 "no room for one more logstore; see destinations.*.max_logstores"
             case .tooManyStreams:
                 "the queue holds as many streams (sets of topic, source and tags) as queue.max_streams "
                     + "allows; keep the logs and send them again later"
             case .tooManyStreamsOfDestination:
-                "this destination has its share of the streams (sets of topic, source and tags) of "
+                "\(full) has its share of the streams (sets of topic, source and tags) of "
                     + "queue.max_streams; keep the logs and send them again later"
             case .tooManyStreamsOfSender:
                 "this device key has its share of the streams (sets of topic, source and tags) of "

@@ -126,7 +126,9 @@ import Testing
             """
         )
         end.queue.say(.destinationFull, forDestination: "archive")
-        #expect(try end.client.post("/logs/t", #"{"a":1}"#.utf8).status == 503)
+        let refused = try end.client.post("/logs/t", #"{"a":1}"#.utf8)
+        #expect(refused.status == 503)
+        #expect(refused.text.contains("the destination archive"), "\(refused.text)")
         #expect(try end.client.post("/logs/drop.t", #"{"a":1}"#.utf8).status == 200)
         #expect(end.queue.stored.isEmpty)
     }
