@@ -143,7 +143,7 @@ def two_operators(browser: Browser, gateway: Gateway) -> None:
 def credentials(browser: Browser, _: Gateway) -> None:
     browser.show("credentials", "Credentials")
     browser.press("Verify")
-    browser.sees("sandbox: accepted")
+    browser.sees("default: accepted")
     browser.press("Replace…")
     browser.type("#new-credential", '{"AccessKeyId":"wrong","AccessKeySecret":"wrong"}')
     browser.press("Test and activate")
