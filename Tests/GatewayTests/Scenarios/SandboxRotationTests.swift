@@ -47,7 +47,6 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
         let inUse = trial.gateway.keeper.credential(named: "default")
         #expect(inUse?.accessKeyID.hasPrefix("STS.sandbox-") == true)
-        #expect(try trial.admin("/admin/status").text.contains("\"source\":\"admin\""))
         #expect(try trial.devices.post("/logs/after", #"{"a":1}"#.utf8).status == 200)
         #expect(trial.delivered(1))
     }
