@@ -27,10 +27,9 @@ struct SecretMask {
             }
         }
         var kept = ""
-        for scalar in clear.unicodeScalars {
+        for scalar in TerminalText.line(clear).unicodeScalars {
             guard kept.utf8.count < bytesMax else { return kept + "…" }
-            let isPlain = scalar.properties.generalCategory != .control
-            kept.unicodeScalars.append(isPlain ? scalar : " ")
+            kept.unicodeScalars.append(scalar)
         }
         return kept
     }

@@ -1,4 +1,5 @@
 import JSON
+import System
 
 /// `{"errorCode":"...","errorMessage":"..."}`, the body of SLS's error answers.
 ///
@@ -33,7 +34,7 @@ struct ErrorBody: Equatable {
         }
         guard let code, reader.isAtEnd, Self.isCode(code) else { return nil }
         self.code = code
-        self.message = Self.printable(message ?? "")
+        self.message = TerminalText.line(message ?? "")
     }
 
     /// Codes become metric labels, so they must look like identifiers.
@@ -44,15 +45,5 @@ struct ErrorBody: Equatable {
                     && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
                     || scalar == "." || scalar == "_" || scalar == "-"
             }
-    }
-
-    /// Replaces control characters, so the text stays on one line.
-    private static func printable(_ text: String) -> String {
-        var line = ""
-        for scalar in text.unicodeScalars {
-            let isControl = scalar.properties.generalCategory == .control
-            line.unicodeScalars.append(isControl ? " " : scalar)
-        }
-        return line
     }
 }

@@ -154,7 +154,7 @@ package struct Journal: Sendable {
                 !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 < 0x7f }
             line += " \(key)=\(plain ? text : jsonQuoted(text))"
         }
-        return line
+        return TerminalText.lines(line)
     }
 }
 
@@ -203,13 +203,11 @@ package func appendJSONQuoted(_ text: UnsafeRawBufferPointer, to quoted: inout [
         case UInt8(ascii: "\r"): quoted.append(UInt8(ascii: "r"))
         case UInt8(ascii: "\t"): quoted.append(UInt8(ascii: "t"))
         default:
-            // The only unprintable characters of three bytes are the line ends U+2028 and U+2029.
-            let unit: UInt16 =
-                switch unprintable {
-                case 1: UInt16(byte)
-                case 2: UInt16(text[place + 1])
-                default: 0x2000 | UInt16(text[place + 2] & 0x3F)
-                }
+            let rest = text[(place + 1)..<(place + unprintable)]
+            let lead = UInt16(
+                unprintable == 1 ? byte : unprintable == 2 ? byte & 0x1F : byte & 0x0F
+            )
+            let unit = rest.reduce(lead) { $0 << 6 | UInt16($1 & 0x3F) }
             quoted.append(UInt8(ascii: "u"))
             for shift in [12, 8, 4, 0] as [UInt16] { quoted.append(hexDigit(unit >> shift)) }
         }
@@ -220,13 +218,18 @@ package func appendJSONQuoted(_ text: UnsafeRawBufferPointer, to quoted: inout [
     quoted.append(UInt8(ascii: "\""))
 }
 
-/// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1) or a Unicode line
-/// end. Zero for a printable one.
+/// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1), a Unicode line end
+/// or a mark of the direction of writing. Zero for a printable one.
 private func unprintableSize(_ text: UnsafeRawBufferPointer, _ place: Int) -> Int {
     switch text[place] {
     case ..<0x20, 0x7F: 1
     case 0xC2 where text[place + 1] < 0xA0: 2
-    case 0xE2 where text[place + 1] == 0x80 && (0xA8...0xA9).contains(text[place + 2]): 3
+    case 0xD8 where text[place + 1] == 0x9C: 2
+    case 0xE2
+    where text[place + 1] == 0x80
+        && ((0xA8...0xAE).contains(text[place + 2]) || (0x8E...0x8F).contains(text[place + 2]))
+        || text[place + 1] == 0x81 && (0xA6...0xA9).contains(text[place + 2]):
+        3
     default: 0
     }
 }

@@ -10,14 +10,23 @@ package enum Terminal {
         put(text + "\n", to: 2)
     }
 
-    /// Writes the bytes unchanged. Returns false once the reader has closed the pipe.
+    /// Writes the bytes, with control characters escaped where a terminal would obey them. Returns false once the reader has closed the pipe.
     @discardableResult
     package static func say(bytes: [UInt8]) -> Bool {
-        put(bytes[...], to: 1)
+        isatty(1) == 1
+            ? put(
+                Array(TerminalText.lines(String(decoding: bytes, as: UTF8.self)).utf8)[...],
+                to: 1
+            )
+            : put(bytes[...], to: 1)
     }
 
+    /// Writes a screen, whose maker has escaped what it shows.
+    @discardableResult
+    package static func draw(_ screen: String) -> Bool { put(Array(screen.utf8)[...], to: 1) }
+
     private static func put(_ text: String, to descriptor: CInt) {
-        put(Array(text.utf8)[...], to: descriptor)
+        put(Array(TerminalText.lines(text).utf8)[...], to: descriptor)
     }
 
     @discardableResult

@@ -21,12 +21,27 @@ package enum TerminalText {
             .map { steers($0) ? escaped($0) : String($0) }.joined()
     }
 
+    /// Returns text of several lines with its other control characters escaped.
+    package static func lines(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isSteeringInLines) else { return text }
+        return text.unicodeScalars.map { isSteeringInLines($0) ? escaped($0) : String($0) }.joined()
+    }
+
+    /// Returns one line with spaces in place of control characters.
+    package static func line(_ text: String) -> String {
+        text.unicodeScalars.map { steers($0) ? " " : String($0) }.joined()
+    }
+
+    private static func isSteeringInLines(_ scalar: Unicode.Scalar) -> Bool {
+        scalar != "\n" && scalar != "\t" && steers(scalar)
+    }
+
     private static func wantsQuotes(_ scalar: Unicode.Scalar) -> Bool {
         scalar == " " || scalar == "\"" || scalar == "=" || scalar == "\\" || steers(scalar)
     }
 
     /// Control characters, line separators and invisible marks, except the joiners of letters and emoji.
-    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+    static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
@@ -34,7 +49,7 @@ package enum TerminalText {
         }
     }
 
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+    fileprivate static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\"": "\\\""
         case "\\": "\\\\"
@@ -57,10 +72,5 @@ package func clipped(_ text: String, to count: Int = 64) -> String {
     text.count <= count ? text : text.prefix(count - 3) + "..."
 }
 
-/// Makes foreign text, such as field names, safe for a terminal: escapes line ends and control characters.
-package func printable(_ text: String) -> String {
-    text.unicodeScalars.map { scalar in
-        let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-        return isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
-    }.joined()
-}
+/// Makes foreign text of any length, such as field names, safe for a terminal.
+package func printable(_ text: String) -> String { TerminalText.sentence(text, scalarsMax: .max) }

@@ -35,7 +35,8 @@ enum CaptureText {
             let reason = body.reason.map { " (\($0))" } ?? ""
             let hash = body.sha256.map { ", sha256 \($0)" } ?? ""
             lines += ["", "\(name): \(body.bytes) bytes\(hash)\(reason)"]
-            if let text = body.text { lines.append(text) }
+            let text = body.text?.split(separator: "\n", omittingEmptySubsequences: false)
+            lines += text?.map { String($0) } ?? []
             if body.isCut { lines.append("… cut here") }
         }
         lines += ["", "from \(record.address) at \(record.time.rfc3339)"]
@@ -85,10 +86,8 @@ enum CaptureText {
             let more = progress.dead - progress.letters.count
             lines.append("dead letters \(ids)\(more > 0 ? " and \(more) more" : "")")
         }
-        return lines.map {
-            $0.split(separator: "\n", omittingEmptySubsequences: false)
-                .map { printable(String($0)) }.joined(separator: "\n")
-        }.joined(separator: "\n") + "\n"
+        // Only a body has lines of its own: a line end elsewhere could forge a line of ours.
+        return lines.map { printable($0) + "\n" }.joined()
     }
 
     private static func fields(_ fields: CaptureRecord.Fields) -> String {

@@ -1,5 +1,6 @@
 import HTTP
 import Ingest
+import System
 
 /// A captured request as a line for `sh`.
 struct CurlLine {
@@ -12,18 +13,18 @@ struct CurlLine {
     let text: String
 
     init(_ record: CaptureRecord) throws(HTTPProblem) {
-        var words = ["curl", "--globoff", "--path-as-is", "--request", record.method]
-        words += ["--url", record.url]
+        var words = ["curl", "--globoff", "--path-as-is", "--request", Self.word(record.method)]
+        words += ["--url", Self.word(record.url)]
         var hasType = false
         for (name, value) in record.fields where !Self.leftOut.contains(name.lowercased()) {
             hasType = hasType || name.lowercased() == "content-type"
             // curl drops a field whose value is empty, unless a semicolon takes the colon's place.
-            words += ["--header", value.isEmpty ? "\(name);" : "\(name): \(value)"]
+            words += ["--header", Self.word(value.isEmpty ? "\(name);" : "\(name): \(value)")]
         }
         if let body = record.shownBody, body.bytes > 0 {
-            guard let content = body.text, !body.isCut, !content.utf8.contains(0) else {
+            guard let content = body.text, !body.isCut else {
                 let reason =
-                    body.isCut ? "only its beginning is kept" : body.reason ?? "it has a NUL"
+                    body.isCut ? "only its beginning is kept" : body.reason ?? "it is no text"
                 throw HTTPProblem(
                     409,
                     "BodyNotKept",
@@ -32,18 +33,15 @@ struct CurlLine {
             }
             // Else curl calls every body a form.
             if !hasType { words += ["--header", "content-type:"] }
-            words += ["--data-raw", content]
+            if let word = ShellWord.quoted(content) {
+                words += ["--data-raw", word]
+            } else {
+                words = [ShellWord.printing(content), "|"] + words + ["--data-binary", "@-"]
+            }
         }
-        text = words.map(Self.quoted).joined(separator: " ") + "\n"
+        text = words.joined(separator: " ") + "\n"
     }
 
-    /// Within single quotes `sh` leaves everything as it is.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy {
-            (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
-                || $0 == 0x2d || $0 == 0x2f || $0 == 0x2e
-        }
-        guard !isPlain || word.isEmpty else { return word }
-        return "'\(word.replacing("'", with: #"'\''"#))'"
-    }
+    /// A head has no NUL and no line end.
+    private static func word(_ text: String) -> String { ShellWord.quoted(text) ?? "''" }
 }

@@ -31,7 +31,8 @@ package struct WatchCommand: Sendable {
                 return ExitCode.wrong
             }
             let text = answer(access, request, part)
-            Terminal.say(bytes: Array((screen?.drawn(text) ?? "\(text)\n").utf8))
+            let shown = TerminalText.lines(text)
+            Terminal.draw(screen?.drawn(shown) ?? "\(shown)\n")
             sleeper.wait(timeout: pause)
         }
     }
