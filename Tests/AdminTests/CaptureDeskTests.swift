@@ -232,7 +232,15 @@ import Testing
     @Test(
         "Each part of the filter chooses requests",
         arguments: [
-            (#"{"path":"/logs/base"}"#, ["/logs/base"]), (#"{"tag":"apps.**"}"#, ["/logs/apps.x"]),
+            (#"{"path":"/logs/base"}"#, ["/logs/base"]),
+            (#"{"path":"/logs/*"}"#, ["/logs/apps.x", "/logs/base"]),
+            (#"{"path":"/*s/*s.x"}"#, ["/logs/apps.x"]), (#"{"path":"*ing"}"#, ["/nothing"]),
+            (#"{"path":"/l*z"}"#, []),
+            (#"{"host":"Gateway.test"}"#, ["/logs/apps.x", "/logs/base", "/nothing"]),
+            (#"{"host":"g*y.t*"}"#, ["/logs/apps.x", "/logs/base", "/nothing"]),
+            (#"{"host":"gateway.test:1"}"#, []), (#"{"host":"gateway"}"#, []),
+            (#"{"host":"other.*"}"#, []),
+            (#"{"tag":"apps.**"}"#, ["/logs/apps.x"]),
             (#"{"status":"4xx"}"#, ["/nothing"]),
             (#"{"status":200}"#, ["/logs/apps.x", "/logs/base"]),
             (#"{"text":"needle"}"#, ["/logs/base"]), (#"{"address":"10.0.0.0/8"}"#, []),
@@ -419,16 +427,28 @@ import Testing
 
     @Test(
         "A curl line gives sh the same request",
-        arguments: ["it's", "a b", "$HOME `x` \\", "@file", "é\u{200b}", "a\nb"]
+        arguments: [
+            "it's", "a b", "$HOME `x` \\", "@file", "é\u{200b}", "a\nb",
+            "!x \u{9b}201~ \u{202e}\u{7f}",
+            "raw \u{1b}[201~\u{15}touch stolen\n", "raw \u{1}\0%s\t-n\n\n",
+        ]
     )
     func curl(text: String) throws {
         let trial = try SandboxedGateway()
         let id = try trial.startCapture()
-        var body = Array(#"{"m":"#.utf8)
-        body += try JSONEncoder().encode(text) + Array("}".utf8)
-        _ = try trial.devices.post("/logs/app?q=[x]", body, ["x-empty": "", "x-more": "don't"])
+        var body = Array(text.utf8)
+        if !text.hasPrefix("raw") {
+            body = Array(#"{"m":"#.utf8)
+            body += try JSONEncoder().encode(text) + Array("}".utf8)
+        }
+        _ = try trial.devices.post("/logs/app?q=[x]", body, ["x-empty": "", "user-agent": "don't"])
         let line = try trial.admin("/admin/captures/\(id)/records/1/curl").text
-        #expect(line.hasPrefix("curl --globoff --path-as-is --request POST --url 'http://"))
+        #expect(line.contains("curl --globoff --path-as-is --request POST --url 'http://"))
+        #expect(
+            !line.dropLast().unicodeScalars.contains {
+                $0.properties.generalCategory == .control || $0.properties.isBidiControl
+            }
+        )
         // Sent through sh to the gateway itself, it is captured again.
         let target = "http://\(trial.gateway.deviceAddress)"
         let host = try #require(line.firstMatch(of: /http:\/\/[^\/]+/)?.0)
@@ -445,7 +465,7 @@ import Testing
         let hash = (one["body"] as? [String: Any])?["sha256"] as? String
         #expect(hash != nil && hash == (other["body"] as? [String: Any])?["sha256"] as? String)
         let fields = try #require(other["head"] as? [[String]])
-        #expect(fields.contains(["x-more", "don't"]) && fields.contains(["x-empty", ""]))
+        #expect(fields.contains(["user-agent", "don't"]) && fields.contains(["x-empty", ""]))
     }
 
     @Test("Refused requests are remembered without a capture, newest first, with their reasons")

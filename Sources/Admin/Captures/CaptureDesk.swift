@@ -234,6 +234,7 @@ extension JSONWriter {
         object("filter") { json in
             let filter = session.filter
             json.member("path", filter.path)
+            json.member("host", filter.host)
             json.member("tag", filter.tag?.text)
             json.member("key", filter.key)
             json.member("address", filter.address?.description)
@@ -302,7 +303,8 @@ extension CaptureFilter {
     /// "path=/logs status=4xx"; "everything".
     var inWords: String {
         let parts = [
-            path.map { "path=\($0)" }, tag.map { "tag=\($0.text)" }, key.map { "key=\($0)" },
+            path.map { "path=\($0)" }, host.map { "host=\($0)" }, tag.map { "tag=\($0.text)" },
+            key.map { "key=\($0)" },
             address.map { "address=\($0)" },
             status.map { "status=\($0 < 10 ? "\($0)xx" : "\($0)")" },
             // The text may be customer data.

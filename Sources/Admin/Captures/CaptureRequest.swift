@@ -48,6 +48,7 @@ struct CaptureRequest {
         for member in members where member.value != .null {
             switch member.name {
             case "path": filter.path = try Self.text(member)
+            case "host": filter.host = try Self.text(member).lowercased()
             case "key": filter.key = try Self.text(member)
             case "text": filter.text = try Self.text(member)
             case "tag": filter.tag = try Self.pattern(try Self.text(member))
@@ -55,7 +56,7 @@ struct CaptureRequest {
             case "status": filter.status = try Self.status(member.value)
             default:
                 throw Self.wrong(
-                    "filter.\(clipped(member.name)) is not known; known: path, tag, key, address, status, text"
+                    "filter.\(clipped(member.name)) is not known; known: path, host, tag, key, address, status, text"
                 )
             }
         }

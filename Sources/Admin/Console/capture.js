@@ -7,7 +7,7 @@ import { findings } from "./routes.js";
 import { table } from "./table.js";
 
 const kinds = { running: "good", full: "warn", ended: "idle", stopped: "idle" };
-const filters = [["path", "Path begins with", "/logs/"], ["tag", "Tag", "app.**"], ["key", "Device key", ""], ["address", "Address", "10.0.0.0/8"],
+const filters = [["path", "Path begins with (* for any text)", "/logs/"], ["host", "Host", "*.example.com"], ["tag", "Tag", "app.**"], ["key", "Device key", ""], ["address", "Address", "10.0.0.0/8"],
   ["status", "Status", "4xx"], ["text", "Text in the body", ""]];
 const limits = [["records", "Requests", 100], ["bytes", "Bytes", 8388608], ["seconds", "Seconds", 600]];
 

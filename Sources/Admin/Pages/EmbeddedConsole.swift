@@ -81,7 +81,10 @@ export const part = encodeURIComponent;
 /** The same request as a line for a terminal. */
 export function curlLine(method, path, body) {
   const url = new URL(`../${path}`, location.href.split("#")[0]);
-  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  // JSON leaves these as they are; a terminal does not.
+  const inert = (text) => text.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const quote = (text) => `'${inert(text).replaceAll("'", "'\\''")}'`;
   const words = ["curl", "-X", method, "-H", '"Authorization: Bearer $TOKEN"'];
   if (body !== undefined) words.push("-H", quote("Content-Type: application/json"), "-d", quote(JSON.stringify(body)));
   return [...words, quote(url.href)].join(" ");
@@ -329,7 +332,7 @@ import { findings } from "./routes.js";
 import { table } from "./table.js";
 
 const kinds = { running: "good", full: "warn", ended: "idle", stopped: "idle" };
-const filters = [["path", "Path begins with", "/logs/"], ["tag", "Tag", "app.**"], ["key", "Device key", ""], ["address", "Address", "10.0.0.0/8"],
+const filters = [["path", "Path begins with (* for any text)", "/logs/"], ["host", "Host", "*.example.com"], ["tag", "Tag", "app.**"], ["key", "Device key", ""], ["address", "Address", "10.0.0.0/8"],
   ["status", "Status", "4xx"], ["text", "Text in the body", ""]];
 const limits = [["records", "Requests", 100], ["bytes", "Bytes", 8388608], ["seconds", "Seconds", 600]];
 

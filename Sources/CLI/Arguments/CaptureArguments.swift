@@ -12,13 +12,13 @@ enum CaptureArguments {
     private static let path = "/admin/captures"
     private static let rulesBytesMax = 64 << 10
     private static let filters = [
-        "--path", "--tag", "--key", "--address", "--status", "--text",
+        "--path", "--host", "--tag", "--key", "--address", "--status", "--text",
     ]
     private static let limits = ["--records", "--bytes", "--seconds"]
 
     static let options =
         Command.reach + [
-            ("--path", "PREFIX"), ("--tag", "PATTERN"), ("--key", "NAME"),
+            ("--path", "PREFIX"), ("--host", "HOST"), ("--tag", "PATTERN"), ("--key", "NAME"),
             ("--address", "ADDRESS"), ("--status", "STATUS"), ("--text", "TEXT"),
             ("--records", "N"), ("--bytes", "N"), ("--seconds", "N"), ("--file", "FILE"),
             ("--send", nil),

@@ -140,14 +140,15 @@ extension Help {
                sluice capture show ID [N]            its requests, or one of them
                sluice capture har ID                 as an HTTP archive (HAR 1.2)
                sluice capture export ID              as lines of JSON
-               sluice capture curl ID N              one request as a line for sh
+               sluice capture curl ID N              one request as a line for a shell
                sluice capture replay ID N            what filters and routes would do with it now
                sluice capture replay ID N --send     store and deliver its logs again
                sluice capture stop ID                stop it and forget its requests
 
         A capture masks secrets before it keeps anything, and ends by itself.
 
-          --path PREFIX           the beginning of the path
+          --path PREFIX           the beginning of the path; * stands for any text
+          --host HOST             the host that the device calls; * stands for any text
           --tag PATTERN           as in filters and routes: app.**
           --key NAME              the name of a device's key
           --address ADDRESS       of the client, or a range: 10.0.0.0/8

@@ -4,8 +4,10 @@ package import Routing
 
 /// Which requests a capture keeps. What is absent does not matter.
 package struct CaptureFilter: Sendable {
-    /// The beginning of the path.
+    /// The beginning of the path, where `*` stands for any text.
     package var path: String?
+    /// The host of the request, where `*` stands for any text. Without a port it matches every port.
+    package var host: String?
     package var tag: TagPattern?
     /// The name of a device's key.
     package var key: String?
@@ -18,9 +20,30 @@ package struct CaptureFilter: Sendable {
     package init() {}
 
     func admits(_ head: RequestHead, behind proxies: [AddressRange]) -> Bool {
-        if let path, !head.bytes[head.path].starts(with: path.utf8) { return false }
+        if let path, !Self.matches(head.bytes[head.path], path + "*") { return false }
+        if let host, !Self.matches(head.hostName(withPort: host.contains(":")), host) {
+            return false
+        }
         guard let address else { return true }
         return head.clientAddress(behind: proxies).map(address.contains) ?? false
+    }
+
+    /// Each part of the pattern is looked for behind the one before, the last one at the end.
+    private static func matches(_ text: some Collection<UInt8>, _ pattern: String) -> Bool {
+        let text = Array(text)
+        let parts = pattern.utf8.split(
+            separator: UInt8(ascii: "*"),
+            omittingEmptySubsequences: false
+        )
+        guard text.starts(with: parts[0]) else { return false }
+        guard let last = parts.dropFirst().last else { return text.count == parts[0].count }
+        var place = parts[0].count
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let found = text[place...].firstRange(of: part) else { return false }
+            place = found.upperBound
+        }
+        return text[place...].count >= last.count
+            && text[place...].suffix(last.count).elementsEqual(last)
     }
 
     func admits(key: String?) -> Bool { self.key.map { $0 == key } ?? true }
@@ -36,5 +59,16 @@ package struct CaptureFilter: Sendable {
     func admits(status: Int) -> Bool {
         guard let wanted = self.status else { return true }
         return wanted < 10 ? status / 100 == wanted : status == wanted
+    }
+}
+
+extension RequestHead {
+    /// The host in small letters, with the port if it has one and that is wanted.
+    fileprivate func hostName(withPort: Bool) -> [UInt8] {
+        let host = Array((field("host") ?? "").lowercased().utf8)
+        guard !withPort, let colon = host.lastIndex(of: UInt8(ascii: ":")),
+            !host[colon...].contains(UInt8(ascii: "]"))
+        else { return host }
+        return Array(host[..<colon])
     }
 }
