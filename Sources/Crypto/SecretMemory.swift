@@ -13,6 +13,8 @@ package final class SecretMemory: Sendable {
         private let memory: SecretMemory
         private let page: Page
         private let units: Range<Int>
+        /// Masks the secret wherever it stands in text that operators see; nil: it is too short.
+        private let known: KnownSecrets.Entry?
 
         fileprivate init(
             _ memory: SecretMemory,
@@ -25,6 +27,7 @@ package final class SecretMemory: Sendable {
             UnsafeMutableRawBufferPointer(start: start, count: content.count)
                 .copyMemory(from: content)
             bytes = UnsafeRawBufferPointer(start: start, count: content.count)
+            known = KnownSecrets.Entry(bytes)
         }
 
         deinit {

@@ -18,6 +18,8 @@ struct DeviceKeys: Sendable {
     private let salt: [UInt8]
     /// By the AccessKey id, which is not secret.
     private let accessKeys: [[UInt8]: Int]
+    /// Has captures mask the ids all the same.
+    private let knownIDs: [KnownSecrets.Entry]
     private let certificates: CertificateRules
     private let names: [[UInt8]: Int]
     private let signed: SignedRequests
@@ -58,6 +60,9 @@ struct DeviceKeys: Sendable {
             names[Array(key.name.utf8)] = index
         }
         self.marks = marks
+        knownIDs = keys.compactMap(\.accessKeyID).compactMap { id in
+            Array(id.utf8).withUnsafeBytes { KnownSecrets.Entry($0) }
+        }
         self.accessKeys = accessKeys
         self.names = names
         certificates = CertificateRules(keys)

@@ -56,6 +56,8 @@ struct CaptureDraft: Sendable {
     private var tag: String?
     private var body: CaptureRecord.Body?
     private var inflated: CaptureRecord.Body?
+    /// nil: its logs could not be read.
+    private var logsHaveSecrets: Bool?
     private var accepted: CapturedLogs?
     /// A capture wants the logs when they are accepted; only then their way is followed.
     private(set) var followsAccepted = false
@@ -111,6 +113,7 @@ struct CaptureDraft: Sendable {
         areTagsMatched = true
         matchText(in: content)
         guard isWanted else { return false }
+        logsHaveSecrets = taken.haveSecrets
         if let first = tags.first {
             let isOfTag = tag != nil && redacts
             tag = tag ?? first
@@ -216,9 +219,9 @@ struct CaptureDraft: Sendable {
             fields: Mask.fields(head, hidesLogs: redacts),
             key: sender?.name,
             rights: sender?.rights.destinations,
-            tag: tag,
-            body: body,
-            inflated: inflated,
+            tag: tag.map { Mask.values(in: $0) },
+            body: shown(body),
+            inflated: shown(inflated),
             decisions: decisions(result, refusal),
             logs: accepted?.logs ?? [],
             logCount: accepted?.logCount ?? 0,
@@ -229,7 +232,7 @@ struct CaptureDraft: Sendable {
             answer: CaptureRecord.Answer(
                 status: response.status,
                 fields: response.fields.map { name, value in
-                    (name, SecretNames.contains(name) ? Mask.text(Array(value.utf8)) : value)
+                    (name, Mask.field(name, Array(value.utf8)))
                 },
                 body: shownBody(of: response, isRefused: refusal != nil),
                 time: Moment.now - start
@@ -237,12 +240,18 @@ struct CaptureDraft: Sendable {
         )
     }
 
+    private func shown(_ body: CaptureRecord.Body?) -> CaptureRecord.Body? {
+        guard let logsHaveSecrets else { return body }
+        return body?.standingIn(logsHaveSecrets: logsHaveSecrets)
+    }
+
     /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A refusal does not.
     private func shownBody(of response: Response, isRefused: Bool) -> String {
         guard !response.body.isEmpty else { return "" }
         if redacts, !isRefused { return Mask.text(response.body) }
         let beginning = response.body.prefix(Self.answerBytesMax)
-        return Mask.text(in: String(decoding: beginning, as: UTF8.self))
+        let isCut = beginning.count < response.body.count
+        return String(decoding: Mask.text(in: Array(beginning), isCut: isCut), as: UTF8.self)
     }
 
     /// In the order in which they were made.
@@ -252,7 +261,13 @@ struct CaptureDraft: Sendable {
     ) -> [CaptureRecord.Decision] {
         var decisions: [CaptureRecord.Decision] = []
         let add = { (step: String, result: String, detail: String) in
-            decisions.append(.init(step: step, outcome: result, detail: clipped(detail, to: 300)))
+            decisions.append(
+                .init(
+                    step: step,
+                    outcome: result,
+                    detail: clipped(Mask.values(in: detail), to: 300)
+                )
+            )
         }
         if let request {
             add("route", request.label.name, request.target.place)

@@ -7,7 +7,7 @@ import System
 // Content becomes part of a record only here, where it is masked.
 extension CaptureRecord.Body {
     /// What is kept of a body.
-    private static let bytesMax = 64 << 10
+    fileprivate static let bytesMax = 64 << 10
 
     /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
     /// masked too. With a reason nothing is kept but the size.
@@ -24,7 +24,7 @@ extension CaptureRecord.Body {
             self.init(bytes: bytes.count, sha256: nil, text: nil, isCut: false, reason: hidden)
             return
         }
-        let masked = Mask.text(in: beginning)
+        let masked = Mask.text(in: beginning, isCut: isCut)
         let isWhole = !isCut && masked == beginning
         self.init(
             bytes: bytes.count,
@@ -33,6 +33,39 @@ extension CaptureRecord.Body {
             isCut: isCut,
             reason: masked == beginning ? nil : "secrets are masked"
         )
+    }
+
+    /// The body where its logs could be read. Names in them are known for certain, so they alone show what has secrets.
+    func standingIn(logsHaveSecrets: Bool) -> Self {
+        guard text != nil, logsHaveSecrets || reason != nil else { return self }
+        let reason = "it has secrets; its logs show the rest"
+        return Self(bytes: bytes, sha256: nil, text: nil, isCut: false, reason: reason)
+    }
+}
+
+extension TakenLogs {
+    /// What is looked at: more than the logs of what is kept of a body.
+    private static let namesBytesMax = 4 * CaptureRecord.Body.bytesMax
+
+    /// True if one of the logs, or their tags, have a secret.
+    var haveSecrets: Bool {
+        var names: [String: Bool] = [:]
+        var left = Self.namesBytesMax
+        for group in groups {
+            if CaptureRecord.Group(group) == nil { return true }
+            for logs in [group.logs.sound] + group.logs.faulty.map(\.logs) where left > 0 {
+                for entry in logs.entries(atMost: left / 16) {
+                    for (name, value) in entry.fields {
+                        let isSecret = names[name] ?? SecretNames.contains(name)
+                        if isSecret { return true }
+                        names[name] = isSecret
+                        left -= name.utf8.count + value.utf8.count + 16
+                    }
+                    if left <= 0 { break }
+                }
+            }
+        }
+        return false
     }
 }
 
@@ -65,7 +98,8 @@ extension CaptureRecord.Log {
             case .droppedBy(let filter):
                 (after, isDropped, wasTooLong) = (nil, true, false)
                 reason = "dropped by filters[\(filter)]"
-            case .deadLetter(let fault): reason = "dead letter: \(fault.code): \(fault.message)"
+            case .deadLetter(let fault):
+                reason = "dead letter: \(fault.code): \(Mask.text(in: fault.message))"
             }
         }
         let (before, extent) = Self.masked(fields)
@@ -76,7 +110,7 @@ extension CaptureRecord.Log {
             before: redacts ? nil : before,
             after: after.map { Self.masked($0).fields },
             wasTooLong: wasTooLong,
-            tag: tag,
+            tag: Mask.values(in: tag),
             destinations: isDropped ? [] : destinations,
             reason: reason
         )
@@ -90,15 +124,17 @@ extension CaptureRecord.Log {
         let masked = fields.map { name, value in
             if SecretNames.contains(name) {
                 extent = .masked
-                return (name: name, value: Mask.text(Array(value.utf8)))
+                return (name: Mask.values(in: name), value: Mask.text(Array(value.utf8)))
             }
             let bytes = Array(value.utf8.prefix(valueBytesMax))
-            let text = Mask.text(in: bytes)
             let cut = value.utf8.count - bytes.count
-            if text != bytes { extent = .masked }
+            let text = Mask.text(in: bytes, isCut: cut > 0)
+            let shownName = Mask.values(in: name)
+            if text != bytes || shownName != name { extent = .masked }
             if cut > 0, extent == .whole { extent = .cut }
             let end = cut > 0 ? "… (\(cut) more bytes)" : ""
-            return (name: name, value: String(decoding: text, as: UTF8.self) + end)
+            let shown = String(decoding: text, as: UTF8.self) + end
+            return (name: shownName, value: shown)
         }
         return (masked, extent)
     }

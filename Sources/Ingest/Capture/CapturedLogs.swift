@@ -60,7 +60,7 @@ struct CapturedLogs: Sendable {
         batches = dispatched.parts.map { part in
             CaptureRecord.Batch(
                 destination: part.target.destination,
-                logstore: part.target.logstore,
+                logstore: Mask.values(in: part.target.logstore),
                 topic: Mask.text(in: part.trailer.topic),
                 logs: part.logs.count,
                 bytes: part.logs.bytes

@@ -1,6 +1,6 @@
 import Crypto
 package import HTTP
-import JSON
+package import Logs
 import System
 
 /// Replaces secrets before anything of a request is kept. Equal values get equal masks, so that they can be compared;
@@ -16,10 +16,6 @@ package struct Mask: Sendable {
 
     /// The headers that become fields or tags of a log.
     private static let logHeaders: Set = ["referer", "user-agent", "x-scope-orgid"]
-    /// The headers with a hash of the body, which may have a secret that is easy to guess.
-    private static let digestHeaders: Set = [
-        "content-md5", "x-log-content-sha256", "content-digest", "repr-digest", "digest",
-    ]
 
     /// The fields of a head, in order, with their repetitions. `hidesLogs` masks what becomes part of a log, too.
     package static func fields(
@@ -29,14 +25,15 @@ package struct Mask: Sendable {
         head.fields.map { field in
             let name = String(decoding: head.bytes[field.name], as: UTF8.self)
             let value = Array(head.bytes[field.value])
-            let small = name.lowercased()
-            let isHidden =
-                SecretNames.contains(small) || digestHeaders.contains(small)
-                || (hidesLogs && logHeaders.contains(small))
-            return (
-                name, isHidden ? text(value) : String(decoding: text(in: value), as: UTF8.self)
-            )
+            let isHidden = hidesLogs && logHeaders.contains(name.lowercased())
+            return (values(in: name), isHidden ? text(value) : self.field(name, value))
         }
+    }
+
+    /// The value of a header field, if its name is one of those that are shown.
+    static func field(_ name: String, _ value: [UInt8]) -> String {
+        SecretNames.shows(field: name) || value.isEmpty
+            ? String(decoding: text(in: value), as: UTF8.self) : text(value)
     }
 
     /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
@@ -45,7 +42,8 @@ package struct Mask: Sendable {
         for verb in ["/_doc/", "/_create/"] {
             guard let range = path.firstRange(of: verb) else { continue }
             let id = path[range.upperBound...]
-            return id.isEmpty ? path : path[..<range.upperBound] + text(Array(id.utf8))
+            let beginning = text(in: String(path[..<range.upperBound]))
+            return id.isEmpty ? beginning : beginning + text(Array(id.utf8))
         }
         return text(in: path)
     }
@@ -59,8 +57,11 @@ package struct Mask: Sendable {
                 omittingEmptySubsequences: false
             )
             let name = String(decoding: sides[0], as: UTF8.self)
-            guard sides.count == 2 else { return hidesLogs ? text(sides[0]) : name }
+            guard sides.count == 2 else {
+                return hidesLogs || hasSecret(sides[0]) ? text(sides[0]) : name
+            }
             let plain = percentDecodedText(Array(sides[0])[...]) ?? name
+            guard !hasSecret(sides[0]) else { return "\(text(sides[0]))=\(text(sides[1]))" }
             guard hidesLogs || SecretNames.contains(plain) || hasSecret(sides[1]) else {
                 return "\(name)=\(String(decoding: sides[1], as: UTF8.self))"
             }
@@ -81,141 +82,146 @@ package struct Mask: Sendable {
         String(decoding: self.text(in: Array(text.utf8)), as: UTF8.self)
     }
 
-    /// Text with the values of secrets replaced, whether they are members of JSON, of JSON within its strings, or pairs
-    /// such as `token=abc`.
-    package static func text(in bytes: [UInt8]) -> [UInt8] {
-        var scanner = SecretScanner(bytes, depth: 0)
-        return scanner.masked()
+    /// Text with the values of secrets replaced: values behind a secret's name, the process's own secrets, JSON Web
+    /// Tokens and private keys. `isCut`: a limit has cut its end.
+    package static func text(in bytes: [UInt8], isCut: Bool = false) -> [UInt8] {
+        masked(bytes[...], depth: 0, isCut: isCut).output
     }
-}
 
-/// Finds `"name": value` and `name=value` in text, however damaged it is.
-private struct SecretScanner {
-    /// Strings within strings that are looked into. A deeper one that has quotes is masked as a whole.
+    /// Names of members that name a value beside them, as in OTLP's attributes.
+    static let labelNames: Set = ["key", "name", "k", "label", "field", "header", "attribute"]
+    /// Strings within strings that are looked into. A deeper one that may have a name is masked as a whole.
     private static let depthMax = 4
 
-    private let bytes: [UInt8]
-    private let depth: Int
-    private var place = 0
-    private var output: [UInt8] = []
-    /// Everything before it is in the output.
-    private var copied = 0
-
-    init(_ bytes: [UInt8], depth: Int) {
-        self.bytes = bytes
-        self.depth = depth
+    static func masked(
+        _ bytes: ArraySlice<UInt8>,
+        depth: Int,
+        isCut: Bool = false
+    ) -> (output: [UInt8], count: Int) {
+        if depth > depthMax, bytes.contains(where: { ":=\"%".utf8.contains($0) }) {
+            return (Array(text(bytes).utf8), 1)
+        }
+        var (output, count): ([UInt8], Int)
+        if let json = JSONMask(bytes, depth: depth) {
+            (output, count) = (json.output, json.count)
+        } else {
+            (output, count) = lines(of: bytes, depth: depth)
+        }
+        let found = SecretValues.ranges(in: output, isCut: isCut)
+        for range in found.reversed() {
+            output.replaceSubrange(range, with: Array(text(output[range]).utf8))
+        }
+        return (output, count + found.count)
     }
 
-    mutating func masked() -> [UInt8] {
-        while place < bytes.count {
-            switch bytes[place] {
-            case UInt8(ascii: "\""): maskMember()
-            case UInt8(ascii: "="): maskPair()
-            default: place += 1
+    /// Line by line, so that damage in one does not hide a secret in the next. A value that does not end on its line
+    /// hides the rest of the text.
+    private static func lines(
+        of bytes: ArraySlice<UInt8>,
+        depth: Int
+    ) -> (output: [UInt8], count: Int) {
+        var (output, count): ([UInt8], Int) = ([], 0)
+        var place = bytes.startIndex
+        var reach = SecretScanner.Reach.nothing
+        while place < bytes.endIndex {
+            if reach == .rest { return (output + Array(text(bytes[place...]).utf8), count + 1) }
+            let end = bytes[place...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+            let isAll = place == bytes.startIndex && end == bytes.endIndex
+            let line = bytes[place..<end]
+            if reach == .nextLine {
+                (output, count, reach) = (output + Array(text(line).utf8), count + 1, .nothing)
+            } else if !isAll, let json = JSONMask(line, depth: depth) {
+                (output, count) = (output + json.output, count + json.count)
+            } else {
+                let masked = self.line(line)
+                (output, count, reach) = (
+                    output + masked.output, count + masked.count, masked.reach
+                )
+            }
+            if end < bytes.endIndex { output.append(UInt8(ascii: "\n")) }
+            place = min(end + 1, bytes.endIndex)
+        }
+        return (output, count)
+    }
+
+    /// A line that hides more secrets behind escapes than it shows is masked as a whole.
+    private static func line(
+        _ line: ArraySlice<UInt8>
+    ) -> (output: [UInt8], count: Int, reach: SecretScanner.Reach) {
+        var scanner = SecretScanner(line)
+        scanner.scan()
+        let percent = line.contains(UInt8(ascii: "%")) ? percentDecoded(line) : nil
+        for plain in [unescaped(line), percent].compactMap(\.self) where plain != Array(line) {
+            var inner = SecretScanner(plain[...])
+            inner.scan()
+            let isKnown =
+                SecretValues.ranges(in: plain).count > SecretValues.ranges(in: Array(line)).count
+            guard inner.count > scanner.count || isKnown else { continue }
+            return (Array(text(line).utf8), inner.count, inner.reach)
+        }
+        return (scanner.output, scanner.count, scanner.reach)
+    }
+
+    /// The text without JSON's escapes of visible ASCII, at any depth of strings.
+    static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard bytes.contains(UInt8(ascii: "\\")) else { return Array(bytes) }
+        var output: [UInt8] = []
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let rest = bytes[place...]
+            let slashes = rest.prefix { $0 == UInt8(ascii: "\\") }.count
+            let code = rest.dropFirst(slashes)
+            let digits = code.dropFirst().prefix(4)
+            let unit = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            if slashes > 0, code.first == UInt8(ascii: "u"), digits.count == 4, let unit,
+                (0x20...0x7e).contains(unit)
+            {
+                output.append(unit)
+                place += slashes + 5
+            } else if slashes > 0, code.first == UInt8(ascii: "/") {
+                output.append(UInt8(ascii: "/"))
+                place += slashes + 1
+            } else {
+                output += rest.prefix(max(slashes, 1))
+                place += max(slashes, 1)
             }
         }
-        return copied == 0 ? bytes : output + bytes[copied...]
+        return output
     }
 
-    /// A string, and the value behind it where it is the name of a secret.
-    private mutating func maskMember() {
-        let string = string()
-        let end = place
-        skipSpace()
-        guard place < bytes.count, bytes[place] == UInt8(ascii: ":") else {
-            place = end
-            return maskInside(string)
-        }
-        place += 1
-        skipSpace()
-        guard SecretNames.contains(String(decoding: bytes[string], as: UTF8.self)) else { return }
-        let value = value()
-        replace(value, with: "\"\(Mask.text(bytes[value]))\"")
-    }
-
-    /// A string may hold JSON of its own.
-    private mutating func maskInside(_ string: Range<Int>) {
-        let quoted = Array("\"".utf8) + bytes[string] + Array("\"".utf8)
-        guard
-            bytes[string].contains(UInt8(ascii: "=")) || bytes[string].contains(UInt8(ascii: "\\"))
-        else { return }
-        var reader = JSONReader(quoted)
-        guard depth < Self.depthMax, let inner = reader.stringBytes() else {
-            return replace(string, with: Mask.text(bytes[string]))
-        }
-        var scanner = SecretScanner(inner, depth: depth + 1)
-        let masked = scanner.masked()
-        guard masked != inner else { return }
-        let text = jsonQuoted(String(decoding: masked, as: UTF8.self))
-        replace(string, with: String(text.dropFirst().dropLast()))
-    }
-
-    /// `name=value`, up to a character that ends values in forms and lines.
-    private mutating func maskPair() {
-        var start = place
-        while start > copied, Self.isNameByte(bytes[start - 1]) { start -= 1 }
-        let name = String(decoding: bytes[start..<place], as: UTF8.self)
-        place += 1
-        guard !name.isEmpty, SecretNames.contains(name) else { return }
-        let first = place
-        while place < bytes.count, !Self.endsValue(bytes[place]) { place += 1 }
-        guard place > first else { return }
-        replace(first..<place, with: Mask.text(bytes[first..<place]))
-    }
-
-    private mutating func replace(_ range: Range<Int>, with text: String) {
-        output += bytes[copied..<range.lowerBound] + Array(text.utf8)
-        copied = range.upperBound
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-            || byte == 0x2d || byte == 0x5f || byte == 0x2e
-    }
-
-    private static func endsValue(_ byte: UInt8) -> Bool {
-        byte <= 0x20
-            || [0x22, 0x26, 0x27, 0x2c, 0x3b, 0x5c, 0x7d, 0x29].contains(byte)
-    }
-
-    /// Moves behind the string that begins here, and returns what is between its quotes.
-    private mutating func string() -> Range<Int> {
-        let start = place + 1
-        place = start
-        while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
-            place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        let end = min(place, bytes.count)
-        place = min(place + 1, bytes.count)
-        return min(start, end)..<end
-    }
-
-    private mutating func skipSpace() {
-        while place < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[place]) { place += 1 }
-    }
-
-    /// Moves behind the value that begins here: a string, a number or word, or all of an object or array.
-    private mutating func value() -> Range<Int> {
-        let start = place
-        var depth = 0
-        while place < bytes.count {
-            switch bytes[place] {
-            case UInt8(ascii: "\""):
-                _ = string()
-                if depth == 0 { return start..<place }
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
+    /// Escapes that are wrong stay as they are.
+    private static func percentDecoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let digits = bytes[place...].dropFirst().prefix(2).compactMap { hexValue($0) }
+            if bytes[place] == UInt8(ascii: "%"), digits.count == 2 {
+                output.append(UInt8(digits[0]) << 4 | UInt8(digits[1]))
+                place += 3
+            } else {
+                output.append(bytes[place])
                 place += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if depth == 0 { return start..<place }
-                depth -= 1
-                place += 1
-                if depth == 0 { return start..<place }
-            case UInt8(ascii: ",") where depth == 0, 0x0a where depth == 0:
-                return start..<place
-            default: place += 1
             }
         }
-        return start..<place
+        return output
+    }
+
+    /// A log without the process's secrets, tokens and private keys.
+    package static func values(in entry: LogEntry) -> LogEntry {
+        LogEntry(
+            time: entry.time,
+            fields: entry.fields.map { (values(in: $0.key), values(in: $0.value)) }
+        )
+    }
+
+    /// Text without them. Names are not looked at.
+    package static func values(in text: String) -> String {
+        var bytes = Array(text.utf8)
+        let found = SecretValues.ranges(in: bytes)
+        guard !found.isEmpty else { return text }
+        for range in found.reversed() {
+            bytes.replaceSubrange(range, with: Array(self.text(bytes[range]).utf8))
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

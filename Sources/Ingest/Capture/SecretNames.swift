@@ -1,17 +1,63 @@
-/// The names of fields, parameters and JSON members whose values are never kept: one list for refusals, captures and
+/// The names of fields, parameters and JSON members whose values are never shown: one list for refusals, captures and
 /// their exports.
 package enum SecretNames {
-    private static let whole: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "apikey",
-        "api-key", "api_key", "s", "sign", "ak", "key", "idempotency-key", "x-log-signature",
-    ]
+    private static let whole: Set<String> = ["s", "sign", "ak", "key", "idempotencykey"]
+    /// Parts of a name's letters and digits, so that `access_key`, `Access-Key` and `accessKeyId` are one.
     private static let parts = [
-        "token", "secret", "password", "passwd", "session", "credential", "signature", "accesskey",
-        "access_key", "access-key", "authorization",
+        "token", "secret", "password", "passwd", "passcode", "passphrase", "session", "credential",
+        "signature", "accesskey", "apikey", "privatekey", "sluicekey", "authorization", "cookie",
+    ]
+    /// Whole words of a name, since `spin` and `author` are no secrets.
+    private static let words: Set<String> = [
+        "pwd", "pass", "jwt", "otp", "pin", "cvv", "cvc", "auth", "sig",
     ]
 
     package static func contains(_ name: some StringProtocol) -> Bool {
-        let name = name.lowercased()
-        return whole.contains(name) || parts.contains { name.contains($0) }
+        var (joined, word) = ("", "")
+        var wasSmall = false
+        for scalar in name.unicodeScalars {
+            let (isSmall, isCapital) = ("a"..."z" ~= scalar, "A"..."Z" ~= scalar)
+            // `userPin` has two words, and so has `PINCode`, of which the second letter ends the first word below.
+            if isCapital && wasSmall || !isSmall && !isCapital {
+                if words.contains(word) { return true }
+                word = ""
+            } else if isSmall, !wasSmall, word.count > 1 {
+                if words.contains(String(word.dropLast())) { return true }
+                word = String(word.suffix(1))
+            }
+            wasSmall = isSmall
+            if isSmall || isCapital {
+                let letter = String(scalar).lowercased()
+                joined += letter
+                word += letter
+            } else if "0"..."9" ~= scalar {
+                joined.unicodeScalars.append(scalar)
+            }
+        }
+        return words.contains(word) || whole.contains(joined)
+            || parts.contains { joined.contains($0) }
     }
+
+    /// The header fields whose values are shown, of requests and answers. Any other may have a credential.
+    private static let shownFields: Set<String> = [
+        "accept", "accept-charset", "accept-encoding", "accept-language",
+        "access-control-allow-headers",
+        "access-control-allow-methods", "access-control-allow-origin",
+        "access-control-expose-headers",
+        "access-control-max-age", "access-control-request-headers", "access-control-request-method",
+        "allow", "cache-control", "connection", "content-encoding", "content-language",
+        "content-length", "content-type", "date", "dnt", "expect", "forwarded", "host",
+        "keep-alive",
+        "origin", "pragma", "referer", "retry-after", "sec-fetch-dest", "sec-fetch-mode",
+        "sec-fetch-site", "sentry-trace", "server", "te", "traceparent", "transfer-encoding",
+        "upgrade-insecure-requests", "user-agent", "vary", "via", "x-content-type-options",
+        "x-elastic-product",
+        "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+        "x-log-apiversion", "x-log-bodyrawsize", "x-log-client-time", "x-log-compresstype",
+        "x-log-date", "x-log-logstore", "x-log-mode", "x-log-project", "x-log-requestid",
+        "x-log-signaturemethod", "x-log-time", "x-real-ip", "x-request-id", "x-requested-with",
+        "x-scope-orgid", "x-splunk-request-channel",
+    ]
+
+    static func shows(field: String) -> Bool { shownFields.contains(field.lowercased()) }
 }

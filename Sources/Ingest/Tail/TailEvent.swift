@@ -11,15 +11,18 @@ enum TailEvent {
     private static let escapedMax = 6
 
     /// `size` is the number of bytes that the encoded log has.
-    static func bytes(_ entry: LogEntry, size: Int, of key: StreamKey) -> [UInt8] {
+    static func bytes(_ stored: LogEntry, size: Int, of key: StreamKey) -> [UInt8] {
+        let entry = Mask.values(in: stored)
         var json = JSONWriter()
         json.object { json in
             json.member("destination", key.destination)
-            json.member("logstore", key.logstore)
-            json.member("topic", key.trailer.topic)
-            json.member("source", key.trailer.source)
+            json.member("logstore", Mask.values(in: key.logstore))
+            json.member("topic", Mask.values(in: key.trailer.topic))
+            json.member("source", Mask.values(in: key.trailer.source))
             json.object("tags") { json in
-                for tag in key.trailer.tags { json.member(tag.key, tag.value) }
+                for tag in key.trailer.tags {
+                    json.member(Mask.values(in: tag.key), Mask.values(in: tag.value))
+                }
             }
             // What is written so far, and some for the names and numbers of the rest.
             let budget = Self.bytesMax - json.bytes.count - 256
@@ -123,7 +126,9 @@ extension Unicode.Scalar {
     fileprivate var quotedSize: Int {
         switch self {
         case "\"", "\\", "\n", "\r", "\t": 2
-        case ..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{2029}": 6
+        case ..<" ", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200E}"..."\u{200F}",
+            "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+            6
         default: UTF8.width(self)
         }
     }

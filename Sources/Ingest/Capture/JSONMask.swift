@@ -1,0 +1,85 @@
+import JSON
+import System
+
+/// Replaces secrets in a whole JSON document, where names and values are known for certain.
+struct JSONMask {
+    private let depth: Int
+    private(set) var count = 0
+    private(set) var output: [UInt8] = []
+
+    /// nil for text that is no object or array. `depth` is the number of strings around it.
+    init?(_ bytes: ArraySlice<UInt8>, depth: Int) {
+        let first = bytes.first { $0 > 0x20 }
+        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
+        let document = Array(bytes)
+        var reader = JSONReader(document)
+        guard reader.value() != nil, reader.isAtEnd else { return nil }
+        self.depth = depth
+        output = masked(document)
+        if count == 0 { output = document }
+    }
+
+    private mutating func masked(_ value: [UInt8]) -> [UInt8] {
+        var reader = JSONReader(value)
+        if reader.take("{") { return object(&reader) }
+        if reader.take("[") { return array(&reader) }
+        guard reader.isAtString, let text = reader.stringBytes() else { return value }
+        let inner = Mask.masked(text[...], depth: depth + 1)
+        count += inner.count
+        return quoted(inner.output)
+    }
+
+    private mutating func object(_ reader: inout JSONReader) -> [UInt8] {
+        var members: [(name: String, value: [UInt8])] = []
+        while !reader.take("}") {
+            if !members.isEmpty { _ = reader.take(",") }
+            let name = reader.string() ?? ""
+            _ = reader.take(":")
+            members.append((name, Array(reader.value() ?? [])))
+        }
+        // `{"key": "password", "value": …}`
+        let isLabel = { (name: String) in Mask.labelNames.contains(name.lowercased()) }
+        let isSecret = members.contains {
+            isLabel($0.name) && SecretNames.contains(text(of: $0.value))
+        }
+        let isAttribute = members.contains { $0.name.lowercased() == "value" }
+        let parts = members.map { name, value in
+            let isHidden =
+                isSecret && !isLabel(name)
+                || SecretNames.contains(name) && !(isAttribute && isLabel(name))
+            return quoted(Array(name.utf8)) + [UInt8(ascii: ":")]
+                + (isHidden ? hidden(value) : masked(value))
+        }
+        return Array("{".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("}".utf8)
+    }
+
+    /// An array of two texts may be a pair.
+    private mutating func array(_ reader: inout JSONReader) -> [UInt8] {
+        var elements: [[UInt8]] = []
+        while !reader.take("]") {
+            if !elements.isEmpty { _ = reader.take(",") }
+            elements.append(Array(reader.value() ?? []))
+        }
+        let isPair = elements.count == 2 && SecretNames.contains(text(of: elements[0]))
+        let parts = elements.enumerated().map { index, element in
+            isPair && index == 1 ? hidden(element) : masked(element)
+        }
+        return Array("[".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("]".utf8)
+    }
+
+    private mutating func hidden(_ value: [UInt8]) -> [UInt8] {
+        count += 1
+        var reader = JSONReader(value)
+        let text = reader.isAtString ? reader.stringBytes() ?? value : value
+        return quoted(Array(Mask.text(text).utf8))
+    }
+
+    private func text(of value: [UInt8]) -> String {
+        var reader = JSONReader(value)
+        return reader.isAtString ? reader.string() ?? "" : ""
+    }
+
+    private func quoted(_ text: [UInt8]) -> [UInt8] {
+        Array(jsonQuoted(String(decoding: text, as: UTF8.self)).utf8)
+    }
+}

@@ -1,0 +1,60 @@
+import Crypto
+
+/// Secrets that are known without a name: those that the process holds, JSON Web Tokens, and private keys.
+enum SecretValues {
+    /// The beginnings of `{"` in base64, also with space between.
+    private static let tokenStarts = ["eyJ", "eyA", "ewo", "ew0", "ewk"].map { Array($0.utf8) }
+    private static let keyStart = Array("-----BEGIN".utf8)
+    private static let keyEnd = Array("-----END".utf8)
+
+    /// In order, without overlaps. `isCut`: a token at the end may have lost its points.
+    static func ranges(in text: [UInt8], isCut: Bool = false) -> [Range<Int>] {
+        var ranges = text.withUnsafeBytes { KnownSecrets.ranges(in: $0) }
+        var place = 0
+        while place < text.count {
+            let end = tokenEnd(in: text, place, isCut) ?? keyEnd(in: text, place)
+            if let end { ranges.append(place..<end) }
+            place = end ?? place + 1
+        }
+        var merged: [Range<Int>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = merged.last, range.lowerBound < last.upperBound {
+                merged[merged.count - 1] =
+                    last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
+        return merged
+    }
+
+    private static func tokenEnd(in text: [UInt8], _ place: Int, _ isCut: Bool) -> Int? {
+        guard text[place] == UInt8(ascii: "e"), tokenStarts.contains(where: text[place...].starts)
+        else { return nil }
+        var end = partEnd(in: text, place)
+        guard end - place >= 10 else { return nil }
+        if end == text.count { return isCut ? end : nil }
+        var points = 0
+        while end < text.count, text[end] == UInt8(ascii: "."), points < 4 {
+            points += 1
+            end = partEnd(in: text, end + 1)
+        }
+        return points > 0 ? end : nil
+    }
+
+    private static func partEnd(in text: [UInt8], _ place: Int) -> Int {
+        text[place...].firstIndex {
+            !((0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
+                || $0 == 0x2d || $0 == 0x5f)
+        } ?? text.count
+    }
+
+    /// Up to the line of the end, or all that follows.
+    private static func keyEnd(in text: [UInt8], _ place: Int) -> Int? {
+        guard text[place] == keyStart[0], text[place...].starts(with: keyStart),
+            text[place...].prefix(48).firstRange(of: Array("PRIVATE KEY".utf8)) != nil
+        else { return nil }
+        guard let end = text[place...].firstRange(of: keyEnd) else { return text.count }
+        return min(text.count, end.upperBound + 32)
+    }
+}

@@ -1,0 +1,172 @@
+import Crypto
+import Foundation
+import System
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+@Suite(.timeLimit(.minutes(1))) struct MaskTests {
+    private func shown(_ text: String) -> String { Mask.text(in: text) }
+
+    @Test(
+        "A secret behind its name is masked in every shape of text",
+        arguments: [
+            #"level=info password="canary one" m=shown"#,
+            "level=info password='canary one' m=shown",
+            "m=shown token = canary", "m=shown\npassword: canary",
+            "Authorization: Bearer canary\nm=shown",
+            "m=shown https://user:canary@host/path", "see https://canary@host/ shown",
+            #"{"m":"shown","passw\u006frd":"canary"}"#,
+            "{\"m\":\"shown \"quoted\"\"}\n{\"password\":\"canary\"}",
+            #"{"m":"shown","a":[{"key":"password","value":{"stringValue":"canary"}}]}"#,
+            #"{"m":"shown","a":[{"value":{"stringValue":"canary"},"key":"password"}]}"#,
+            #"{"m":"shown","headers":[["Authorization","canary"],["a","b"]]}"#,
+            "{\"m\":\"shown\",\n\"a\":[\n{\"key\":\"password\",\n\"value\":{\n\"stringValue\":\"canary\"}}]}",
+            "shown\n{\"key\":\"password\",\n\"value\":{\n\"stringValue\":\"canary\"}},",
+            "shown\npassword:\n  canary", "shown\nprivate_key: |\n  canary\n  canary",
+            "shown\n{\"password\": {\n\"x\": \"canary\"", "shown\n\"password\": \"begins\ncanary",
+            #"m=shown "in":"{\"password\":\"canary\"}","#,
+            "shown\n" + #"{\u0022password\u0022:\u0022canary\u0022"#,
+            #"{"m":"shown","in":"{\"a\":\"{\\\"password\\\":\\\"can\\\\\\\"ary\\\"}\"}"}"#,
+            "m=shown\nback=https%3A%2F%2Fa%2F%3Ftoken%3Dcanary",
+            "shown <password>canary</password>",
+            "m=shown password=ab,canary;canary)canary", "shown --api-token canary",
+            #"shown {'password' => 'canary'}"#, "shown user[password]=canary",
+            "shown\n-----BEGIN EC PRIVATE KEY-----\ncanary\n-----END EC PRIVATE KEY-----",
+            "shown Bearer canary01canary", "shown eyJjYW5hcnkiOjF9.canary.canary",
+            "cookie: a=canary; b=canary\nshown", #"m=shown "password" : "\\"# + #"\"canary""#,
+        ]
+    )
+    func shapes(text: String) {
+        let shown = shown(text)
+        #expect(!shown.contains("canary") && !shown.contains("ary"), "\(shown)")
+        #expect(shown.contains("shown"), "\(shown)")
+        #expect(shown.contains("[redacted "))
+    }
+
+    @Test(
+        "The names of secrets are masked, and names that only look like one are not",
+        arguments: [
+            "pwd", "jwt", "otp", "pin", "cvv", "private_key", "auth", "x-auth", "userPin",
+            "PINCode", "pin_1",
+            "db.pass", "accessKeySecret", "Access-Key", "api_key", "clientSecret", "sessionId",
+        ]
+    )
+    func names(name: String) {
+        #expect(shown(#"{"\#(name)":"canary","m":1}"#).contains("canary") == false)
+        #expect(shown("\(name)=canary").contains("canary") == false)
+        for name in [
+            "spin", "author", "pinned", "opinion", "compass", "monkey", "passenger", "design",
+        ] {
+            #expect(shown("\(name)=1") == "\(name)=1")
+            #expect(shown(#"{"\#(name)":"1"}"#) == #"{"\#(name)":"1"}"#)
+        }
+    }
+
+    @Test(
+        "Text without secrets stays as it is",
+        arguments: [
+            "GET /logs 200 in 12 s: fine",
+            #"{ "a" : [1.50, "x:y", null], "key": {"b":"c=d"} }"#.replacing("key", with: "k2"),
+            "12:30:01 error: it's a basic function, see https://host:443/@name", "a&b=1;c",
+            #"{"key":"service.name","value":{"stringValue":"app"}}"#, "x\r\n\r\ny: \u{1b}[0m",
+            "eyebrows.raised",
+        ]
+    )
+    func unchanged(text: String) {
+        #expect(shown(text) == text)
+    }
+
+    @Test("What the process keeps secret is masked wherever it stands, also where a limit cut it")
+    func known() {
+        let canary = "canary/0123+456789=abcdef"
+        do {
+            let secret = Secret(canary)
+            for text in [
+                canary, "a\(canary)b", "say \(canary), say \(canary)", #"{"x":"\#(canary)"}"#,
+                #"{"x":"\#(canary.replacing("/", with: "\\/"))"#, "x=\(percentEncoded(canary))",
+                "cut \(canary.prefix(12))",
+            ] {
+                let shown = shown(text)
+                #expect(!shown.contains("canary") && !shown.contains("56789"), "\(shown)")
+            }
+            #expect(secret.byteCount == canary.utf8.count)
+        }
+        #expect(shown("a\(canary)b") == "a\(canary)b", "it is forgotten with its last copy")
+    }
+
+    /// A generated text with secrets, each of which has "canary" in it.
+    private struct Writer {
+        private static let names = [
+            "password", "api_key", "token", "pwd", "otp", "clientSecret", "x-auth", "private_key",
+        ]
+        var dice: SeededRandom
+
+        mutating func pick<Item>(_ items: [Item]) -> Item { items.randomElement(using: &dice)! }
+
+        private mutating func value() -> String {
+            "canary"
+                + (0..<Int.random(in: 0...4, using: &dice)).map { _ in
+                    pick(["x", " ", "\"", "\\", "'", "{", "}", ":", "=", "\n", "é", ",", "\u{1}"])
+                }.joined() + "canary"
+        }
+
+        private func json(_ text: String, _ dice: inout SeededRandom) -> String {
+            let plain = String(decoding: (try? JSONEncoder().encode(text)) ?? Data(), as: UTF8.self)
+            guard let letter = text.unicodeScalars.first, letter.isASCII, Bool.random(using: &dice)
+            else { return plain }
+            let code = String(letter.value, radix: 16)
+            return "\"\\u" + String(repeating: "0", count: 4 - code.count) + code
+                + plain.dropFirst(2)
+        }
+
+        mutating func object(_ depth: Int = 0) -> String {
+            let (name, secret) = (pick(Self.names), value())
+            let member: String
+            switch Int.random(in: 0..<(depth < 3 ? 6 : 4), using: &dice) {
+            case 0, 1: member = "\(json(name, &dice)): \(json(secret, &dice))"
+            case 2:
+                member =
+                    #""a":[{"key":\#(json(name, &dice)),"value":{"stringValue":\#(json(secret, &dice))}}]"#
+            case 3: member = "\(json(name, &dice)):{\"x\":[\(json(secret, &dice))]}"
+            case 4: member = "\"nested\":\(object(depth + 1))"
+            default: member = "\"text\":\(json(object(depth + 1), &dice))"
+            }
+            return "{\(pick(["", " ", "\"n\":1,"]))\(member)\(pick(["", ",\"m\":\"x\"", " "]))}"
+        }
+
+        mutating func line() -> String {
+            let name = pick(Self.names)
+            let plain = "canary" + pick(["", "7", "+=", "-x"])
+            switch Int.random(in: 0..<9, using: &dice) {
+            case 0: return "ts=1 \(name)=\(plain) m=x"
+            case 1: return "ts=1 \(name)=\"\(plain) \\\" \(plain)\" m=x"
+            case 2: return "\(name): \(plain)"
+            case 3: return "\(name) = '\(plain)'"
+            case 4: return "GET https://u:\(plain)@host/?x=1&\(name)=\(plain)&y=2"
+            case 5: return "Authorization: Bearer \(plain)"
+            case 6: return #"{"broken":"a"b","n":1}"#
+            case 7: return "<\(name)>\(plain)</\(name)>"
+            default: return object()
+            }
+        }
+    }
+
+    @Test("Generated texts show no secret, whole or damaged around it")
+    func generated() {
+        var writer = Writer(dice: SeededRandom(seed: 43))
+        for round in 0..<1500 {
+            let lines = (0..<Int.random(in: 1...4, using: &writer.dice)).map { _ in writer.line() }
+            let text = lines.joined(separator: "\n")
+            let shown = shown(text)
+            #expect(!shown.contains("canary"), "\(round): \(text)\n->\n\(shown)")
+            // The end of a body may be cut anywhere.
+            let cut = String(text.prefix(Int.random(in: 0...text.count, using: &writer.dice)))
+            #expect(
+                !self.shown(cut).contains("canary"),
+                "\(round), cut: \(cut)\n->\n\(self.shown(cut))"
+            )
+        }
+    }
+}
