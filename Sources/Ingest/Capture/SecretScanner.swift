@@ -163,7 +163,11 @@ struct SecretScanner {
 
     /// True at a character that ends a value without quotes, judged by what follows it.
     private func endsValue(_ place: Int, isWide: Bool) -> Bool {
-        let next = end(from: place + 1) { isQuote($0) || $0 == UInt8(ascii: "\\") }
+        // A bound, or long runs of these would take quadratic time.
+        let run = bytes[(place + 1)...].prefix(16).prefix {
+            isQuote($0) || $0 == UInt8(ascii: "\\")
+        }
+        let next = run.endIndex
         switch bytes[place] {
         case ..<0x20, UInt8(ascii: "&"), UInt8(ascii: "<"): return true
         case 0x20: return !isWide

@@ -96,6 +96,18 @@ import Testing
         #expect(shown("a\(canary)b") == "a\(canary)b", "it is forgotten with its last copy")
     }
 
+    @Test(
+        "Long runs of one piece are masked within the time limit",
+        arguments: [
+            "\\", "\"", "key:\"", "=", ":", "%25", ",\"", "<", "{", "[{\"", "://", "--pin ",
+            "-----BEGIN ",
+        ]
+    )
+    func runs(piece: String) {
+        let run = String(repeating: piece, count: (64 << 10) / piece.utf8.count)
+        #expect(!shown("password=\(run)\ntoken=canary").contains("canary"))
+    }
+
     /// A generated text with secrets, each of which has "canary" in it.
     private struct Writer {
         private static let names = [
