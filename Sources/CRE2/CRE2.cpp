@@ -42,6 +42,8 @@ const char *sluice_re2_problem(const sluice_re2 *pattern, size_t *position) {
     return pattern->pattern.ok() ? nullptr : pattern->reason.c_str();
 }
 
+int sluice_re2_size(const sluice_re2 *pattern) { return pattern->pattern.ProgramSize(); }
+
 int sluice_re2_groups(const sluice_re2 *pattern) {
     return pattern->pattern.NumberOfCapturingGroups();
 }

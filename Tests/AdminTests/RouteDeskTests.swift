@@ -162,6 +162,46 @@ import Testing
         #expect(tooMuch.status == 413)
     }
 
+    @Test("A trial with too many steps for its logs is refused, and the same with fewer logs is not")
+    func work() throws {
+        let step = "{ drop: true, when: { field: a, is: b } }"
+        let steps = Array(repeating: step, count: 60).joined(separator: ", ")
+        let filters = Array(repeating: "  - steps: [\(steps)]\n", count: 40).joined()
+        let trial = try gateway("filters:\n\(filters)")
+        let log = #"{"a":"\#(String(repeating: "x", count: 2000))"}"#
+        func body(_ count: Int) -> String {
+            let logs = Array(repeating: log, count: count).joined(separator: ",")
+            return #"{"tag":"a","logs":[\#(logs)]}"#
+        }
+        let refused = try ask(trial, body(100))
+        #expect(refused.status == 400, "\(refused.status)")
+        #expect(refused.text.contains("2400 steps of filters"), "\(refused.text)")
+        #expect(try ask(trial, body(10)).status == 200)
+    }
+
+    @Test("The expressions of a configuration are bounded together; many usual ones fit")
+    func expressions() throws {
+        func rules(_ pattern: String, _ count: Int) -> String {
+            let steps = (0..<count).map { number in
+                "{ drop: true, when: { field: a, matches: '\(pattern)\(number)' } }"
+            }
+            let filters = stride(from: 0, to: count, by: 50).map { start in
+                let some = steps[start..<min(start + 50, count)].joined(separator: ", ")
+                return "  - steps: [\(some)]\n"
+            }
+            return "filters:\n" + filters.joined()
+        }
+        #expect(throws: Never.self) {
+            try routingRules(rules(#"^/(health|ready)z?/[a-z0-9_-]+\.(js|css)$"#, 1000))
+        }
+        let problem = #expect(throws: ConfigurationProblems.self) {
+            try routingRules(rules(#"[\pL]{25}"#, 1000))
+        }
+        let text = problem?.description ?? ""
+        #expect(text.contains("filters[0].steps[") && text.contains(".when.matches"), "\(text)")
+        #expect(text.contains("write fewer or smaller ones"), "\(text)")
+    }
+
     @Test("Without a gateway the answer is the same")
     func offline() throws {
         let trial = try gateway()

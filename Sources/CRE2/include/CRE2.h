@@ -33,6 +33,9 @@ void sluice_re2_destroy(sluice_re2 *pattern);
 /// lives as long as the pattern.
 const char *sluice_re2_problem(const sluice_re2 *pattern, size_t *position);
 
+/// The instructions of the compiled pattern.
+int sluice_re2_size(const sluice_re2 *pattern);
+
 /// The number of groups, without the whole match.
 int sluice_re2_groups(const sluice_re2 *pattern);
 /// The name of a group, from 1, or NULL. It lives as long as the pattern.

@@ -58,6 +58,10 @@ package final class ProblemReport {
     var clientsHaveNames = false
     /// There is a key for hashes in place of values.
     var filtersHaveSecret = false
+    /// The instructions of all regular expressions so far.
+    private var patternSize = 0
+    private static let patternSizeMax = 200_000
+    var hasTooManyPatterns: Bool { patternSize > Self.patternSizeMax }
 
     package init(_ inputs: ConfigurationInputs) {
         self.inputs = inputs
@@ -78,6 +82,18 @@ package final class ProblemReport {
             add(.whole, "the configuration file \(path) cannot be read: \(error.reason)")
         } catch {}
         return nil
+    }
+
+    /// Counts the instructions of regular expressions. All of them together are bounded, because each is in memory while
+    /// the rules are used, and compiling them takes time.
+    func takePatterns(_ size: Int) throws(Mismatch) {
+        patternSize += size
+        guard hasTooManyPatterns else { return }
+        throw Mismatch(
+            "the regular expressions up to here compile to more than \(Self.patternSizeMax) "
+                + "instructions; write fewer or smaller ones: repeat counts such as {25} and classes "
+                + "such as \\pL are large"
+        )
     }
 
     func add(line: Int, key: String, _ text: String) {

@@ -188,7 +188,8 @@ package struct Section: ~Copyable {
 
     /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
     func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
-        guard !node.isNull else { return nil }
+        // Compiling costs the time, so one report of too many patterns is the last one.
+        guard !node.isNull, kind.size == nil || !report.hasTooManyPatterns else { return nil }
         do throws(Mismatch) {
             return try value(of: node, kind)
         } catch {
@@ -202,8 +203,10 @@ package struct Section: ~Copyable {
             throw Mismatch("wants \(kind.wants), got \(node.kindName)")
         }
         // Only the configuration file may name files and variables; a decision's text stays as it is.
-        return try kind.parse(
+        let value = try kind.parse(
             node.isDecided ? written : try report.substitution.apply(to: written)
         )
+        if let size = kind.size { try report.takePatterns(size(value)) }
+        return value
     }
 }

@@ -46,8 +46,10 @@ struct RedactionEntry: SettingGroup {
 extension Kind<Redaction.What> {
     fileprivate static var redacted: Kind {
         let names = PersonalData.allCases.map(\.rawValue)
-        return Kind(wants: "one of \(names.joined(separator: ", ")), or a regular expression") {
-            text throws(Mismatch) in
+        return Kind(
+            wants: "one of \(names.joined(separator: ", ")), or a regular expression",
+            size: { if case .matches(let pattern) = $0 { pattern.size } else { 0 } }
+        ) { text throws(Mismatch) in
             if let known = PersonalData(rawValue: text) { return .known(known) }
             // As an expression, a word with a typing error would be found nowhere, and nothing replaced.
             let isWord = text.utf8.allSatisfy {

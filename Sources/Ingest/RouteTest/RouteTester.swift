@@ -29,7 +29,11 @@ package struct RouteTester {
         limits = configuration.limits.json
     }
 
+    /// The bytes of the logs, times the steps of all filters, that one trial may have.
+    static let workMax = 256 << 20
+
     package func findings(_ question: RouteQuestion) throws(HTTPProblem) -> RouteFindings {
+        try checkWork(question)
         let sender = try question.key.map { name throws(HTTPProblem) in try senderRules(of: name) }
         let rights = SenderRights(destinations: sender?.destinations)
         let request = request(question, rights.limited(to: question.rights))
@@ -76,6 +80,18 @@ package struct RouteTester {
             logs: logs,
             nearMisses: table.router?.nearMisses(question.tag) ?? [],
             notes: RouteFindings.notes(rules, logs, trace, standsIn: standsIn)
+        )
+    }
+
+    private func checkWork(_ question: RouteQuestion) throws(HTTPProblem) {
+        let steps = table.router?.rules.filters.reduce(0) { $0 + $1.steps.count } ?? 0
+        let bytes = question.logs.reduce(0) { $0 + $1.count }
+        guard bytes > Self.workMax / max(1, steps) else { return }
+        throw HTTPProblem(
+            400,
+            "ParameterInvalid",
+            "\(steps) steps of filters and \(sizeText(bytes)) of logs are too much for one trial; "
+                + "try fewer steps, or fewer logs"
         )
     }
 

@@ -7,10 +7,14 @@ package struct TagPattern: Sendable, Hashable {
     package static let bytesMax = 256
     /// What braces and spaces expand to.
     package static let alternativesMax = 64
+    /// The instructions of its expressions together.
+    package static let sizeMax = 8192
 
     enum Alternative: Sendable {
         case glob(TagGlob)
         case expression(TagExpression)
+
+        var size: Int { if case .expression(let expression) = self { expression.size } else { 0 } }
     }
 
     package let text: String
@@ -21,6 +25,9 @@ package struct TagPattern: Sendable, Hashable {
         var parser = TagPatternParser(text)
         alternatives = try parser.parse()
     }
+
+    /// The instructions that its expressions compile to.
+    package var size: Int { alternatives.reduce(0) { $0 + $1.size } }
 
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 
@@ -53,8 +60,13 @@ package struct TagMatch: Sendable, Equatable {
 /// A regular expression for a whole tag. RE2 has no look-ahead; a leading `(?!X)` is evaluated on its own, because
 /// fluentd's users know no other way to negate.
 struct TagExpression: Sendable {
+    /// A tag is short, so its expressions need less than those for values.
+    private static let memoryMax = 256 << 10
+
     private let wanted: Expression
     private let unwanted: Expression?
+
+    var size: Int { wanted.size + (unwanted?.size ?? 0) }
 
     /// `offset` is the place of the text in its pattern, for errors.
     init(_ text: Substring, at offset: Int) throws(PatternProblem) {
@@ -106,7 +118,7 @@ struct TagExpression: Sendable {
             )
         }
         do {
-            return try Expression(String(text))
+            return try Expression(String(text), memoryMax: memoryMax)
         } catch {
             throw PatternProblem(position: offset + error.position, reason: error.reason)
         }

@@ -27,6 +27,9 @@ struct TagPatternParser {
             default: finished += try sequence(in: nil).map { .glob(TagGlob(items: $0)) }
             }
             try bound(finished.count)
+            guard finished.reduce(0, { $0 + $1.size }) <= TagPattern.sizeMax else {
+                throw problem("its regular expressions are too large together; split them", 0)
+            }
         }
         guard !finished.isEmpty else { throw problem("the pattern is empty", 0) }
         return finished

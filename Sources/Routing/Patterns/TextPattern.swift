@@ -24,6 +24,9 @@ package struct TextPattern: Sendable, Equatable {
 
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 
+    /// The instructions that it compiles to: the measure of its memory, and of the time to compile it.
+    package var size: Int { expression.size }
+
     /// The number of groups, named or not.
     package var groupCount: Int { expression.groupCount }
 
@@ -65,12 +68,13 @@ package struct TextPattern: Sendable, Equatable {
 /// that its matches share.
 final class Expression: @unchecked Sendable {
     /// RE2 falls back to a slower search where its cache of states would need more.
-    private static let memoryMax = 1 << 20
+    static let memoryMax = 1 << 20
 
     let groupCount: Int
+    let size: Int
     private let pointer: OpaquePointer
 
-    init(_ text: String) throws(PatternProblem) {
+    init(_ text: String, memoryMax: Int = Expression.memoryMax) throws(PatternProblem) {
         guard text.utf8.count <= TextPattern.bytesMax else {
             throw PatternProblem(
                 position: TextPattern.bytesMax,
@@ -78,7 +82,7 @@ final class Expression: @unchecked Sendable {
             )
         }
         var text = text
-        let created = text.withUTF8 { sluice_re2_create($0.baseAddress, $0.count, Self.memoryMax) }
+        let created = text.withUTF8 { sluice_re2_create($0.baseAddress, $0.count, memoryMax) }
         guard let created else { throw PatternProblem(position: 0, reason: "memory is short") }
         var position = 0
         if let reason = sluice_re2_problem(created, &position) {
@@ -87,6 +91,7 @@ final class Expression: @unchecked Sendable {
         }
         pointer = created
         groupCount = Int(sluice_re2_groups(created))
+        size = Int(sluice_re2_size(created))
         guard groupCount <= TextPattern.groupsMax else {
             throw PatternProblem(
                 position: 0,
