@@ -48,7 +48,10 @@ extension ShardFleet: LogPeeker {
         var logs: [QueuedLog] = []
         for shard in openShards {
             logs += try shard.queue.oldestLogs(of: destination, logstore: logstore, limit: limit)
+            logs.sort { $0.accepted < $1.accepted }
+            logs = Array(logs.prefix(limit))
+            logs = Array(logs.prefix(within: QueuedLog.bytesTogether))
         }
-        return Array(logs.sorted { $0.accepted < $1.accepted }.prefix(limit))
+        return logs
     }
 }

@@ -156,4 +156,22 @@ import Testing
         }
         #expect(trial.gateway.report.queue.ledger.queued == 5)
     }
+
+    @Test("A peek at long logs shows their beginnings, and not more than fits together")
+    func longLogs() throws {
+        let trial = try trial()
+        let long = String(repeating: "é", count: 512 << 10)
+        for _ in 0..<20 {
+            let log = #"{"first":"1","long":"\#(long)"}"#
+            #expect(try trial.devices.post("/logs/app", log.utf8).status == 200)
+        }
+        let answer = try trial.admin("/admin/queue/peek?destination=default&limit=20")
+        #expect(answer.status == 200)
+        #expect(answer.body.count < 2 * QueuedLog.bytesTogether, "\(answer.body.count)")
+        let shown = answer.text.matches(of: /"first":"1","long":"é+… \((\d+) more bytes\)"/)
+        #expect((10...20).contains(shown.count), "\(shown.count)")
+        let all = "longé".utf8.count + "first1".utf8.count - "é".utf8.count + long.utf8.count
+        let kept = try #require(Int(shown[0].1)).distance(to: all)
+        #expect((60 << 10...64 << 10).contains(kept), "\(kept)")
+    }
 }

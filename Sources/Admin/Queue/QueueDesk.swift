@@ -157,7 +157,7 @@ struct QueueDesk {
         }.joined()
     }
 
-    private static func document(_ logs: [QueuedLog]) -> String {
+    private static func document(_ logs: [QueuedLog]) -> JSONWriter {
         var json = JSONWriter()
         json.object { json in
             json.array("logs") { json in
@@ -178,7 +178,7 @@ struct QueueDesk {
                 }
             }
         }
-        return json.text + "\n"
+        return json
     }
 
     /// nil when the queue's thread does not answer in time, for example because the disk hangs. The rest is shown anyway.

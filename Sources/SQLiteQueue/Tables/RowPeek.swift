@@ -34,32 +34,46 @@ final class RowPeek {
         streams.bind(1, destination)
         streams.bind(2, logstore)
         defer { streams.reset() }
-        var found: [QueuedLog] = []
-        while found.count < limit, try streams.step() {
+        var found = Found(limit: limit)
+        while !found.isFull, try streams.step() {
             let key = StreamKey(
                 destination: destination,
                 logstore: streams.text(1),
                 trailer: GroupTrailer(bytes: streams.bytes(2))
             )
-            try collect(streams.integer(0), key, limit, into: &found)
+            try collect(streams.integer(0), key, into: &found)
         }
-        return found
+        return found.logs
+    }
+
+    private struct Found {
+        let limit: Int
+        private(set) var logs: [QueuedLog] = []
+        private var bytes = 0
+
+        init(limit: Int) { self.limit = limit }
+
+        var isFull: Bool { logs.count >= limit || bytes >= QueuedLog.bytesTogether }
+
+        mutating func append(_ log: QueuedLog) {
+            logs.append(log)
+            bytes += log.weight
+        }
     }
 
     private func collect(
         _ stream: Int64,
         _ key: StreamKey,
-        _ limit: Int,
-        into found: inout [QueuedLog]
+        into found: inout Found
     ) throws(SQLiteError) {
         rows.bind(1, stream)
         defer { rows.reset() }
-        while found.count < limit, try rows.step() {
+        while !found.isFull, try rows.step() {
             // A damaged row is the owner's business.
             guard let row = OpenRow(StoredRow(rows)) else { continue }
             row.logs.bytes.withUnsafeBytes { bytes in
                 var entries = LogEntries(bytes)
-                while found.count < limit, let range = try? entries.next() {
+                while !found.isFull, let range = try? entries.next() {
                     let log = UnsafeRawBufferPointer(rebasing: bytes[range])
                     guard let entry = try? LogEntry(log) else { continue }
                     found.append(
