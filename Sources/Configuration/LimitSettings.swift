@@ -13,6 +13,8 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     package var json = LogLimits()
     /// What delivery keeps in memory for all destinations together.
     package var deliveryBytes = DeliveryMemory.usualMax
+    /// What all captures together keep.
+    package var captureBytes = 64 << 20
     /// The nice value of the threads that serve devices.
     package var deviceNice = 5
 
@@ -59,6 +61,12 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             packets that wait for their turn; the rest waits on disk. `32MiB` at least; a quarter is \
             kept for destinations without a request in flight, and of the rest each gets no more than \
             it leaves free ([scaling](scaling.md))
+            """
+        }
+        size("captures", \.captureBytes, 1 << 20...1 << 40) {
+            """
+            409 for a new [capture](capture.md), and those that run are full: the memory of all \
+            captures together
             """
         }
         Setting("device_nice", \.deviceNice, .count(0...19), reload: .atRestart) {

@@ -32,6 +32,12 @@ package final class ResponseStream: Sendable {
         body.end(.complete)
     }
 
+    /// Calls the action once when the client has taken all that was written, or the stream has closed; at once if that
+    /// is so already. It runs on the loop's thread, so it must be short.
+    package func whenSent(_ action: @escaping @Sendable () -> Void) {
+        body.whenSent(action)
+    }
+
     /// Calls the action once when the stream closes, for any reason; at once if it is closed already. It runs on the
     /// loop's thread, so it must be short. A second action replaces the first.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {

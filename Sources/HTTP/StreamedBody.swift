@@ -24,6 +24,7 @@ final class StreamedBody: Sendable {
         var isAnnounced = false
         var isClosed = false
         var whenClosed: (@Sendable () -> Void)?
+        var whenSent: (@Sendable () -> Void)?
     }
 
     private let port: LoopPort
@@ -109,6 +110,15 @@ final class StreamedBody: Sendable {
         if isClosed { action() }
     }
 
+    func whenSent(_ action: @escaping @Sendable () -> Void) {
+        let isSent = state.withLock { state in
+            let isSent = state.isClosed || state.waiting.isEmpty && state.unsent == 0
+            if !isSent { state.whenSent = action }
+            return isSent
+        }
+        if isSent { action() }
+    }
+
     // MARK: - The loop's side
 
     /// Moves the waiting bytes to `bytes`. Returns the end when no bytes follow.
@@ -127,24 +137,26 @@ final class StreamedBody: Sendable {
 
     /// Sets how many of the taken bytes are still unsent.
     func setUnsent(_ count: Int) {
-        state.withLock { state in
+        let action = state.withLock { state in
             state.unsent = count
-            if state.waiting.isEmpty, count == 0 { giveBack(&state) }
+            guard state.waiting.isEmpty, count == 0 else { return nil as (@Sendable () -> Void)? }
+            giveBack(&state)
+            return state.whenSent.take()
         }
+        action?()
     }
 
     /// Closes the stream: all is sent, the client has gone, or the server stops.
     func close() {
         open.store(false, ordering: .relaxed)
-        let action = state.withLock { state in
-            defer { state.whenClosed = nil }
+        let actions = state.withLock { state in
             state.end = state.end ?? .cut
             state.isClosed = true
             state.waiting = []
             giveBack(&state)
-            return state.whenClosed
+            return [state.whenSent.take(), state.whenClosed.take()]
         }
-        action?()
+        for action in actions { action?() }
     }
 }
 

@@ -24,7 +24,7 @@ package final class DeviceHandler: RequestHandler {
         /// nil: there is no admin API to show it.
         package var tail: Tail?
         package let refusedRequests = RefusedRequests()
-        package let captures = Captures()
+        package let captures: Captures
         /// What filters did.
         package let filters = FilterCounters()
         /// True: the queue gets the identity of each request, to recognise its repetition.
@@ -42,6 +42,7 @@ package final class DeviceHandler: RequestHandler {
             self.routes = Replaceable(routes)
             door = DeviceDoor(devices, bodyBytesMax: limits.bodyBytes)
             self.limits = limits
+            captures = Captures(bytesMax: limits.captureBytes)
             self.mint = ReceiptMint()
             self.counters = counters
             self.recognizesRepeats = recognizesRepeats

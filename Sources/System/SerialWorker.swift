@@ -41,9 +41,12 @@ package final class SerialWorker: Sendable {
     /// True once `stop` was called; the current job should end soon.
     package var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// Returns false when too many jobs wait already, or the worker stops.
-    package func post(_ job: @escaping Job) -> Bool {
-        guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < waitingMax else {
+    /// Returns false when too many jobs wait already, or the worker stops. A job that continues another one always has
+    /// room.
+    package func post(continuing: Bool = false, _ job: @escaping Job) -> Bool {
+        guard !isEnding,
+            waiting.add(1, ordering: .relaxed).oldValue < waitingMax || continuing
+        else {
             waiting.subtract(1, ordering: .relaxed)
             return false
         }

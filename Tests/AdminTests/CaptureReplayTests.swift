@@ -169,4 +169,24 @@ import Testing
         #expect(try trial.admin.post("/admin/drain", [UInt8](), json).status < 300)
         #expect(eventually { (try? send(trial, id).status) == 503 })
     }
+
+    @Test("Edited filters whose expressions are too large together are refused with the key")
+    func largeExpressions() throws {
+        let trial = try SandboxedGateway()
+        let id = try trial.startCapture()
+        #expect(try trial.devices.post("/logs/app", #"{"a":"1"}"#.utf8).status == 200)
+        let step = #"{"drop":true,"when":{"field":"a","matches":"[\\pL]{25}"}}"#
+        let steps = Array(repeating: step, count: 50).joined(separator: ",")
+        let filters = Array(repeating: #"{"steps":[\#(steps)]}"#, count: 20).joined(separator: ",")
+        let body = #"{"filters":[\#(filters)]}"#
+        #expect(body.utf8.count < 64 << 10)
+        let path = "/admin/captures/\(id)/records/1/replay"
+        let answer = try trial.admin.post(path, body.utf8, json)
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("ConfigurationInvalid"), "\(answer.text)")
+        #expect(answer.text.contains("instructions"), "\(answer.text)")
+        // Once, not for each expression behind it.
+        #expect(answer.text.ranges(of: "instructions").count == 1)
+        #expect(answer.text.contains(".when.matches"), "\(answer.text)")
+    }
 }

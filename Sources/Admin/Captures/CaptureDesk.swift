@@ -24,16 +24,19 @@ struct CaptureDesk {
         _ head: RequestHead,
         _ body: UnsafeRawBufferPointer,
         _ holder: AdminHolder,
-        _ responder: Responder
+        _ responder: Responder,
+        unlabelled: Responder,
+        _ label: Int
     ) {
+        let wantsText = head.wantsText
         do throws(HTTPProblem) {
             switch (route, head.method) {
             case (.captures, .post): responder.send(try start(head, body, holder))
             case (.captures, _):
                 let all = captures.all
-                let text = head.wantsText
                 responder.send(
-                    text ? Response(text: CaptureText.list(all)) : Response(json: Self.list(all))
+                    wantsText
+                        ? Response(text: CaptureText.list(all)) : Response(json: Self.list(all))
                 )
             case (.capture(let id), .delete):
                 _ = try session(id)
@@ -42,30 +45,50 @@ struct CaptureDesk {
                 responder.send(Response(status: 204))
             case (.capture(let id), _):
                 let session = try session(id)
-                responder.send(
-                    head.wantsText
-                        ? Response(text: CaptureText.entries(session))
-                        : Response(json: Self.document(session))
-                )
+                try onViews {
+                    responder.send(
+                        wantsText
+                            ? Response(text: CaptureText.entries(session))
+                            : Response(json: Self.document(session))
+                    )
+                }
             case (.captureHAR(let id), _):
-                try export(id, as: "har", "application/json", head, holder, responder) {
-                    HARDocument($0).text
+                let head = try export(id, as: "har", "application/json", head, holder)
+                let document = HARDocument(try session(id))
+                try PiecedAnswer.send(head.labelled(label), to: unlabelled, on: views) {
+                    document.piece($0)
                 }
             case (.captureExport(let id), _):
-                try export(id, as: "ndjson", "application/x-ndjson", head, holder, responder) {
-                    $0.map { CaptureDocument.record($0, letters) }.joined()
+                let session = try session(id)
+                let head = try export(id, as: "ndjson", "application/x-ndjson", head, holder)
+                let (records, budget) = (session.records, session)
+                try PiecedAnswer.send(head.labelled(label), to: unlabelled, on: views) { number in
+                    withExtendedLifetime(budget) {
+                        guard number < records.count else { return nil }
+                        var json = CaptureDocument.record(records[number], letters)
+                        json.endLine()
+                        return json.bytes
+                    }
                 }
             case (.captureRecord(let id, let number), _):
                 let record = try record(id, number)
-                responder.send(
-                    head.wantsText
-                        ? Response(text: CaptureText.record(record, letters))
-                        : Response(json: CaptureDocument.record(record, letters))
-                )
+                try onViews {
+                    responder.send(
+                        wantsText
+                            ? Response(text: CaptureText.record(record, letters))
+                            : Response(json: CaptureDocument.record(record, letters))
+                    )
+                }
             case (.captureCurl(let id, let number), _):
                 let record = try record(id, number)
                 audit.record(audit.entry(holder, head, "export capture", "\(id)/\(number)"))
-                responder.send(Response(text: try CurlLine(record).text))
+                try onViews {
+                    do throws(HTTPProblem) {
+                        responder.send(Response(text: try CurlLine(record).text))
+                    } catch {
+                        responder.send(error.response)
+                    }
+                }
             case (.captureReplay(let id, let number), _):
                 let record = try record(id, number)
                 if head.isDryReplay {
@@ -93,7 +116,10 @@ struct CaptureDesk {
             throw HTTPProblem(
                 409,
                 "TooManyCaptures",
-                "\(Captures.runningMax) captures run already; stop one of them"
+                error == .tooManyRunning
+                    ? "\(Captures.runningMax) captures run already; stop one of them"
+                    : "the captures have all of their \(sizeText(captures.bytesMax)) (limits.captures); "
+                        + "remove one of them"
             )
         }
         var entry = audit.entry(holder, head, "start capture", session.id)
@@ -104,26 +130,23 @@ struct CaptureDesk {
         return response
     }
 
-    /// Writes all records on the thread for long reads: they may have 64 MiB.
+    /// The head of an export, which the audit log names.
     private func export(
         _ id: String,
         as ending: String,
         _ type: String,
         _ head: RequestHead,
-        _ holder: AdminHolder,
-        _ responder: Responder,
-        _ text: @escaping @Sendable ([CaptureRecord]) -> String
-    ) throws(HTTPProblem) {
-        let session = try session(id)
+        _ holder: AdminHolder
+    ) throws(HTTPProblem) -> Response {
+        _ = try session(id)
         audit.record(audit.entry(holder, head, "export capture", id))
         let name = "attachment; filename=\"sluice-\(id).\(ending)\""
-        try onViews {
-            let fields = [(name: "content-disposition", value: name)]
-            let content = text(session.records)
-            responder.send(
-                Response(status: 200, contentType: type, fields: fields, text: content)
-            )
-        }
+        return Response(
+            status: 200,
+            contentType: type,
+            fields: [(name: "content-disposition", value: name)],
+            body: []
+        )
     }
 
     private func onViews(_ work: @escaping @Sendable () -> Void) throws(HTTPProblem) {
@@ -157,10 +180,11 @@ struct CaptureDesk {
         _ wantsText: Bool,
         _ responder: Responder
     ) throws(HTTPProblem) {
-        let replay = try CaptureReplay(record, body, reporter.configuration)
         let makesHashes = holder.role == .full
-        try onViews {
+        // Edited filters are compiled there, too: expressions may take long.
+        try onViews { [reporter] in
             do throws(HTTPProblem) {
+                let replay = try CaptureReplay(record, body, reporter.configuration)
                 responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
             } catch {
                 responder.send(error.response)

@@ -7,10 +7,10 @@ import System
 /// A captured request as JSON.
 enum CaptureDocument {
     /// One line.
-    static func record(_ record: CaptureRecord, _ letters: any DeadLetters) -> String {
+    static func record(_ record: CaptureRecord, _ letters: any DeadLetters) -> JSONWriter {
         var json = JSONWriter()
         json.object { $0.record(record, letters) }
-        return json.text + "\n"
+        return json
     }
 }
 

@@ -7,12 +7,33 @@ import System
 /// each attempt to deliver its logs. Members of our own begin with an underscore, as the format wants.
 struct HARDocument {
     private let records: [CaptureRecord]
+    /// Keeps its bytes in the budget of all captures.
+    private let session: CaptureSession
 
-    init(_ records: [CaptureRecord]) {
-        self.records = records
+    init(_ session: CaptureSession) {
+        records = session.records
+        self.session = session
     }
 
-    var text: String {
+    /// The document's beginning, the entries of each record, and its end.
+    func piece(_ number: Int) -> [UInt8]? {
+        guard number > 0 else { return frame.beginning }
+        guard number <= records.count else { return number == records.count + 1 ? frame.end : nil }
+        let record = records[number - 1]
+        var json = JSONWriter()
+        json.array { json in
+            json.object { $0.entry(record) }
+            for (index, each) in record.progress.attempts.enumerated() where each.attempt.isRequest
+            {
+                json.object { $0.entry(each.attempt, index + 1, of: record) }
+            }
+        }
+        // Without the brackets.
+        return (number > 1 ? [UInt8(ascii: ",")] : []) + json.bytes.dropFirst().dropLast()
+    }
+
+    /// What stands around the entries.
+    private var frame: (beginning: [UInt8], end: [UInt8]) {
         var json = JSONWriter()
         json.object { json in
             json.object("log") { json in
@@ -22,18 +43,11 @@ struct HARDocument {
                     json.member("version", Version.current)
                 }
                 json.array("pages") { _ in }
-                json.array("entries") { json in
-                    for record in records {
-                        json.object { $0.entry(record) }
-                        for (index, each) in record.progress.attempts.enumerated()
-                        where each.attempt.isRequest {
-                            json.object { $0.entry(each.attempt, index + 1, of: record) }
-                        }
-                    }
-                }
+                json.array("entries") { _ in }
             }
         }
-        return json.text + "\n"
+        let end = Array("]}}".utf8)
+        return (json.bytes.dropLast(end.count), end + [UInt8(ascii: "\n")])
     }
 }
 

@@ -56,7 +56,7 @@ final class DeadLetterDesk {
                     return try relay(name, head, body, actor, responder)
                 }
                 guard method == .put else {
-                    return responder.send(try show(id, name, head.wantsText))
+                    return try show(id, name, head.wantsText, responder)
                 }
                 let line = actor.entry("edit", "dead letter \(name)")
                 try edit(id, name, query, body, head.wantsText, line, responder)
@@ -145,14 +145,25 @@ final class DeadLetterDesk {
     private func show(
         _ id: Int64,
         _ name: LetterName,
-        _ wantsText: Bool
-    ) throws(HTTPProblem) -> Response {
-        let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
-        guard let letter else { throw .noDeadLetter(name) }
-        let records = captures.records(ofLetter: id)
-        return wantsText
-            ? Response(text: DeadLetterText.page(letter, name, records))
-            : Response(json: DeadLetterText.document(letter, name, records))
+        _ wantsText: Bool,
+        _ responder: Responder
+    ) throws(HTTPProblem) {
+        // It may have megabytes.
+        let isTaken = views.post { [letters, captures] in
+            do throws(HTTPProblem) {
+                let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
+                guard let letter else { throw .noDeadLetter(name) }
+                let records = captures.records(ofLetter: id)
+                responder.send(
+                    wantsText
+                        ? Response(text: DeadLetterText.page(letter, name, records))
+                        : Response(json: DeadLetterText.document(letter, name, records))
+                )
+            } catch {
+                responder.send(error.response)
+            }
+        }
+        guard isTaken else { throw .tooManyViews }
     }
 
     // MARK: - Changing

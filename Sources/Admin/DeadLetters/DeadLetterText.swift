@@ -63,7 +63,7 @@ enum DeadLetterText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    static func document(_ page: LetterList.Page, _ sums: [DeadLetterSum]) -> String {
+    static func document(_ page: LetterList.Page, _ sums: [DeadLetterSum]) -> JSONWriter {
         var json = JSONWriter()
         json.object { json in
             json.array("sums") { json in
@@ -81,7 +81,7 @@ enum DeadLetterText {
             json.array("dead_letters") { json in page.rows.forEach { json.element(written: $0) } }
             json.letter("next", page.next)
         }
-        return json.text + "\n"
+        return json
     }
 
     /// One letter with the captured requests that it comes from.
@@ -89,7 +89,7 @@ enum DeadLetterText {
         _ letter: DeadLetter,
         _ name: LetterName,
         _ records: [CapturedRecord]
-    ) -> String {
+    ) -> JSONWriter {
         var json = JSONWriter()
         json.object { json in
             json.deadLetter(letter, name)
@@ -102,7 +102,7 @@ enum DeadLetterText {
                 }
             }
         }
-        return json.text + "\n"
+        return json
     }
 
     /// One JSON object without a line break.

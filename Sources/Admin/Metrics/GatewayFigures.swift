@@ -84,6 +84,11 @@ enum GatewayFigures {
                 "Requests that captures have kept."
             ),
             Figure(
+                "sluice_captures_bytes",
+                \.looks.captureBytes,
+                "Memory of all captures; limits.captures is the most."
+            ),
+            Figure(
                 "sluice_refusals_missed_total",
                 \.looks.refusalsMissed,
                 "Refused requests that a flood left out of the list of refusals."

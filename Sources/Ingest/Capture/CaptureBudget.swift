@@ -1,22 +1,29 @@
 import System
 
-/// The bytes that a capture may keep. Its records take them, and so does what the records learn later.
+/// The bytes that a capture may keep, or all captures together. Its records take them, and so does what the records learn
+/// later. They go back to the common budget when nothing refers to the capture any more.
 final class CaptureBudget: Sendable {
     let bytesMax: Int
+    private let common: CaptureBudget?
     private let taken = Locked(0)
 
-    init(bytesMax: Int) {
+    init(bytesMax: Int, within common: CaptureBudget? = nil) {
         self.bytesMax = bytesMax
+        self.common = common
     }
+
+    deinit { common?.giveBack(used) }
 
     var used: Int { taken.withLock { $0 } }
 
     /// False: there is not so much left, and nothing is taken.
     func take(_ bytes: Int) -> Bool {
         taken.withLock { taken in
-            guard bytes <= bytesMax - taken else { return false }
+            guard bytes <= bytesMax - taken, common?.take(bytes) ?? true else { return false }
             taken += bytes
             return true
         }
     }
+
+    private func giveBack(_ bytes: Int) { taken.withLock { $0 -= bytes } }
 }

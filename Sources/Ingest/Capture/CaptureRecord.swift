@@ -125,9 +125,11 @@ package struct CaptureRecord: Sendable {
         fields.first { $0.name.lowercased() == name }?.value
     }
 
+    static let weightMin = 1024
+
     /// About the memory that it takes at its start.
     package var weight: Int {
-        var sum = 1024 + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
+        var sum = Self.weightMin + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
         sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
         sum += logs.reduce(0) { $0 + $1.weight }

@@ -55,12 +55,18 @@ package final class CaptureSession: Sendable {
     private let isOpen = Atomic<Bool>(true)
     private let content = Locked(Content())
 
-    init(_ id: String, _ filter: CaptureFilter, _ limits: Limits, by actor: String) {
+    init(
+        _ id: String,
+        _ filter: CaptureFilter,
+        _ limits: Limits,
+        by actor: String,
+        within common: CaptureBudget? = nil
+    ) {
         self.id = id
         self.filter = filter
         self.limits = limits
         self.actor = actor
-        budget = CaptureBudget(bytesMax: limits.bytes)
+        budget = CaptureBudget(bytesMax: limits.bytes, within: common)
         text = filter.text.map { Array($0.utf8) }
         started = .now
         end = .now + limits.time

@@ -12,14 +12,23 @@ package final class Captures: Sendable {
 
     package enum Problem: Error {
         case tooManyRunning
+        /// The captures have all of their bytes.
+        case noBytesLeft
     }
 
     private let isRunning = Atomic<Bool>(false)
     private let sessions = Locked<[CaptureSession]>([])
     private let captured = Atomic<Int>(0)
     private let followed = FollowedRequests()
+    private let budget: CaptureBudget
 
-    package init() {}
+    package init(bytesMax: Int) {
+        budget = CaptureBudget(bytesMax: bytesMax)
+    }
+
+    /// The bytes that all captures keep, and may keep.
+    package var bytes: Int { budget.used }
+    package var bytesMax: Int { budget.bytesMax }
 
     /// Starts a capture. Beyond the limit the oldest that has ended is forgotten.
     package func start(
@@ -28,10 +37,14 @@ package final class Captures: Sendable {
         by actor: String
     ) throws(Problem) -> CaptureSession {
         let id = "c\(hex(randomBytes(4)))"
-        let session = CaptureSession(id, filter, limits, by: actor)
+        let session = CaptureSession(id, filter, limits, by: actor, within: budget)
         var forgotten: CaptureSession?
+        // Less than the smallest record.
+        let hasBytes = budget.bytesMax - budget.used >= CaptureRecord.weightMin
         let isTaken = sessions.withLock { sessions in
-            guard sessions.count(where: \.isRunning) < Self.runningMax else { return false }
+            guard hasBytes, sessions.count(where: \.isRunning) < Self.runningMax else {
+                return false
+            }
             if sessions.count >= Self.countMax,
                 let oldest = sessions.firstIndex(where: { !$0.isRunning })
             {
@@ -42,7 +55,7 @@ package final class Captures: Sendable {
             isRunning.store(true, ordering: .relaxed)
             return true
         }
-        guard isTaken else { throw .tooManyRunning }
+        guard isTaken else { throw hasBytes ? .tooManyRunning : .noBytesLeft }
         if let forgotten { forget(forgotten) }
         return session
     }

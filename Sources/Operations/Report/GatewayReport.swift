@@ -76,6 +76,8 @@ package struct GatewayReport: Sendable {
         /// Captures that run, and requests that captures have kept since the start.
         package let captures: Int
         package let captured: Int
+        /// The memory of all captures.
+        package let captureBytes: Int
         /// Refused requests that a flood left out of the list.
         package let refusalsMissed: Int
         /// Open sessions of the console.

@@ -161,6 +161,7 @@ package final class Reporter: Sendable {
             looks: .init(
                 captures: parts.devices.captures.all.count(where: \.isRunning),
                 captured: parts.devices.captures.capturedCount,
+                captureBytes: parts.devices.captures.bytes,
                 refusalsMissed: parts.devices.refusedRequests.missed,
                 sessions: operators.sessions.load(ordering: .relaxed)
             ),
