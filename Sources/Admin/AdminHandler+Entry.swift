@@ -57,7 +57,10 @@ extension AdminHandler {
     func enter(_ head: RequestHead, _ route: AdminRoute?) -> Entry {
         let isOpen = route?.isOpen(head.method) ?? false
         // Browsers reach these paths, whoever sent them there.
-        if route?.isForBrowsers ?? false, head.fieldRange("authorization") == nil {
+        let isForBrowsers =
+            route?.isForBrowsers ?? false
+            || route == .readiness && head.fieldRange("sec-fetch-site") != nil
+        if isForBrowsers, head.fieldRange("authorization") == nil {
             let settings = shared.reporter.configuration.admin
             if let problem = BrowserRules.hostProblem(head, settings)
                 ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
@@ -66,12 +69,13 @@ extension AdminHandler {
             }
         }
         // A login's token is judged with its body, once.
-        if isOpen, route != .consoleStatus { return .visitor(nil) }
+        let showsMore = route == .consoleStatus || route == .readiness
+        if isOpen, !showsMore { return .visitor(nil) }
         guard let visitor = door.visitor(head) else {
-            if isOpen { return .visitor(nil) }
-            return .refused(
-                door.strangerAnswer(head, head.fieldRange("authorization").map { head.bytes[$0] })
-            )
+            let shown = head.fieldRange("authorization").map { head.bytes[$0] }
+            guard isOpen else { return .refused(door.strangerAnswer(head, shown)) }
+            if let shown { door.recordGuess(shown, head) }
+            return .visitor(nil)
         }
         guard visitor.session != nil else { return .visitor(visitor) }
         let settings = shared.reporter.configuration.admin

@@ -1,6 +1,7 @@
 import Configuration
 package import HTTP
 package import Ingest
+import JSON
 package import Operations
 package import Queue
 package import Resolvers
@@ -70,6 +71,8 @@ package final class AdminHandler: RequestHandler {
     private let clients: ClientsDocument
     let door: AdminDoor
     private let sessions: SessionDesk
+    /// The listener has TLS. A reload changes that for none.
+    private let isSecure: Bool
     /// Made when the first browser comes: it compresses the files.
     private lazy var console = ConsoleDesk()
     private var stamp = Stamp(mint: ReceiptMint())
@@ -112,8 +115,13 @@ package final class AdminHandler: RequestHandler {
             reporter: shared.reporter,
             refused: shared.devices.refusedRequests
         )
-        door = AdminDoor(shared.access, shared.reporter.operators, shared.journal)
-        let isSecure = shared.reporter.configuration.admin.tls != nil
+        isSecure = shared.reporter.configuration.admin.tls != nil
+        door = AdminDoor(
+            shared.access,
+            shared.reporter.operators,
+            shared.journal,
+            isSecure: isSecure
+        )
         sessions = SessionDesk(door: door, audit: audit, tail: shared.tail, isSecure: isSecure)
         ClusterResponder(shared: shared).begin()
     }
@@ -153,8 +161,8 @@ package final class AdminHandler: RequestHandler {
             let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
             responder.send(
                 head.wantsText
-                    ? Response(status, text: report.readinessText)
-                    : Response(status, json: report.readinessDocument)
+                    ? Response(status, text: report.readinessText(inDetail: holder != nil))
+                    : Response(status, json: report.readinessDocument(inDetail: holder != nil))
             )
         case .metrics:
             responder.send(
@@ -207,7 +215,15 @@ package final class AdminHandler: RequestHandler {
         case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
             .captureReplay:
             guard let holder else { return }
-            captures.handle(route, head, body, holder, responder)
+            captures.handle(
+                route,
+                head,
+                body,
+                holder,
+                responder,
+                unlabelled: unlabelled,
+                label
+            )
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
         case .routeTest:
@@ -238,6 +254,8 @@ package final class AdminHandler: RequestHandler {
         if !response.fields.contains(where: { $0.name == "cache-control" }) {
             fields += Array("cache-control: no-store\r\n".utf8)
         }
+        fields += Array("x-content-type-options: nosniff\r\n".utf8)
+        if isSecure { fields += Array("strict-transport-security: max-age=31536000\r\n".utf8) }
         shared.reporter.operators.answers.count(response)
         stamp.apply(to: &fields, of: response)
     }
@@ -332,5 +350,11 @@ extension Response {
     /// An answer for scripts.
     init(_ status: Int = 200, json: String) {
         self.init(status: status, contentType: "application/json", text: json)
+    }
+
+    /// The same without a copy, for long ones.
+    init(json: consuming JSONWriter) {
+        json.endLine()
+        self.init(status: 200, contentType: "application/json", body: json.bytes)
     }
 }

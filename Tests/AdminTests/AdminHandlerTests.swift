@@ -121,13 +121,45 @@ import Testing
         #expect(eventually { !trial.gateway.report.reasonsAgainstTraffic.isEmpty })
         let ready = try trial.admin.get("/readyz")
         #expect(ready.status == 503)
-        #expect(ready.text.contains("destination default"))
+        // Strangers learn no names.
+        #expect(ready.text.contains("no destination takes logs"), "\(ready.text)")
+        #expect(!ready.text.contains("default") && !ready.text.contains("localhost"))
+        let known = try trial.admin("/readyz")
+        #expect(known.status == 503 && known.text.contains("destination default"))
+        let rebound: KeyValuePairs = ["host": "evil.example", "sec-fetch-site": "same-origin"]
+        #expect(try trial.admin.get("/readyz", rebound).status == 403)
+        #expect(try trial.admin.get("/readyz", ["host": "gateway.internal"]).status == 503)
         let status = try trial.admin("/admin/status").text
         #expect(!status.contains(#""state":"fine""#))
         #expect(status.contains(#""trouble":"CURLE_7"#))
         #expect(status.contains(#""remedy":""#))
         // Accepting goes on.
         #expect(try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+    }
+
+    @Test("No browser guesses the type of an answer, and without TLS none is told to insist on it")
+    func browserFields() throws {
+        let trial = try SandboxedGateway()
+        for path in ["/healthz", "/readyz", "/metrics", "/admin/status", "/console/", "/none"] {
+            for answer in [try trial.admin(path), try trial.admin.get(path)] {
+                let fields = answer.fields.filter { $0.name == "x-content-type-options" }
+                #expect(fields.map(\.value) == ["nosniff"], "\(path)")
+                #expect(answer["strict-transport-security"] == nil)
+            }
+        }
+    }
+
+    @Test("A guess at /readyz counts as one at any other path")
+    func guesses() throws {
+        let trial = try SandboxedGateway()
+        var guesser = trial.admin
+        guesser.source = "127.0.0.9"
+        for number in 1...8 {
+            _ = try guesser.get("/readyz", ["authorization": "Bearer wrong \(number)"])
+        }
+        let bearer = ["authorization": "Bearer \(SandboxedGateway.token)"]
+        let token: KeyValuePairs = ["authorization": bearer["authorization"] ?? ""]
+        #expect(try guesser.get("/metrics", token).status == 429)
     }
 
     @Test("No answer ever shows a key or the token")

@@ -62,7 +62,7 @@ import Testing
         let who = try trial.admin.get("/admin/session", ["cookie": cookie, "host": "127.0.0.1"])
         #expect(who.text.contains(#""name":"admin","role":"full","expires":"2"#), "\(who.text)")
         #expect(try pause(trial, ["cookie": cookie, "host": "127.0.0.1"]) == 403)
-        let allowed = ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
+        let allowed: KeyValuePairs = ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
         func with(_ name: String, _ value: String) throws -> Int {
             try pause(
                 trial,
@@ -71,12 +71,12 @@ import Testing
                 ]
             )
         }
+        #expect(try pause(trial, allowed) == 403)
         #expect(try with("origin", "https://evil.example") == 403)
         #expect(try with("origin", "null") == 403)
         #expect(try with("sec-fetch-site", "cross-site") == 403)
         #expect(trial.gateway.report.destinations[0].delivery.state != .held)
         #expect(try with("origin", "http://127.0.0.1:8081") == 200)
-        #expect(allowed.count == 3)
     }
 
     @Test("Another host's name is refused, unless the configuration knows it")
@@ -116,6 +116,7 @@ import Testing
                 [
                     "cookie": cookie, "host": "127.0.0.1",
                     "x-sluice-csrf": fields["x-sluice-csrf"] ?? "",
+                    "origin": "http://127.0.0.1",
                 ]
             ) == 403
         )
@@ -132,7 +133,10 @@ import Testing
             "DELETE",
             "/admin/session",
             [UInt8](),
-            ["cookie": one, "host": "127.0.0.1", "x-sluice-csrf": "1"]
+            [
+                "cookie": one, "host": "127.0.0.1", "x-sluice-csrf": "1",
+                "origin": "http://127.0.0.1",
+            ]
         )
         #expect(bye.status == 204)
         #expect(bye["set-cookie"]?.contains("Max-Age=0") == true)
@@ -148,6 +152,17 @@ import Testing
         )
     }
 
+    @Test("A listener takes only the cookie of its own kind")
+    func cookieNames() throws {
+        let trial = try trial()
+        let cookie = try login(trial)
+        let id = try #require(cookie.split(separator: "=").last)
+        for (name, status) in [("sluice", 200), ("__Host-sluice", 401)] {
+            let fields: KeyValuePairs = ["cookie": "\(name)=\(id)", "host": "127.0.0.1"]
+            #expect(try trial.admin.get("/admin/status", fields).status == status, "\(name)")
+        }
+    }
+
     @Test("A tail that a session opened ends with the session")
     func tail() throws {
         let trial = try trial()
@@ -160,7 +175,10 @@ import Testing
             "DELETE",
             "/admin/session",
             [UInt8](),
-            ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
+            [
+                "cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1",
+                "origin": "http://127.0.0.1",
+            ]
         )
         #expect(bye.status == 204)
         #expect(eventually { !trial.gateway.tail.isWatched })
@@ -318,6 +336,23 @@ import Testing
         let now = start + .seconds(102)
         func isOpen(_ id: String) -> Bool { sessions.use(id.utf8, now) { _ in true } != nil }
         #expect(isOpen(ids[0]) && isOpen(new) && !isOpen(ids[1]))
+    }
+
+    @Test("The logins of one token end no session, and no code, of another")
+    func others() throws {
+        let token = String(repeating: "b", count: 32)
+        let named = NamedToken(name: "grafana", secret: Secret(token), role: .read)
+        let keys = AdminKeys(main: Secret(String(repeating: "a", count: 32)), named: [named])
+        let reader = try #require(keys.holder(of: Array("Bearer \(token)".utf8)[...]))
+        var (sessions, codes) = (ConsoleSessions(), LoginCodes())
+        let (session, code) = (sessions.open(holder, start), codes.make(for: holder, start))
+        for number in 0..<100 {
+            _ = sessions.open(reader, start + .milliseconds(number))
+            _ = codes.make(for: reader, start)
+        }
+        #expect(sessions.use(session.utf8, start + .seconds(1)) { _ in true } != nil)
+        #expect(sessions.count == ConsoleSessions.countMax + 1)
+        #expect(codes.take(code, start)?.name == holder.name)
     }
 
     @Test("A code ends after a minute, and the oldest of many gives way")

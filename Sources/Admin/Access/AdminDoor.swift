@@ -21,12 +21,20 @@ final class AdminDoor {
 
     private let access: AdminTokens
     private let journal: Journal
+    /// The name of the cookie on this listener. The other one may be set by anything on this host.
+    private let cookieName: String
     private var doorkeeper = Doorkeeper()
     private var sessions = ConsoleSessions()
     private var codes = LoginCodes()
     private let counters: OperatorCounters
 
-    init(_ access: AdminTokens, _ counters: OperatorCounters, _ journal: Journal) {
+    init(
+        _ access: AdminTokens,
+        _ counters: OperatorCounters,
+        _ journal: Journal,
+        isSecure: Bool
+    ) {
+        cookieName = Self.cookieName(isSecure: isSecure)
         self.access = access
         self.counters = counters
         self.journal = journal
@@ -65,14 +73,7 @@ final class AdminDoor {
     func strangerAnswer(_ head: RequestHead, _ shown: ArraySlice<UInt8>?) -> Response {
         let now = Moment.now
         let address = head.peer.neighbourhood
-        if doorkeeper.wait(of: address, now) == nil, let shown,
-            doorkeeper.refused(shown, from: address, now)
-        {
-            journal.warning(
-                "too many wrong admin tokens from this address; throttled",
-                ["address": head.peer.host]
-            )
-        }
+        if let shown { recordGuess(shown, head, now) }
         var response: Response
         if let wait = doorkeeper.wait(of: address, now) {
             response =
@@ -95,10 +96,22 @@ final class AdminDoor {
         return response
     }
 
+    /// For a path that is open to strangers too, so that it is no way around the throttle.
+    func recordGuess(_ shown: ArraySlice<UInt8>, _ head: RequestHead, _ now: Moment = .now) {
+        let address = head.peer.neighbourhood
+        guard doorkeeper.wait(of: address, now) == nil,
+            doorkeeper.refused(shown, from: address, now)
+        else { return }
+        journal.warning(
+            "too many wrong admin tokens from this address; throttled",
+            ["address": head.peer.host]
+        )
+    }
+
     // MARK: - Sessions
 
     private func session(_ head: RequestHead) -> ConsoleSessions.Session? {
-        guard let id = Self.sessionID(head) else { return nil }
+        guard let id = sessionID(head) else { return nil }
         defer { count() }
         return sessions.use(id, .now) { access.knows($0) }
     }
@@ -126,8 +139,8 @@ final class AdminDoor {
         return holder
     }
 
-    /// The value of the session's cookie; a browser sends the one that fits the listener.
-    private static func sessionID(_ head: RequestHead) -> ArraySlice<UInt8>? {
+    /// The value of the session's cookie.
+    private func sessionID(_ head: RequestHead) -> ArraySlice<UInt8>? {
         for range in head.fieldRanges("cookie") {
             for pair in head.bytes[range].split(separator: UInt8(ascii: ";")) {
                 let trimmed = pair.drop { $0 == UInt8(ascii: " ") }
@@ -137,19 +150,19 @@ final class AdminDoor {
                     omittingEmptySubsequences: false
                 )
                 guard sides.count == 2 else { continue }
-                if sides[0].elementsEqual(secureCookie.utf8)
-                    || sides[0].elementsEqual(plainCookie.utf8)
-                {
-                    return sides[1]
-                }
+                if sides[0].elementsEqual(cookieName.utf8) { return sides[1] }
             }
         }
         return nil
     }
 
+    private static func cookieName(isSecure: Bool) -> String {
+        isSecure ? secureCookie : plainCookie
+    }
+
     /// The field that gives a browser the session, or takes it away.
     static func cookie(_ id: String?, isSecure: Bool) -> (name: String, value: String) {
-        let name = isSecure ? secureCookie : plainCookie
+        let name = cookieName(isSecure: isSecure)
         let secure = isSecure ? "; Secure" : ""
         let life = id == nil ? 0 : Int(ConsoleSessions.ageMax.milliseconds / 1000)
         return (

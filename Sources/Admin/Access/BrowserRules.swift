@@ -18,6 +18,9 @@ enum BrowserRules {
         guard head.fieldRange(field) != nil else {
             return refused("a change in a session needs the field x-sluice-csrf: 1")
         }
+        guard head.field("origin") != nil else {
+            return refused("a change in a session needs an Origin of this listener")
+        }
         return originProblem(head)
     }
 

@@ -6,7 +6,8 @@ import System
 /// The sessions of people who logged in to the console. Only digests of their ids are kept, so that a dump of the
 /// memory lets nobody in.
 struct ConsoleSessions {
-    static let countMax = 64
+    /// For each token, so that the logins of one end no session of another.
+    static let countMax = 16
     static let idleMax: Duration = .seconds(30 * 60)
     static let ageMax: Duration = .seconds(12 * 60 * 60)
     private static let idBytes = 32
@@ -44,13 +45,15 @@ struct ConsoleSessions {
 
     var count: Int { sessions.count }
 
-    /// Opens a session and returns its id. Beyond the limit the session that was not used for the longest time ends.
+    /// Opens a session and returns its id. Beyond the limit the token's session that was not used for the longest time
+    /// ends.
     mutating func open(_ holder: AdminHolder, _ now: Moment) -> String {
         sessions = sessions.filter { !$0.value.isOver(now) }
-        if sessions.count >= Self.countMax,
-            let oldest = sessions.min(by: { $0.value.lastUsed < $1.value.lastUsed })
+        let own = sessions.values.filter { $0.holder.name == holder.name }
+        if own.count >= Self.countMax,
+            let oldest = own.min(by: { $0.lastUsed < $1.lastUsed })
         {
-            close(oldest.value)
+            close(oldest)
         }
         let id = hex(randomBytes(Self.idBytes))
         let digest = Digest.sha256(Array(id.utf8))
@@ -83,7 +86,8 @@ struct ConsoleSessions {
 
 /// Codes of `sluice console --open`: each opens one session, within a minute.
 struct LoginCodes {
-    static let countMax = 16
+    /// For each token.
+    static let countMax = 4
     static let life: Duration = .seconds(60)
 
     private var codes: [(digest: [UInt8], holder: AdminHolder, end: Moment)] = []
@@ -91,8 +95,9 @@ struct LoginCodes {
     mutating func make(for holder: AdminHolder, _ now: Moment) -> String {
         codes.removeAll { $0.end <= now }
         let code = hex(randomBytes(24))
-        let made = (Digest.sha256(Array(code.utf8)), holder, now + Self.life)
-        codes = codes.suffix(Self.countMax - 1) + [made]
+        let own = codes.indices.filter { codes[$0].holder.name == holder.name }
+        if own.count >= Self.countMax { codes.remove(at: own[0]) }
+        codes.append((Digest.sha256(Array(code.utf8)), holder, now + Self.life))
         return code
     }
 

@@ -84,7 +84,6 @@ final class ConsoleDesk {
                 + "frame-ancestors 'none'; require-trusted-types-for 'script'"
         ),
         ("x-frame-options", "DENY"),
-        ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),

@@ -53,17 +53,17 @@ extension GatewayReport {
     }
 
     /// `GET /readyz`, with status 200 or 503.
-    var readinessDocument: String {
+    func readinessDocument(inDetail: Bool) -> String {
         document { json in
-            let reasons = reasonsAgainstTraffic
+            let reasons = reasonsAgainstTraffic(inDetail: inDetail)
             json.member("ready", reasons.isEmpty)
             json.array("reasons") { json in reasons.forEach { json.element($0) } }
         }
     }
 
     /// The same for people, one reason per line.
-    var readinessText: String {
-        let reasons = reasonsAgainstTraffic
+    func readinessText(inDetail: Bool) -> String {
+        let reasons = reasonsAgainstTraffic(inDetail: inDetail)
         return (reasons.isEmpty ? ["ready"] : reasons).joined(separator: "\n") + "\n"
     }
 

@@ -3,24 +3,31 @@ package import Queue
 
 extension GatewayReport {
     /// Why this gateway should get no traffic; empty when all is well.
-    package var reasonsAgainstTraffic: [String] {
+    package var reasonsAgainstTraffic: [String] { reasonsAgainstTraffic(inDetail: true) }
+
+    /// Without detail, for strangers, they name neither destinations nor hosts.
+    package func reasonsAgainstTraffic(inDetail: Bool) -> [String] {
         var reasons: [String] = []
         if intake.isStopping {
             reasons.append("the gateway is stopping")
         } else if intake.isDraining {
             reasons.append("the gateway is draining")
         } else if let reason = queue.admission.reason {
-            reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
+            let problem = inDetail ? queue.problem : nil
+            reasons.append(problem.map { "\(reason): \($0)" } ?? reason)
         }
         if let problem = queue.fleet?.problem, reasons.isEmpty {
-            reasons.append("the cluster cannot be reached: \(problem)")
+            let detail = inDetail ? ": \(problem)" : ""
+            reasons.append("the cluster cannot be reached\(detail)")
         }
         let present = destinations.filter { !$0.isRemoved }
         let troubles = present.compactMap { destination in
             destination.trouble.map { "destination \(destination.name): \($0)" }
         }
         // One working destination is enough: the logs of the others wait in the queue.
-        if troubles.count == present.count { reasons += troubles }
+        if troubles.count == present.count, !troubles.isEmpty {
+            reasons += inDetail ? troubles : ["no destination takes logs"]
+        }
         return reasons
     }
 }

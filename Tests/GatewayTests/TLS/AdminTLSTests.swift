@@ -18,7 +18,9 @@ import Testing
     @Test("The admin listener answers over TLS, and only with the token")
     func answers() throws {
         let trial = try SecureGateway()
-        #expect(try trial.get("/admin/status").status == 200)
+        let answer = try trial.get("/admin/status")
+        #expect(answer.status == 200)
+        #expect(answer["strict-transport-security"] == "max-age=31536000")
         #expect(try trial.get("/admin/status", token: "nonsense").status == 401)
         #expect(try trial.admin().get("/healthz").status == 200)
         var plain = trial.admin()
