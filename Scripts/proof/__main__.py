@@ -43,6 +43,7 @@ PARTS = {
     "lies": "lies",
     "edge": "edge",
     "cost": "cost",
+    "admin_cost": "admin_cost",
     "allocations": "allocations",
     "full_machine": "full_machine",
     "disk": "disk.disk_faults",
@@ -51,7 +52,7 @@ PARTS = {
     "soak": "soak",
 }
 # Parts that measure latency or processor time: no other part runs beside them.
-MEASURED = ("edge", "cost", "full_machine", "limits")
+MEASURED = ("edge", "cost", "admin_cost", "full_machine", "limits")
 
 
 def minutes(text: str) -> int:

@@ -1,0 +1,152 @@
+"""No request to the admin API makes the gateway 64 MiB larger, or holds the listener's thread for more than a twentieth of
+a second of a usual core."""
+
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import socket
+import time
+import typing
+
+from harness.gateway import TOKEN, Gateway
+from harness.process import memory, per_thread
+from proof.attacks.admin_requests import KNOWN, Request, any_request, walk
+from proof.clients.device import Device
+from proof.trial import Trial
+
+READER = "prove-reader-token-0123456789abcdef0123456789abcdef"
+# Resident MiB of one request, and of ten at once.
+BAR, BAR_OF_TEN = 64.0, 160.0
+# Processor time of the listener's thread, as a multiple of `fixed_work`: 50 ms where that takes 10 ms.
+FOLD = 5.0
+# How often a request that seems too expensive is measured again.
+TRIES = 6
+# Seconds of search.
+SEARCH = {False: 15, True: 600}
+SETTINGS = """
+queue: { max_bytes: 512MiB }
+routes: [{ match: "live.**", to: [app] }]
+unrouted: dead_letter
+"""
+
+
+def fixed_work() -> float:
+    """Processor seconds of a fixed piece of work on these cores, now."""
+    began, sum = time.thread_time(), 0
+    for number in range(200_000):
+        sum += number & 7
+    return time.thread_time() - began
+
+
+class Cost(typing.NamedTuple):
+    """Growth in MiB, and processor seconds of the listener's thread for each of `fixed_work`."""
+
+    growth: float
+    fold: float
+    seconds: float
+
+    def fits(self, bar: float = BAR) -> bool:
+        return self.growth <= bar and self.fold <= FOLD
+
+    def least(self, other: "Cost") -> "Cost":
+        return Cost(*map(min, self, other))
+
+    def rank(self, bar: float = BAR) -> float:
+        return max(self.growth / bar, self.fold / FOLD)
+
+    def __str__(self) -> str:
+        return f"{self.growth:.0f} MiB, {self.seconds * 1000:.1f} ms of admin-0 ({self.fold:.2f} calibrations)"
+
+
+class AdminMeter:
+    """A gateway with much to show, and a measurement of what requests cost it."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.nowhere = socket.create_server(("127.0.0.1", 0))
+        where = f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        tokens = f"tokens: {{ looker: {{ token: {READER}, role: read }} }}"
+        self.gateway: Gateway = trial.gateway(where, settings=SETTINGS, admin=tokens)
+        self.places = self.fill()
+
+    def fill(self) -> dict[str, str]:
+        """Long logs in the queue and among the dead letters, and a capture of some 30 MB."""
+        capture = b'{"records":1000,"bytes":33554432}'
+        answer = json.loads(self.gateway.ask("/admin/captures", "POST", capture))
+        device = Device(self.gateway.devices, seconds=60)
+        many = json.dumps([{f"f{index}": "é" * 400 for index in range(40)}] * 10).encode()
+        for number in range(200):
+            self.trial.expect(device.post("/logs/live.many", many)[0] == 200, f"captured request {number}")
+        for tag, text in (("live.long", "x"), ("live.marks", "\\u0001"), ("lost.long", "x"), ("lost.marks", "\\u0001")):
+            size = (8 << 20) // len(text)
+            long = b'{"long":"' + (text * size).encode() + b'"}'
+            for _ in range(20 if tag == "live.long" else 3):
+                status, said = device.post(f"/logs/{tag}", long)
+                self.trial.expect(status == 200, f"{tag}: {status} {said[:200]!r}")
+        device.close()
+        letters = json.loads(self.gateway.ask("/admin/dead-letters?limit=1"))["dead_letters"]
+        return {"capture": answer["id"], "record": "1", "letter": str(letters[0]["id"] if letters else 1)}
+
+    def thread_seconds(self) -> float:
+        names = per_thread(self.gateway.process.pid, "comm", lambda file: file.read().strip())
+        spent = per_thread(self.gateway.process.pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
+        return sum(spent.get(thread, 0.0) for thread, name in names.items() if name == "admin-0")
+
+    def exchange(self, sent: bytes) -> int:
+        """The status; 0 where the gateway did not answer in time."""
+        beginning = b""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.gateway.admin), 30) as connection:
+            connection.sendall(sent)
+            while piece := connection.recv(1 << 20):
+                beginning += piece[: max(0, 64 - len(beginning))]
+                if b"/admin/tail" in sent[:40]:
+                    break
+        return int(beginning.split(b" ", 2)[1]) if beginning.count(b" ") > 1 else 0
+
+    def measure(self, request: Request, token: str, count: int) -> tuple[Cost, set[int]]:
+        path = request.path
+        for name, value in self.places.items():
+            path = path.replace(f"{{{name}}}", value)
+        sent = request._replace(path=path).written(token)
+        process = self.gateway.process.pid
+        pathlib.Path(f"/proc/{process}/clear_refs").write_text("5")
+        usual, resident, before = fixed_work(), memory(process, "VmRSS"), self.thread_seconds()
+        with concurrent.futures.ThreadPoolExecutor(count) as clients:
+            statuses = set(clients.map(self.exchange, [sent] * count))
+        seconds = (self.thread_seconds() - before) / count
+        usual = max(usual, fixed_work())
+        return Cost(memory(process) - resident, seconds / usual, seconds), statuses
+
+    def cost(self, request: Request, token: str = READER, count: int = 1) -> Cost:
+        """The least of several tries if the first seems too high."""
+        bar = BAR if count == 1 else BAR_OF_TEN
+        best, statuses = self.measure(request, token, count)
+        for _ in range(TRIES):
+            if not best.fits(bar):
+                best = best.least(self.measure(request, token, count)[0])
+        # 503 is right where ten ask at once for what takes long.
+        wrong = {status for status in statuses if status >= 500 and not (status == 503 and count > 1)}
+        self.trial.expect(not wrong and 0 not in statuses, f"{request}: answers {statuses}")
+        self.trial.expect(best.fits(bar), f"{count} at a time: {best}; {bar} MiB and {FOLD} are allowed, for {request}")
+        return best
+
+
+def check(trial: Trial) -> None:
+    meter = AdminMeter(trial)
+    trial.say(f"the calibration takes {min(fixed_work() for _ in range(5)) * 1000:.1f} ms; {FOLD} of them are allowed")
+    cases: list[tuple[str, Request]] = [*KNOWN.items(), *((str(each), each) for each in walk())]
+    for role, token in (("a reader", READER), ("the full role", TOKEN)):
+        found = [(meter.cost(request, token), name) for name, request in cases]
+        top = max(found, key=lambda each: each[0].rank())
+        trial.say(f"{len(cases)} requests of {role}: {top[0]} at most ({top[1]})")
+    ten = [(meter.cost(request, count=10), name) for name, request in KNOWN.items()]
+    top = max(ten, key=lambda each: each[0].rank(BAR_OF_TEN))
+    trial.say(f"ten at once of {len(ten)} requests: {top[0]} at most ({top[1]})")
+    tried, until = [], time.monotonic() + SEARCH[trial.is_long]
+    while time.monotonic() < until:
+        request = any_request(trial.random)
+        tried.append((meter.cost(request), str(request)))
+    top = max(tried, key=lambda each: each[0].rank())
+    trial.say(f"searched {len(tried)} requests: {top[0]} at most ({top[1]})")
+    trial.expect(meter.gateway.process.poll() is None, "the gateway ended")
