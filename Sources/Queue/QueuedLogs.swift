@@ -30,7 +30,8 @@ package struct QueuedLog: Sendable {
             let value = text(field.value, atMost: room - key.utf8.count)
             room -= key.utf8.count + value.utf8.count
             left -= key.utf8.count + value.utf8.count
-            let isWhole = key.utf8.count == field.key.utf8.count && value.utf8.count == field.value.utf8.count
+            let isWhole =
+                key.utf8.count == field.key.utf8.count && value.utf8.count == field.value.utf8.count
             fields.append((key, isWhole ? value : "\(value)… (\(left) more bytes)"))
             guard isWhole else { break }
         }

@@ -162,7 +162,9 @@ import Testing
         #expect(tooMuch.status == 413)
     }
 
-    @Test("A trial with too many steps for its logs is refused, and the same with fewer logs is not")
+    @Test(
+        "A trial with too many steps for its logs is refused, and the same with fewer logs is not"
+    )
     func work() throws {
         let step = "{ drop: true, when: { field: a, is: b } }"
         let steps = Array(repeating: step, count: 60).joined(separator: ", ")

@@ -71,19 +71,19 @@ class AdminMeter:
         self.places = self.fill()
 
     def fill(self) -> dict[str, str]:
-        """Long logs in the queue and among the dead letters, and a capture of some 30 MB."""
-        capture = b'{"records":1000,"bytes":33554432}'
-        answer = json.loads(self.gateway.ask("/admin/captures", "POST", capture))
+        """Long logs at the head of the queue and among the dead letters, and a capture of some 30 MB."""
         device = Device(self.gateway.devices, seconds=60)
-        many = json.dumps([{f"f{index}": "é" * 400 for index in range(40)}] * 10).encode()
-        for number in range(200):
-            self.trial.expect(device.post("/logs/live.many", many)[0] == 200, f"captured request {number}")
         for tag, text in (("live.long", "x"), ("live.marks", "\\u0001"), ("lost.long", "x"), ("lost.marks", "\\u0001")):
             size = (8 << 20) // len(text)
             long = b'{"long":"' + (text * size).encode() + b'"}'
             for _ in range(20 if tag == "live.long" else 3):
                 status, said = device.post(f"/logs/{tag}", long)
                 self.trial.expect(status == 200, f"{tag}: {status} {said[:200]!r}")
+        capture = b'{"records":1000,"bytes":33554432}'
+        answer = json.loads(self.gateway.ask("/admin/captures", "POST", capture))
+        many = json.dumps([{f"f{index}": "é" * 400 for index in range(40)}] * 10).encode()
+        for number in range(200):
+            self.trial.expect(device.post("/logs/live.many", many)[0] == 200, f"captured request {number}")
         device.close()
         letters = json.loads(self.gateway.ask("/admin/dead-letters?limit=1"))["dead_letters"]
         return {"capture": answer["id"], "record": "1", "letter": str(letters[0]["id"] if letters else 1)}
@@ -96,7 +96,10 @@ class AdminMeter:
     def exchange(self, sent: bytes) -> int:
         """The status; 0 where the gateway did not answer in time."""
         beginning = b""
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.gateway.admin), 30) as connection:
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.gateway.admin), 30) as connection,
+        ):
             connection.sendall(sent)
             while piece := connection.recv(1 << 20):
                 beginning += piece[: max(0, 64 - len(beginning))]

@@ -18,7 +18,8 @@ extension Kind<TagPattern> {
 
 extension Kind<TextPattern> {
     static var textPattern: Kind {
-        Kind(wants: "a regular expression such as ^/health", size: \.size) { text throws(Mismatch) in
+        Kind(wants: "a regular expression such as ^/health", size: \.size) {
+            text throws(Mismatch) in
             do throws(PatternProblem) {
                 return try TextPattern(text)
             } catch {
