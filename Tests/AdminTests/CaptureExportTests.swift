@@ -8,6 +8,7 @@ import Testing
 
 @testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Exports in pieces, and the memory of all captures.
 @Suite(.timeLimit(.minutes(1))) struct CaptureExportTests {
@@ -38,7 +39,7 @@ import Testing
         #expect(numbers == Array(1...30))
         let export = try trial.admin("/admin/captures/\(id)/export")
         #expect(export["content-type"] == "application/x-ndjson")
-        let lines = export.text.split(separator: "\n")
+        let lines = export.lines
         #expect(lines.count == 30)
         for line in lines {
             #expect(throws: Never.self) {
@@ -71,8 +72,7 @@ import Testing
         for each in lazy { each.close() }
         #expect(
             eventually {
-                (try? trial.admin("/admin/captures/\(id)/export"))?.text
-                    .split(separator: "\n").count == 150
+                (try? trial.admin("/admin/captures/\(id)/export"))?.lines.count == 150
             }
         )
     }

@@ -246,7 +246,7 @@ import Testing
         #expect(try ask(trial, "POST", Self.path + "/pause").status == 200)
         #expect(eventually { trial.gateway.report.destinations[0].delivery.state == .held })
         for number in 0..<5 { #expect(try post(trial, number) == 200) }
-        #expect(try trial.admin.get("/readyz").text.contains("paused by an operator"))
+        #expect(try trial.admin("/readyz").text.contains("paused by an operator"))
         #expect(try TestClient(address: trial.sandbox.address).get("/stats").text.isEmpty == false)
         #expect(trial.gateway.report.queue.ledger.delivered == 0)
         #expect(try ask(trial, "POST", Self.path + "/resume").status == 200)

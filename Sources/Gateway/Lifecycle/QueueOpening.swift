@@ -83,7 +83,7 @@ package struct QueueOpening {
                 guard [.passing, .noRoom, .taken].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }
-                servers.tell("the queue waits for its commit log: \(error)")
+                servers.tell(.init(text: "the queue waits for its commit log", detail: "\(error)"))
                 if !isReported {
                     journal.warning(
                         "the queue waits for its commit log; devices are refused meanwhile",

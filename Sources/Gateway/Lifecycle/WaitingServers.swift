@@ -11,14 +11,20 @@ struct WaitingServers {
     private let devices: HTTPServer
     private let secureDevices: HTTPServer?
     private let admin: HTTPServer
-    private let reason: Locked<String>
+    private let reason: Locked<Reason>
+
+    /// Why the queue is not open. The detail names hosts, so only holders of a token see it.
+    struct Reason {
+        let text: String
+        var detail: String?
+    }
 
     init(
         _ configuration: GatewayConfiguration,
         _ reason: String,
         _ journal: Journal
     ) throws(StartProblem) {
-        let reason = Locked(reason)
+        let reason = Locked(Reason(text: reason))
         self.reason = reason
         let certificates = try Gateway.start { () throws(TLSError) in
             try GatewayServers.Certificates(configuration, journal)
@@ -35,7 +41,7 @@ struct WaitingServers {
         }
         admin = try Gateway.start { () throws(ListenError) in
             try GatewayServers.forOperators(configuration, certificates.admin, journal) {
-                WaitingAdminHandler(reason)
+                WaitingAdminHandler(reason, configuration.admin)
             }
         }
     }
@@ -45,7 +51,7 @@ struct WaitingServers {
     }
 
     /// Replaces the reason that operators see.
-    func tell(_ new: String) { reason.withLock { $0 = new } }
+    func tell(_ new: Reason) { reason.withLock { $0 = new } }
 
     func stop() {
         HTTPServer.stop(
@@ -78,10 +84,13 @@ private struct UnopenedQueue: BatchQueue {
 
 /// Health checks, as `AdminHandler` answers them, and a refusal of everything else.
 private final class WaitingAdminHandler: RequestHandler {
-    private let reason: Locked<String>
+    private let reason: Locked<WaitingServers.Reason>
+    /// Nil: the token is in the data directory, which is not open yet.
+    private let keys: AdminKeys?
 
-    init(_ reason: Locked<String>) {
+    init(_ reason: Locked<WaitingServers.Reason>, _ settings: AdminSettings) {
         self.reason = reason
+        keys = settings.token.map { AdminKeys(main: $0, named: settings.tokens) }
     }
 
     func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 64 << 10, isSecret: true) }
@@ -92,10 +101,12 @@ private final class WaitingAdminHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        responder.send(answer(to: head.pathText))
+        let isKnown =
+            head.fieldRange("authorization").flatMap { keys?.holder(of: head.bytes[$0]) } != nil
+        responder.send(answer(to: head.pathText, inDetail: isKnown))
     }
 
-    private func answer(to path: String) -> Response {
+    private func answer(to path: String, inDetail: Bool) -> Response {
         guard path != "/healthz" else {
             return Response(status: 200, contentType: "text/plain", text: "ok\n")
         }
@@ -103,7 +114,10 @@ private final class WaitingAdminHandler: RequestHandler {
         var json = JSONWriter()
         json.object { json in
             json.member("ready", false)
-            json.array("reasons") { $0.element(reason) }
+            json.array("reasons") { json in
+                let detail = inDetail ? reason.detail.map { ": \($0)" } : nil
+                json.element(reason.text + (detail ?? ""))
+            }
         }
         return Response(
             status: 503,
@@ -121,5 +135,7 @@ private final class WaitingAdminHandler: RequestHandler {
         Response(status: problem.status, closes: true)
     }
 
-    func stamp(_ fields: inout [UInt8], of response: Response) {}
+    func stamp(_ fields: inout [UInt8], of response: Response) {
+        fields += Array("x-content-type-options: nosniff\r\n".utf8)
+    }
 }

@@ -44,7 +44,7 @@ extension SandboxedGateway {
     func object(_ path: String) throws -> [String: Any] {
         let answer = try admin(path)
         #expect(answer.status == 200, "\(answer.text)")
-        let value = try JSONSerialization.jsonObject(with: Data(answer.body))
+        let value = try JSONSerialization.jsonObject(with: Data(answer.content))
         return try #require(value as? [String: Any])
     }
 }
@@ -53,4 +53,23 @@ extension SandboxedGateway {
 func routingRules(_ text: String) throws -> RoutingRules {
     let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
     return try read(minimal + text + "\n", keys).routing
+}
+
+extension TestAnswer {
+    /// The body without its chunks, if it came in some.
+    var content: [UInt8] {
+        guard self["transfer-encoding"] == "chunked" else { return body }
+        var (content, rest) = ([UInt8](), body[...])
+        while let line = rest.firstRange(of: Array("\r\n".utf8)),
+            let size = Int(String(decoding: rest[..<line.lowerBound], as: UTF8.self), radix: 16),
+            size > 0
+        {
+            content += rest[line.upperBound...].prefix(size)
+            rest = rest[line.upperBound...].dropFirst(size + 2)
+        }
+        return content
+    }
+
+    /// The lines of the body.
+    var lines: [Substring] { String(decoding: content, as: UTF8.self).split(separator: "\n") }
 }
