@@ -33,6 +33,15 @@ import Testing
         #expect(try TagPattern(pattern).match(tag) == TagMatch(captured: captured))
     }
 
+    @Test("The regular expressions of a pattern are bounded together")
+    func expressions() {
+        let large = Array(repeating: #"/[\pL]{2}/"#, count: 20).joined(separator: " ")
+        #expect(throws: PatternProblem.self) { try TagPattern(large) }
+        #expect(throws: Never.self) {
+            try TagPattern(#"/app\.[a-z]+\.(error|warn)/ /(?!debug).*/"#)
+        }
+    }
+
     @Test(arguments: [
         ("bbb", "aaa"), ("*", "aaa.bbb"), ("aaa.*", "aaa.bbb.ccc"), ("aaa.*.ccc", "aaa.ccc.ddd"),
         ("a.**", "b.c"), ("aaa.*", "aaa"), ("aaa.**", "xxx.yyy.zzz"),
