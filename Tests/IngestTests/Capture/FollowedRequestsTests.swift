@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct FollowedRequestsTests {
-    private let captures = Captures(bytesMax: 1 << 20)
+    private let captures = Captures(bytesMax: 64 << 20)
 
     /// A capture with as many records as asked for. Each has ten logs in the row `100 * (index + 1)` of stream 1.
     private func session(_ records: Int, firstRow: Int64 = 100) throws -> CaptureSession {
