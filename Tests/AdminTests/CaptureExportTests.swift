@@ -69,7 +69,7 @@ import Testing
         let test = try trial.admin.post("/admin/routes/test", #"{"tag":"a"}"#.utf8, json)
         #expect(test.status == 200, "\(test.text)")
         #expect(try trial.admin("/admin/captures/\(id)/export").status == 503)
-        for each in lazy { each.close() }
+        for each in lazy { each.reset() }
         let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/captures/\(id)/export"
         #expect(
