@@ -65,10 +65,13 @@ class AdminMeter:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.nowhere = socket.create_server(("127.0.0.1", 0))
-        where = f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
-        tokens = f"tokens: {{ looker: {{ token: {READER}, role: read }} }}"
-        self.gateway: Gateway = trial.gateway(where, settings=SETTINGS, admin=tokens)
+        self.where = f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        self.gateway = self.start()
         self.places = self.fill()
+
+    def start(self) -> Gateway:
+        tokens = f"tokens: {{ looker: {{ token: {READER}, role: read }} }}"
+        return self.trial.gateway(self.where, settings=SETTINGS, admin=tokens)
 
     def fill(self) -> dict[str, str]:
         """Long logs at the head of the queue and among the dead letters, and a capture of some 30 MB."""
@@ -79,6 +82,11 @@ class AdminMeter:
             for _ in range(20 if tag == "live.long" else 3):
                 status, said = device.post(f"/logs/{tag}", long)
                 self.trial.expect(status == 200, f"{tag}: {status} {said[:200]!r}")
+        device.close()
+        # Memory that large bodies have left to the process would hide what a request takes.
+        self.gateway.kill()
+        self.gateway = self.start()
+        device = Device(self.gateway.devices, seconds=60)
         capture = b'{"records":1000,"bytes":33554432}'
         answer = json.loads(self.gateway.ask("/admin/captures", "POST", capture))
         many = json.dumps([{f"f{index}": "é" * 400 for index in range(40)}] * 10).encode()
@@ -129,7 +137,9 @@ class AdminMeter:
             if not best.fits(bar):
                 best = best.least(self.measure(request, token, count)[0])
         # 503 is right where ten ask at once for what takes long.
-        wrong = {status for status in statuses if status >= 500 and not (status == 503 and count > 1)}
+        # /readyz says it of a gateway whose destination does not answer.
+        may_refuse = count > 1 or request.path == "/readyz"
+        wrong = {status for status in statuses if status >= 500 and not (status == 503 and may_refuse)}
         self.trial.expect(not wrong and 0 not in statuses, f"{request}: answers {statuses}")
         self.trial.expect(best.fits(bar), f"{count} at a time: {best}; {bar} MiB and {FOLD} are allowed, for {request}")
         return best
@@ -143,6 +153,8 @@ def check(trial: Trial) -> None:
         found = [(meter.cost(request, token), name) for name, request in cases]
         top = max(found, key=lambda each: each[0].rank())
         trial.say(f"{len(cases)} requests of {role}: {top[0]} at most ({top[1]})")
+        largest = max(found, key=lambda each: each[0].growth)
+        trial.say(f"the largest growth: {largest[0]} ({largest[1]})")
     ten = [(meter.cost(request, count=10), name) for name, request in KNOWN.items()]
     top = max(ten, key=lambda each: each[0].rank(BAR_OF_TEN))
     trial.say(f"ten at once of {len(ten)} requests: {top[0]} at most ({top[1]})")
