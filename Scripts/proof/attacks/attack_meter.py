@@ -4,15 +4,16 @@ import re
 import socket
 import time
 
+from harness.calibration import delay, slowness
 from harness.gateway import Gateway
 from harness.process import cpu_seconds
 from proof.attacks.decompression_bombs import Body
 from proof.clients.device import ConnectionLost, Device
 from proof.trial import Trial
 
-# Seconds of wall time that a request may take.
+# Seconds of wall time that a request may take, times the delay of the machine.
 PATIENCE = 10
-# Processor seconds allowed for the worst body, and the allowed multiple of the cost of an ordinary body of the same
+# Processor seconds allowed for the worst body, times the slowness of the machine, and the allowed multiple of the cost of an ordinary body of the same
 # size.
 EFFORT, FOLD = 0.5, 12
 
@@ -69,6 +70,9 @@ class AttackMeter:
         self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
         allowed = EFFORT + FOLD * self.ordinary
         fine = took < PATIENCE and used < allowed
+        if not fine:
+            allowed *= slowness()
+            fine = took < PATIENCE * delay() and used < allowed
         self.trial.expect(
             fine, f"{name}: took {took:.1f} s, {used:.2f} s of processor time; {allowed:.2f} s are allowed"
         )

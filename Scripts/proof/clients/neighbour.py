@@ -5,6 +5,7 @@ import random
 import threading
 import time
 
+from harness.calibration import slowness
 from proof.clients.device import Device, body, log
 from proof.trial import Trial
 
@@ -99,11 +100,12 @@ def check_neighbour(
     took, alone = delays(neighbour, arrived) or [float("inf")], control.delays() or [0]
     delay = took[len(took) * 99 // 100]
     answer, calm = neighbour.slowest() or float("inf"), control.neighbour.slowest(share=1) or 0.0
-    within = contention * answer_within + calm
+    crowded = contention * slowness()
+    within = crowded * answer_within + calm
     trial.expect(
         answer < within, f"the neighbour's 99th percentile of answers is {answer:.2f} s, {within:.2f} s are allowed"
     )
-    within = contention * (answer_within + DELIVERY) + alone[-1]
+    within = crowded * (answer_within + DELIVERY) + alone[-1]
     trial.expect(
         delay < within,
         f"the neighbour's 99th percentile of deliveries is {delay:.2f} s, {within:.2f} s are allowed",

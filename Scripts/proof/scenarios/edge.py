@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from harness.calibration import slowness
 from harness.gateway import Gateway
 from harness.process import busy, contention, memory
 from harness.sandbox import Sandbox
@@ -163,7 +164,7 @@ def check(trial: Trial) -> None:
             if slow is None or calm is None:
                 trial.wrong(f"{name}: the neighbour had no answer in this time")
                 continue
-            allowed = crowded * delay[name] + calm
+            allowed = crowded * delay[name] * slowness() + calm
             trial.say(
                 f"{name}: the neighbour's 99th percentile is {slow * 1000:.0f} ms of {allowed * 1000:.0f} allowed, undisturbed at most "
                 f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"

@@ -6,6 +6,7 @@ import socket
 import time
 from random import Random
 
+from harness.calibration import slowness
 from harness.gateway import Gateway
 from harness.process import busy, contention, cpu_seconds, memory
 from harness.sandbox import Log
@@ -118,7 +119,7 @@ def check(trial: Trial) -> None:
     gateway.drain()
     took, cpu = time.monotonic() - began, cpu_seconds(gateway.process.pid) - cpu
     grown = memory(gateway.process.pid) - before
-    longest = SEND_TIMEOUT + LATER + lateness.most
+    longest = SEND_TIMEOUT + LATER * slowness() + lateness.most
     at_sls = list(sandbox.logs())
     judge(trial, gateway, "", servers, sent, at_sls, longest)
     judge(trial, gateway, "-http", seconds, sent, [each for _, each in store.logs()], longest)

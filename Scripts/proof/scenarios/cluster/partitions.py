@@ -5,6 +5,7 @@ import concurrent.futures
 import time
 
 from harness.brokers import Broker, Brokers
+from harness.calibration import delay
 from proof.faults.networks import BACK, OUTSIDE, ROUTES, Machine, Networks, Unavailable
 from proof.scenarios.cluster.session import GATEWAYS, MAX_BYTES, Member, Session
 from proof.trial import Trial
@@ -81,7 +82,7 @@ class DividedCluster(Session):
             longest = max(longest, time.monotonic() - began)
             time.sleep(0.05)
         self.trial.expect(answers == {503}, f"{what} answers {answers}")
-        self.trial.expect(longest < REFUSED_AFTER, f"{what} refuses a request after {longest:.1f} s")
+        self.trial.expect(longest < REFUSED_AFTER * delay(), f"{what} refuses a request after {longest:.1f} s")
 
     def cut_broker(self, networks: tuple[str, ...] = (BACK, ROUTES)) -> None:
         """The broker that leads a gateway's stream is cut off from the other brokers, and from the gateways unless only

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+from harness.calibration import delay
 from harness.process import context_switches
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
@@ -168,13 +169,13 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
     life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
     life.expect(times and min(times) >= 0.5, f"a batch was answered after {min(times, default=0):.3f} s")
     # One sync for each batch would take four seconds.
-    allowed = 3 + min(0.9, 4 * max(posts))
+    allowed = 3 + min(0.9, 4 * max(posts)) * delay()
     life.expect(
         max(times, default=0) < allowed,
         f"a batch was answered after {max(times, default=0):.3f} s, without the fault {max(posts):.3f} s",
     )
     # A request that waits for a running sync waits for half of it on average.
-    look, allowed = median(looks), 0.1 + min(0.1, 4 * alone)
+    look, allowed = median(looks), 0.1 * delay() + 4 * alone
     life.expect(look < allowed, f"the median status request took {look:.3f} s, without load {alone:.3f} s")
     trial.say(
         f"slow disk: answers after {min(times, default=0):.2f} to {max(times, default=0):.2f} s, "
