@@ -123,7 +123,7 @@ import Testing
             + [CredentialProver.Place(heard, logstore: nil)]
         let start = Moment.now
         let proofs = try CredentialProver(patience: .seconds(1)).prove(Self.good, at: places)
-        #expect(Moment.now - start < .seconds(8))
+        #expect(Moment.now - start < .seconds(8).calibrated())
         #expect(proofs.map(\.verdict) == Array(repeating: .undecided, count: 10) + [.accepted])
     }
 
@@ -139,7 +139,7 @@ import Testing
         let start = Moment.now
         let proofs = try CredentialProver().prove(Self.good, at: places)
         #expect(proofs.map(\.verdict) == [.refused])
-        #expect(Moment.now - start < .seconds(10))
+        #expect(Moment.now - start < .seconds(10).calibrated())
     }
 
     @Test("Destinations that deliver to one place are proved by one request")

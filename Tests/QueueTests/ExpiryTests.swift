@@ -56,7 +56,7 @@ import Testing
         // A fast machine needs few steps; one step would have no bound.
         #expect(steps > 1)
         // Much more than a step may take, since processors differ, and a sanitizer is slow.
-        #expect(longest < .milliseconds(500))
+        #expect(longest < .milliseconds(500).calibrated())
         owner.doHousekeeping(isQuiet: true)
         #expect(store.weight.rows == 1)
     }

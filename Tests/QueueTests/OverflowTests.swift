@@ -162,7 +162,7 @@ import Testing
         )
         #expect(steps > 3)
         // Much more than a step may take, since processors differ, and a sanitizer is slow.
-        #expect(longest < .milliseconds(500))
+        #expect(longest < .milliseconds(500).calibrated())
     }
 
     @Test("A destination pays for its own bound alone")
