@@ -111,7 +111,7 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         }
         time("large_wait", \.http.largeWait) {
             """
-            503; how long a request whose content may exceed 1 MiB waits for a worker thread. Waiting \
+            503; how long a request with much or expensive content waits for a worker thread. Waiting \
             ones hold at most half of `bodies_in_flight`, from one address a quarter: more is 503
             """
         }

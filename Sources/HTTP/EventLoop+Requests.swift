@@ -218,7 +218,7 @@ extension EventLoop {
             let cost = handler.costIfLarge(
                 head,
                 admitted,
-                bodyBytes: connection.input.body.count
+                body: connection.input.body
             ),
             let body = connection.input.detachBody(from: &pool)
         {

@@ -15,8 +15,12 @@ package protocol RequestHandler: AnyObject {
 
     /// An upper bound of the content's bytes for a request that would occupy its event loop for too long; nil for all
     /// others. If the server has worker threads (`largeRequestThreads`), one of them runs the large request with its
-    /// own handler.
-    func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int?
+    /// own handler. The body is valid only during the call.
+    func costIfLarge(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer
+    ) -> Int?
 
     /// Called on the handler's thread with the complete body, which is valid only during the call. The 64 bytes after
     /// it may be read, as simdjson does; their content is undefined. The responder answers exactly once, now or later,
@@ -38,9 +42,11 @@ package protocol RequestHandler: AnyObject {
 }
 
 extension RequestHandler {
-    package func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
-        nil
-    }
+    package func costIfLarge(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer
+    ) -> Int? { nil }
 }
 
 package enum Admission: Sendable {

@@ -9,6 +9,10 @@ import System
 extension DeviceHandler {
     /// The most dead letters from one request: each is a row of its own, all in one transaction.
     private static let doomedMax = 10_000
+    /// Logs that a body of any size may have; SLS's own bound of a LogGroup is the same.
+    private static let freeLogs = 4096
+    /// What a log costs of a budget of bytes, however little of the body it takes.
+    private static let logBytesMin = 16
 
     /// Reads the body into batches, stores them, and answers when they are durable.
     func take(
@@ -29,13 +33,13 @@ extension DeviceHandler {
         let hasBody = head.method == .post || head.method == .put
         let isNamed = shared.recognizesRepeats && hasBody
         let key = isNamed ? try head.idempotencyKey : nil
-        defer { decoder.forget() }
         try request.budget.takeDeclared(dialect.label, at: shared.clock)
         let (before, repairs) = (decoder.inflatedBytes, decoder.json.repairs)
+        var logCount = 0
         // Also for a body that turns out to be unreadable: reading it cost the same.
         defer {
             let bytes = max(body.count, decoder.inflatedBytes - before)
-            request.budget.settle(bytes, at: shared.clock)
+            request.budget.settle(max(bytes, logCount * Self.logBytesMin), at: shared.clock)
         }
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
@@ -63,6 +67,9 @@ extension DeviceHandler {
             decoder
         )
         isRead = true
+        logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
+        let logsMax = max(Self.freeLogs, body.count)
+        guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
         // The client's own name for the request takes precedence over its content.
         if let key {
             let outcome = taken.outcome

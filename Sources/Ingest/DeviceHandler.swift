@@ -188,14 +188,24 @@ package final class DeviceHandler: RequestHandler {
         return (shared.queue.admission, nil)
     }
 
-    /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.
-    private static let shortContentBytes = 1 << 20
-
-    package func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
-        guard decoder.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return nil }
+    package func costIfLarge(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer
+    ) -> Int? {
+        let short = ContentCost.shortBytes
+        guard decoder.limit.allowance(for: body.count) > short else { return nil }
         guard case .logs(let dialect) = route(of: head, admitted) else { return nil }
-        let bytes = decoder.contentBytesMax(of: bodyBytes, head, dialect.coding)
-        return max(bytes, bodyBytes) > Self.shortContentBytes ? bytes : nil
+        let bytes = decoder.contentBytesMax(of: body.count, head, dialect.coding)
+        guard max(bytes, body.count) > short else { return nil }
+        let isShort =
+            if !decoder.inflates(head, dialect.coding) {
+                dialect.isText && ContentCost.isShort(text: body)
+            } else {
+                body.count <= short
+                    && decoder.prepareContent(of: body, atMost: short, head, dialect.coding) == true
+            }
+        return isShort ? nil : max(bytes, body.count)
     }
 
     /// The route that `admit` found. It need not be current: it decides about the thread and an answer's form only.
@@ -209,6 +219,8 @@ package final class DeviceHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
+        // Also forgets what `costIfLarge` prepared.
+        defer { decoder.forget() }
         // The keys or the routes may have changed since `admit`, which ran before the body came and perhaps on another
         // thread.
         tables.refresh()

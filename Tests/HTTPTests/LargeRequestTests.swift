@@ -25,9 +25,11 @@ struct LargeRequestTests {
             .accept(bodyBytesMax: 8 << 20, isSecret: head.pathText == "/secret")
         }
 
-        func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
-            bodyBytes >= 100 ? bodyBytes : nil
-        }
+        func costIfLarge(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer
+        ) -> Int? { body.count >= 100 ? body.count : nil }
 
         func handle(
             _ head: RequestHead,

@@ -6,82 +6,145 @@ import Queue
 import TestSupport
 import Testing
 
-/// `DeviceHandler.costIfLarge`: requests whose content may exceed a mebibyte go to a worker thread.
+/// `DeviceHandler.costIfLarge`: requests whose content may be too much work for a loop go to a worker thread.
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var path = "/logstores/app-log"
-        var bytes: Int
+        var path = "/logs/app"
+        let content: [UInt8]
         var fields: [(String, String)] = []
         let isLarge: Bool
     }
 
+    private static let short = 128 << 10
+    private static let putLogs = "/logstores/app-log"
     private static let protobuf = ("content-type", "application/x-protobuf")
+    private static let lines = ("content-type", "text/plain")
+    private static let zstd = ("content-encoding", "zstd")
     private static let lz4 = ("x-log-compresstype", "lz4")
+
+    private static func blanks(_ count: Int) -> [UInt8] { [UInt8](repeating: 0x20, count: count) }
+
+    private static func repeated(_ text: String, _ bytes: Int) -> [UInt8] {
+        Array(String(repeating: text, count: bytes / text.utf8.count).utf8)
+    }
+
+    /// Logs of ten fields, as applications write them.
+    private static let ordinary: [UInt8] = {
+        let fields = (0..<10).map {
+            #""field_\#($0)":"some words about what happened here, no. \#($0)""#
+        }
+        return repeated("{\(fields.joined(separator: ","))}\n", 900_000)
+    }()
+
     private static let bodies = [
-        Body(testDescription: "a mebibyte", bytes: 1 << 20, isLarge: false),
-        Body(testDescription: "a byte more", bytes: 1 << 20 + 1, isLarge: true),
+        Body(testDescription: "a mebibyte of blanks", content: blanks(1 << 20), isLarge: false),
+        Body(testDescription: "a byte more", content: blanks(1 << 20 + 1), isLarge: true),
+        Body(testDescription: "ordinary logs, 900 KB", content: ordinary, isLarge: false),
         Body(
-            testDescription: "compressed, too short for a mebibyte",
-            bytes: 5242,
-            fields: [("content-encoding", "gzip")],
+            testDescription: "lines of one byte, 128 KiB",
+            content: repeated("x\n", short),
+            fields: [lines],
             isLarge: false
         ),
         Body(
-            testDescription: "compressed, and nobody says what is in it",
-            bytes: 5243,
-            fields: [("content-encoding", "gzip")],
+            testDescription: "lines of one byte, 256 KiB",
+            content: repeated("x\n", 2 * short),
+            fields: [lines],
             isLarge: true
         ),
         Body(
-            testDescription: "not compressed",
-            bytes: 500_000,
-            fields: [("content-encoding", "identity"), ("x-log-compresstype", "none")],
-            isLarge: false
-        ),
-        Body(
-            testDescription: "compressed, and its head says that it is small",
-            bytes: 500_000,
-            fields: [lz4, ("x-log-bodyrawsize", "1048576")],
-            isLarge: false
-        ),
-        Body(
-            testDescription: "compressed, and its head says that it is large",
-            bytes: 500_000,
-            fields: [lz4, ("x-log-bodyrawsize", "1048577")],
+            testDescription: "bytes that are no text, 256 KiB",
+            content: [UInt8](repeating: 0xff, count: 2 * short),
+            fields: [lines],
             isLarge: true
         ),
         Body(
-            testDescription: "compressed in an unknown way",
-            bytes: 500_000,
-            fields: [("content-encoding", "br")],
+            testDescription: "protobuf, 128 KiB",
+            path: putLogs,
+            content: blanks(short),
             isLarge: false
+        ),
+        Body(
+            testDescription: "protobuf, a byte more",
+            path: putLogs,
+            content: blanks(short + 1),
+            isLarge: true
+        ),
+        Body(
+            testDescription: "OTLP in protobuf",
+            path: "/v1/logs",
+            content: blanks(short + 1),
+            fields: [protobuf],
+            isLarge: true
+        ),
+        Body(
+            testDescription: "zstd of 128 KiB",
+            content: Zstd.compress(blanks(short)),
+            fields: [zstd],
+            isLarge: false
+        ),
+        Body(
+            testDescription: "zstd of a byte more",
+            content: Zstd.compress(blanks(short + 1)),
+            fields: [zstd],
+            isLarge: true
+        ),
+        Body(testDescription: "not zstd", content: blanks(6000), fields: [zstd], isLarge: false),
+        Body(
+            testDescription: "compressed, and its head declares 128 KiB",
+            path: putLogs,
+            content: blanks(1000),
+            fields: [lz4, ("x-log-bodyrawsize", "131072")],
+            isLarge: false
+        ),
+        Body(
+            testDescription: "compressed, and its head declares a byte more",
+            path: putLogs,
+            content: blanks(1000),
+            fields: [lz4, ("x-log-bodyrawsize", "131073")],
+            isLarge: true
         ),
         Body(
             testDescription: "packages, each compressed",
-            bytes: 6000,
+            path: putLogs,
+            content: blanks(6000),
             fields: [protobuf, ("x-log-mode", "batch_group")],
             isLarge: true
         ),
         Body(
             testDescription: "compressed by the rules of its dialect",
             path: "/loki/api/v1/push",
-            bytes: 6000,
+            content: [0x80, 0x80, 0x10] + blanks(6000),
             fields: [protobuf],
-            isLarge: true
+            isLarge: false
         ),
     ]
 
-    @Test("The head decides which requests are large", arguments: bodies)
+    @Test("The expected work decides which requests are large", arguments: bodies)
     func rule(body: Body) throws {
         let end = try DeviceListener()
         let fields = body.fields.map { "\($0): \($1)\r\n" }.joined()
         let head =
             "POST \(body.path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(fields)"
-            + "Content-Length: \(body.bytes)\r\n\r\n"
-        let blanks = [UInt8](repeating: 0x20, count: body.bytes)
-        _ = try end.client.exchange(Array(head.utf8) + blanks)
+            + "Content-Length: \(body.content.count)\r\n\r\n"
+        _ = try end.client.exchange(Array(head.utf8) + body.content)
         #expect(end.server.counters.largeRequests.started == (body.isLarge ? 1 : 0))
+    }
+
+    @Test("Content that a loop inflates to estimate its cost belongs to its body alone")
+    func prepared() throws {
+        let end = try DeviceListener()
+        for text in ["one", "two"] {
+            let body = Zstd.compress(Array(#"[{"text":"\#(text)"}]"#.utf8))
+            #expect(
+                try end.client.post("/logs/app", body, ["content-encoding": "zstd"]).status == 200
+            )
+        }
+        let values = try end.queue.stored.flatMap { try $0.entries() }.map {
+            $0.fields.map(\.value)
+        }
+        #expect(values == [["one"], ["two"]])
     }
 
     @Test("Logs of a large body are stored, and its budget is free again")

@@ -13,8 +13,8 @@ from proof.trial import Trial
 
 # Seconds of wall time that a request may take, times the delay of the machine.
 PATIENCE = 10
-# Processor seconds allowed for the worst body, times the slowness of the machine, and the allowed multiple of the cost of an ordinary body of the same
-# size.
+# Processor seconds allowed for the worst body, and the allowed multiple of the cost of an ordinary body of the same
+# size; the sum is multiplied by the slowness of the machine.
 EFFORT, FOLD = 0.5, 12
 
 

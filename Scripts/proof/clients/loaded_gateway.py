@@ -8,7 +8,7 @@ from proof.clients.senders import Senders
 from proof.trial import Trial
 
 # Seconds after which commits must go on: an election takes 4 to 9, and a request that was refused is sent again.
-GOES_ON_WITHIN = 25
+GOES_ON_WITHIN = 60
 
 
 class LoadedGateway:

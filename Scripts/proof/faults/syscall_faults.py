@@ -26,7 +26,7 @@ class SyscallFault:
             self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while " attached" not in self.notes.read_text():
             if time.monotonic() > deadline or self.tracer.poll() is not None:
                 self.__exit__()

@@ -70,7 +70,7 @@ class BrokenBrokers(LoadedGateway):
         broken = self.brokers.all[1:]
         for broker in broken:
             broker.kill()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         reasons = ""
         while time.monotonic() < deadline and "cannot be written" not in reasons:
             reasons = readiness(self.gateway)

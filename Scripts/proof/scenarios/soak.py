@@ -8,6 +8,7 @@ import statistics
 import time
 from typing import Any
 
+from harness.calibration import delay
 from harness.program import KEY
 from harness.sandbox import Sandbox
 from proof import fan_out
@@ -29,7 +30,8 @@ FAULTS: list[dict[str, Any]] = [
 KEYS = json.dumps(
     {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
 ).encode()
-# Seconds without faults. The pace that a quota causes ends a minute after the last refusal.
+# Seconds without faults, times the delay of the machine. The pace that a quota causes ends a minute after the last
+# refusal.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 
 
@@ -125,7 +127,7 @@ def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     began = time.monotonic()
     if life.has_quota:
         life.has_quota, life.is_paced_until = False, began + DELIVERED_AFTER_QUOTA_WITHIN
-    within = max(DELIVERED_WITHIN, life.is_paced_until - began)
+    within = max(DELIVERED_WITHIN, life.is_paced_until - began) * delay()
     ledger = life.gateway.drain(within)
     took = time.monotonic() - began
     left = ledger["ledger"]["queued"]

@@ -84,6 +84,16 @@ extension Refusal {
         )
     }
 
+    /// A small compressed body may hold many empty logs, each of which costs a row and a place in a packet.
+    static func tooManyLogs(_ count: Int, most: Int) -> Refusal {
+        Refusal(
+            413,
+            "PostBodyTooLarge",
+            "the body has \(count) logs, and a body of its size may have \(most): one for each byte as sent, "
+                + "but at least 4096; send logs that are not empty, or smaller batches"
+        )
+    }
+
     static func tooManyStreams(most: Int) -> Refusal {
         Refusal(
             413,

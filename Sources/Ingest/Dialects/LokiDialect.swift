@@ -57,6 +57,8 @@ struct LokiDialect: LogDialect {
     /// Protobuf is always in snappy, and Loki's own clients do not say so.
     var coding: ContentCoding? { encoding == .protobuf ? .snappy : nil }
 
+    var isText: Bool { encoding == .json }
+
     var contentEncodings: String {
         encoding == .protobuf ? "snappy, identity" : BodyDecoder.contentEncodings
     }

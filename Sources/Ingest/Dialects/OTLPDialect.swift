@@ -13,6 +13,7 @@ struct OTLPDialect: LogDialect {
 
     var label: DeviceLabel { .otlp }
     var methods: DeviceMethods { .post }
+    var isText: Bool { encoding == .json }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         guard path.equals("/v1/logs") || path.equals("/otlp/v1/logs") else { return nil }

@@ -14,6 +14,7 @@ struct PutLogsDialect: LogDialect {
 
     var label: DeviceLabel { .putlogs }
     var methods: DeviceMethods { .post }
+    var isText: Bool { false }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, at offset: Int) {
         guard let path = LogstorePath(path, at: offset) else { return nil }

@@ -47,6 +47,20 @@ struct BodyDecoder {
         }
     }
 
+    /// Inflates a compressed body whose head does not declare the size of its content, and keeps the content for the
+    /// next call of `content`. Returns nil for other bodies, and false for content of more bytes.
+    func prepareContent(
+        of body: UnsafeRawBufferPointer,
+        atMost bytes: Int,
+        _ head: RequestHead,
+        _ own: ContentCoding?
+    ) -> Bool? {
+        guard let coding = try? coding(head, own), head.field("x-log-bodyrawsize") == nil,
+            head.field("x-log-mode") != "batch_group"
+        else { return nil }
+        return inflater.prepare(body, coding, limit: InflateLimit(bytes: min(bytes, limit.bytes)))
+    }
+
     /// False also for a coding that is not known.
     func inflates(_ head: RequestHead, _ own: ContentCoding?) -> Bool {
         (try? coding(head, own)) != nil
@@ -71,7 +85,8 @@ struct BodyDecoder {
     /// The inflated bytes of all bodies so far, packages in them and failed ones included.
     var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
 
-    /// Called after the content was read: an idle handler does not keep the memory of a large body.
+    /// Called after the content was read, and before the body's memory gets another content. An idle handler does not
+    /// keep the memory of a large body.
     func forget() {
         inflater.shrink()
     }

@@ -17,6 +17,9 @@ protocol LogDialect: Sendable {
     /// The compression of bodies whose head names none, or names this one.
     var coding: ContentCoding? { get }
 
+    /// False: the content is protobuf, so its bytes do not tell how much work they are.
+    var isText: Bool { get }
+
     /// The accepted values of `Content-Encoding`. A refusal for another one lists them.
     var contentEncodings: String { get }
 
@@ -32,6 +35,8 @@ extension LogDialect {
     var bringsLogs: Bool { true }
 
     var coding: ContentCoding? { nil }
+
+    var isText: Bool { true }
 
     var contentEncodings: String { BodyDecoder.contentEncodings }
 }

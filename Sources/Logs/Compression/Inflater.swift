@@ -6,9 +6,12 @@ package final class Inflater {
     private(set) var buffer = InflateBuffer()
     private var zlib = ZlibInflater()
     private(set) var zstd = ZstdInflater()
+    /// The body whose content `prepare` left in the buffer, and the content's size. The address only identifies it.
+    private var prepared: (body: UnsafeRawBufferPointer, count: Int)?
 
-    /// The bytes of all bodies so far, also of those that could not be inflated to their end.
-    package var producedBytes: Int { buffer.producedBytes }
+    /// The bytes of all bodies so far, also of those that could not be inflated to their end. Prepared content counts
+    /// when it is taken.
+    package var producedBytes: Int { buffer.producedBytes - (prepared?.count ?? 0) }
 
     package init() {}
 
@@ -24,6 +27,12 @@ package final class Inflater {
         rawBytes: Int? = nil,
         limit: InflateLimit = InflateLimit()
     ) throws(InflateError) -> UnsafeRawBufferPointer {
+        if let prepared, prepared.body.baseAddress == body.baseAddress,
+            prepared.body.count == body.count
+        {
+            self.prepared = nil
+            return UnsafeRawBufferPointer(start: buffer.start, count: prepared.count)
+        }
         shrink()
         guard !body.isEmpty else { throw .corrupt("the body is empty, which \(coding) never is") }
         let bound = try ContentBound(of: body.count, rawBytes: rawBytes, limit)
@@ -41,9 +50,27 @@ package final class Inflater {
         return UnsafeRawBufferPointer(start: buffer.start, count: count)
     }
 
-    /// Gives back the memory that a large body needed. A caller does so when it no longer uses the
-    /// content and the next body may take a while; the next call to `inflate` does it, too.
+    /// Inflates a body whose head does not declare the size of its content. Returns false if the content is larger than
+    /// the limit allows. Otherwise the next call of `inflate` for the same body returns the content, or its error.
+    ///
+    /// Call `shrink` before the memory of the body has another content.
+    package func prepare(
+        _ body: UnsafeRawBufferPointer,
+        _ coding: ContentCoding,
+        limit: InflateLimit
+    ) -> Bool {
+        do throws(InflateError) {
+            prepared = (body, try inflate(body, coding, limit: limit).count)
+        } catch .tooLarge {
+            return false
+        } catch {}
+        return true
+    }
+
+    /// Gives back the memory that a large body needed, and forgets prepared content. A caller does so when it no longer
+    /// uses the content and the next body may take a while; the next call to `inflate` does it, too.
     package func shrink() {
+        prepared = nil
         buffer.shrink()
     }
 }

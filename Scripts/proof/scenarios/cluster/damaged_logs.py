@@ -17,7 +17,7 @@ from proof.trial import Trial
 
 CLUSTER = "damaged"
 ROUNDS = 2
-ELECTED_WITHIN = 20
+ELECTED_WITHIN = 60
 # A gateway tries a shard that it refused after longer and longer times.
 RESTORED_WITHIN = 180
 # Seconds in which logs wait in the queue before a log is damaged.

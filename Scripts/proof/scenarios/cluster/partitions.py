@@ -60,7 +60,7 @@ class DividedCluster(Session):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             # A request that was sent before the cut gets its 503 after `commit_wait`, and later ones get it at once.
             first = pool.submit(self.post, member)
-            time.sleep(REFUSES_WITHIN)
+            time.sleep(REFUSES_WITHIN * delay())
             self.refuses(member, what)
         self.trial.expect(first.result() == 503, f"{what} answers {first.result()} to its first request")
         self.others_empty(what, began, before)

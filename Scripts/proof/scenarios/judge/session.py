@@ -6,6 +6,7 @@ import time
 from random import Random
 from typing import Any
 
+from harness.calibration import delay, slowness
 from harness.gateway import Gateway
 from proof import fan_out
 from proof.scenarios.judge import fan_out_judge, plan
@@ -17,13 +18,13 @@ from proof.scenarios.judge.senders import GatewayAddress, Sender
 from proof.trial import Trial
 
 DEVICES = 16
-# Seconds for a start, without the time in which the gateway had no core. A bound that grew with the load would be
-# none.
+# Seconds for a start, times the slowness of the machine, and without the time in which the gateway had no core. A
+# bound that grew with the load would be none.
 READY_WITHIN = 2
 # Seconds for a start with that time included.
 READY_AT_LAST = 60
-# Seconds for the delivery after all faults ended. The pace that a quota causes ends a minute after the last
-# refusal: docs/pacing.md.
+# Seconds for the delivery after all faults ended, times the delay of the machine. The pace that a quota causes ends a
+# minute after the last refusal: docs/pacing.md.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
@@ -56,6 +57,8 @@ class Session:
         ]
         self.runs: list[GatewayRun] = []
         self.ready: list[float] = []
+        # The longest delay of the machine after a start.
+        self.late = 1.0
         self.kills = 0
         self.ledger = {"accepted": 0, "delivered": 0}
         self.book: dict[str, Any] = {}
@@ -91,7 +94,8 @@ class Session:
             after, starved = gateway.ready_after, self.runs[-1].starved()
             self.ready.append(after - starved)
             told = f"a start took {after:.2f} s, in {starved:.2f} s of them no core was free"
-            self.trial.expect(after - starved < READY_WITHIN, told)
+            self.trial.expect(after - starved < READY_WITHIN * slowness(), told)
+            self.late = max(self.late, delay())
             self.check_ledger(gateway.ledger(), stored)
             self.disruptions.keys.check_key(gateway)
         return self.runs[-1]
@@ -145,6 +149,7 @@ class Session:
         began = time.monotonic()
         within = DELIVERED_AFTER_QUOTA_WITHIN if last.has_quota else DELIVERED_WITHIN
         within += run.gateway.ledger()["ledger"]["queued"] * A_LOG
+        within *= delay()
         self.address.set(run.gateway.devices, is_over=True)
         for sender in self.senders:
             sender.join(max(0, began + within - time.monotonic()))

@@ -12,8 +12,8 @@ from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.senders import STORED, TORN, time_of
 from proof.scenarios.judge.session import Session
 
-# Seconds. If a device's request was sent this much later than SLS's answer, and was answered, then the gateway had
-# handled SLS's answer: one thread commits both.
+# Seconds, times the delay of the machine. If a device's request was sent this much later than SLS's answer, and was
+# answered, then the gateway had handled SLS's answer: one thread commits both.
 TAKEN_AFTER = 0.25
 # Half of the configured `send_timeout`: a slower answer may have come too late.
 ON_TIME = 0.75
@@ -103,6 +103,7 @@ class Verdict:
     def answers_taken(self) -> set[str]:
         """The ids of requests whose answers reached a gateway that lived long enough to commit them."""
         heard: dict[int, float] = collections.defaultdict(float)
+        after = TAKEN_AFTER * self.session.late
         runs = self.session.runs
         for batch in self.batches:
             if batch.fate != STORED:
@@ -111,7 +112,7 @@ class Verdict:
                 if run.began <= batch.sent and batch.heard <= run.ended:
                     heard[number] = max(heard[number], batch.sent)
         # Nothing was queued any more.
-        heard[runs.index(self.last)] = self.session.settled + TAKEN_AFTER
+        heard[runs.index(self.last)] = self.session.settled + after
         taken = set()
         for request, answer in self.passed.items():
             for number, run in enumerate(runs):
@@ -120,7 +121,7 @@ class Verdict:
                 # An answer that came while the process was stopped is read when it goes on.
                 read = max([answer.ended, *(end for begin, end in run.pauses if begin - 0.05 <= answer.ended <= end)])
                 on_time = read - answer.began <= ON_TIME
-                if answer.status == 200 and request and on_time and read + TAKEN_AFTER <= heard[number]:
+                if answer.status == 200 and request and on_time and read + after <= heard[number]:
                     taken.add(request)
         return taken
 

@@ -1,0 +1,42 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// How many logs a small body may hold.
+@Suite(.timeLimit(.minutes(1))) struct LogCountTests {
+    /// A request of OTLP with empty records. Protobuf fields: resource_logs, scope_logs, log_records.
+    private func emptyRecords(_ count: Int) -> [UInt8] {
+        let records = [UInt8]((0..<count).flatMap { _ in [0x12, 0] as [UInt8] })
+        let scope = [0x12] + varint(records.count) + records
+        return [0x0A] + varint(scope.count) + scope
+    }
+
+    private func varint(_ number: Int) -> [UInt8] {
+        number < 128 ? [UInt8(number)] : [UInt8(number & 127 | 128)] + varint(number >> 7)
+    }
+
+    private func post(_ body: [UInt8], to end: DeviceListener) throws -> Int {
+        let fields: KeyValuePairs = [
+            "content-type": "application/x-protobuf", "content-encoding": "zstd",
+        ]
+        return try end.client.post("/v1/logs", Zstd.compress(body), fields).status
+    }
+
+    @Test("A few bytes may hold 4096 empty logs and not half a million")
+    func inflated() throws {
+        let end = try DeviceListener()
+        #expect(try post(emptyRecords(4096), to: end) == 200)
+        for count in [4097, 500_000] { #expect(try post(emptyRecords(count), to: end) == 413) }
+        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 4096)
+    }
+
+    @Test("Logs that are as short as their dialect allows are taken in any number")
+    func sent() throws {
+        let end = try DeviceListener()
+        let lines = [UInt8]((0..<10_000).flatMap { _ in Array("x\n".utf8) })
+        #expect(try end.client.post("/logs/app?format=lines", lines).status == 200)
+        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 10_000)
+    }
+}
