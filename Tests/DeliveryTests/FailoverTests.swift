@@ -90,7 +90,9 @@ import Testing
         ]
     )
     func awayAndBack(fault: String) throws {
-        let forwarder = try forwarder { $0.transport.sendTimeout = .milliseconds(300) }
+        // Shorter than the latency of a fault.
+        let time = min(.milliseconds(300).calibrated(), Duration.milliseconds(1500))
+        let forwarder = try forwarder { $0.transport.sendTimeout = time }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(try first.has(packet: 1))

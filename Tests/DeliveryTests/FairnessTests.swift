@@ -66,8 +66,9 @@ import Testing
     func witness() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
+        let time = Duration.milliseconds(100).calibrated()
         let rig = try Rig(source, server) {
-            $0.transport.sendTimeout = .milliseconds(100)
+            $0.transport.sendTimeout = time
             // Whoever waits for a probe's turn waits longer than this test may take.
             $0.probeWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }

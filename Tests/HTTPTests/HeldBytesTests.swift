@@ -266,8 +266,9 @@ struct HeldBytesTests {
 
     @Test("A client that takes its answer at the required rate gets all of it")
     func steady() throws {
+        let pause = Duration.milliseconds(300).calibrated()
         let server = try TestServer {
-            $0.writeTime = .milliseconds(300)
+            $0.writeTime = pause
             $0.answerRateMin = 100 << 10
         }
         let client = try reluctant(server)

@@ -130,15 +130,17 @@ struct StreamTests {
 
     @Test("No timer ends a stream without writes")
     func quiet() throws {
+        let time = Duration.milliseconds(200).calibrated()
         let server = try TestServer {
-            $0.idleTime = .milliseconds(200)
-            $0.headTime = .milliseconds(200)
-            $0.bodyTime = .milliseconds(200)
-            $0.writeTime = .milliseconds(200)
+            $0.idleTime = time
+            $0.headTime = time
+            $0.bodyTime = time
+            $0.writeTime = time
         }
         let (client, stream) = try begin(server)
         for _ in 0..<3 {
-            usleep(500_000)
+            // Nothing tells that time has passed but time.
+            usleep(UInt32(time * 2 / .microseconds(1)))
             #expect(stream.write(Array("still here".utf8)))
             #expect(client.chunk() == "still here")
         }

@@ -8,6 +8,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TimeoutTests {
+    /// Nothing tells that time has passed but time.
+    private func pass(_ time: Duration) { usleep(UInt32(time / .microseconds(1))) }
+
     @Test("A head that arrives too slowly gets 408")
     func slowHead() throws {
         let server = try TestServer { $0.headTime = .milliseconds(150) }
@@ -87,22 +90,24 @@ struct TimeoutTests {
 
     @Test("A body that makes progress may take longer than one interval")
     func steadyBody() throws {
+        let interval = Duration.milliseconds(600).calibrated()
         let server = try TestServer {
-            $0.bodyTime = .milliseconds(1200)
+            $0.bodyTime = interval
             $0.bodyProgressBytes = 1000
         }
         let client = try server.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
         for _ in 0..<10 {
             client.send(Array(repeating: 0x61, count: 1000))
-            usleep(200_000)
+            pass(interval / 6)
         }
         #expect(client.answer()?.body.count == 10000)
     }
 
     @Test("An idle connection is closed without an answer", arguments: [true, false])
     func idle(afterRequest: Bool) throws {
-        let server = try TestServer { $0.idleTime = .milliseconds(300) }
+        let time = Duration.milliseconds(300).calibrated()
+        let server = try TestServer { $0.idleTime = time }
         let client = try server.client()
         if afterRequest {
             client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -114,15 +119,16 @@ struct TimeoutTests {
 
     @Test("A connection whose request waits for its handler is not idle")
     func waitingIsNotIdle() throws {
+        let time = Duration.milliseconds(300).calibrated()
         let server = try TestServer {
-            $0.idleTime = .milliseconds(300)
-            $0.headTime = .milliseconds(300)
-            $0.bodyTime = .milliseconds(300)
+            $0.idleTime = time
+            $0.headTime = time
+            $0.bodyTime = time
         }
         let client = try server.client()
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let request = server.held.next()
-        usleep(700_000)
+        pass(time * 2)
         request.responder.send(Response(status: 200))
         #expect(client.answer()?.status == 200)
     }
@@ -151,8 +157,9 @@ struct TimeoutTests {
 
     @Test("A slow client can read its refusal while it still sends")
     func slowRefusedClient() throws {
+        let pause = Duration.milliseconds(400).calibrated()
         let server = try TestServer {
-            $0.lingerTime = .milliseconds(800)
+            $0.lingerTime = pause
             $0.lingerTimeMax = .seconds(20)
         }
         let client = try server.client()
@@ -188,7 +195,8 @@ struct TimeoutTests {
 
     @Test("An empty line after a body begins no request", arguments: [["\r\n"], ["\r", "\n"]])
     func emptyLine(pieces: [String]) throws {
-        let server = try TestServer { $0.headTime = .milliseconds(100) }
+        let time = Duration.milliseconds(100).calibrated()
+        let server = try TestServer { $0.headTime = time }
         let client = try server.client()
         client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         #expect(client.answer()?.text == "/a 3")
@@ -196,7 +204,7 @@ struct TimeoutTests {
             client.send(piece)
             usleep(30_000)
         }
-        usleep(250_000)
+        pass(time * 2)
         #expect(server.server.counters.timeouts.head == 0)
         client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.text == "/b 0")

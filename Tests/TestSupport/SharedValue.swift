@@ -69,7 +69,7 @@ package final class Awaited<Value: Sendable>: Sendable {
 }
 
 extension WakeUp {
-    package static func made() -> WakeUp {
+    static func made() -> WakeUp {
         guard let made = try? WakeUp() else { preconditionFailure("no descriptors left") }
         return made
     }

@@ -120,7 +120,8 @@ struct ClosingTests {
 
     @Test("9.5: an incomplete head gets 408, after the answers before it")
     func timeOut() throws {
-        let server = try TestServer { $0.headTime = .milliseconds(100) }
+        let time = Duration.milliseconds(100).calibrated()
+        let server = try TestServer { $0.headTime = time }
         let client = try server.client()
         client.send(Exchange.bytes(Self.next + "GET /a HTTP/1.1|Ho"))
         #expect(client.answer()?.text == "/next 0")

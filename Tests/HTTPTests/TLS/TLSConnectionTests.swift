@@ -92,7 +92,8 @@ struct TLSConnectionTests {
 
     @Test("The server ends each connection with close_notify", arguments: [true, false])
     func endings(asked: Bool) throws {
-        let server = try TestServer.securely { $0.idleTime = .milliseconds(300) }
+        let time = Duration.milliseconds(300).calibrated()
+        let server = try TestServer.securely { $0.idleTime = time }
         let client = try server.secureClient()
         client.send("GET \(asked ? "/last" : "/a") HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.status == 200)
@@ -118,8 +119,9 @@ struct TLSConnectionTests {
 
     @Test("A slow client can read its refusal while it still sends")
     func slowRefusedClient() throws {
+        let pause = Duration.milliseconds(300).calibrated()
         let server = try TestServer.securely {
-            $0.lingerTime = .milliseconds(300)
+            $0.lingerTime = pause
             $0.lingerTimeMax = .seconds(20)
         }
         let client = try server.secureClient()
