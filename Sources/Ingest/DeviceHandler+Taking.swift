@@ -9,8 +9,8 @@ import System
 extension DeviceHandler {
     /// The most dead letters from one request: each is a row of its own, all in one transaction.
     private static let doomedMax = 10_000
-    /// Logs that a body of any size may have; SLS's own bound of a LogGroup is the same.
-    private static let freeLogs = 4096
+    /// Logs that a body of any size may have. Beyond them even equal lines do not shrink to a byte each.
+    private static let freeLogs = 16_384
     /// What a log costs of a budget of bytes, however little of the body it takes.
     private static let logBytesMin = 16
 

@@ -117,7 +117,7 @@ import Testing
             path: "/loki/api/v1/push",
             content: [0x80, 0x80, 0x10] + blanks(6000),
             fields: [protobuf],
-            isLarge: false
+            isLarge: true
         ),
     ]
 

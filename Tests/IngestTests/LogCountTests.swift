@@ -1,4 +1,6 @@
 import HTTP
+import Logs
+import Queue
 import TestSupport
 import Testing
 
@@ -24,12 +26,12 @@ import Testing
         return try end.client.post("/v1/logs", Zstd.compress(body), fields).status
     }
 
-    @Test("A few bytes may hold 4096 empty logs and not half a million")
+    @Test("A few bytes may hold 16,384 empty logs and not half a million")
     func inflated() throws {
         let end = try DeviceListener()
-        #expect(try post(emptyRecords(4096), to: end) == 200)
-        for count in [4097, 500_000] { #expect(try post(emptyRecords(count), to: end) == 413) }
-        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 4096)
+        #expect(try post(emptyRecords(16_384), to: end) == 200)
+        for count in [16_385, 500_000] { #expect(try post(emptyRecords(count), to: end) == 413) }
+        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 16_384)
     }
 
     @Test("Logs that are as short as their dialect allows are taken in any number")

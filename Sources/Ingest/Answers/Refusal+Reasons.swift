@@ -90,7 +90,7 @@ extension Refusal {
             413,
             "PostBodyTooLarge",
             "the body has \(count) logs, and a body of its size may have \(most): one for each byte as sent, "
-                + "but at least 4096; send logs that are not empty, or smaller batches"
+                + "but at least 16384; send logs that are not empty, or smaller batches"
         )
     }
 
