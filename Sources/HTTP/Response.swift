@@ -9,6 +9,8 @@ package struct Response: Sendable {
     package var closes: Bool
     /// The route index under which the handler counts it; the server ignores it.
     package var label = 0
+    /// The receipt that the handler's stamp writes; the server ignores it.
+    package var receipt: String?
     /// Makes the answer fail on purpose, to test clients.
     package var breaks: Break?
     /// The body is written over time; see `Responder.stream`.

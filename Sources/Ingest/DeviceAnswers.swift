@@ -51,7 +51,7 @@ struct DeviceAnswers: Sendable {
         _ acceptance: Acceptance,
         _ readers: CrossOrigin
     ) -> Response {
-        response.fields.append(("x-log-requestid", acceptance.receipt))
+        response.receipt = acceptance.receipt
         readers.add(to: &response)
         response.label = label.rawValue
         return response

@@ -2,8 +2,8 @@ package import HTTP
 import SLS
 package import System
 
-/// Adds the fields of every answer: the time, and a receipt unless the answer has one. In lower case, since the iOS
-/// SDK looks for exactly these names.
+/// Adds the fields of every answer: the time, then its receipt or a new one. In lower case, since the iOS SDK looks for
+/// exactly these names. The receipt is the last field: SDKs in C take the last line that begins with `x-log-` for it.
 package struct Stamp {
     private let mint: ReceiptMint
     private var second: Int64 = -1
@@ -19,16 +19,14 @@ package struct Stamp {
         of response: Response,
         now: WallTime = .now
     ) {
-        if !response.fields.contains(where: { $0.name == "x-log-requestid" }) {
-            head += Self.receiptName
-            head += mint.next()
-            head += [0x0d, 0x0a]
-        }
         if now.seconds != second {
             second = now.seconds
             timeFields = Array("x-log-time: \(second)\r\ndate: \(now.httpDate)\r\n".utf8)
         }
         head += timeFields
+        head += Self.receiptName
+        if let receipt = response.receipt { head += receipt.utf8 } else { head += mint.next() }
+        head += [0x0d, 0x0a]
     }
 
     private static let receiptName = Array("x-log-requestid: ".utf8)

@@ -233,7 +233,7 @@ struct CaptureDraft: Sendable {
                 status: response.status,
                 fields: response.fields.map { name, value in
                     (name, Mask.field(name, Array(value.utf8)))
-                },
+                } + (response.receipt.map { [("x-log-requestid", $0)] } ?? []),
                 body: shownBody(of: response, isRefused: refusal != nil),
                 time: Moment.now - start
             )
