@@ -137,6 +137,8 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
     package var perAddress = PerAddress()
     /// Those in front of the listeners.
     package var proxies = ProxyTrust.Rules()
+    /// The status that `/logs` answers with.
+    package var plainStatus = 200
 
     package init() {}
 
@@ -179,6 +181,12 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
             which clients are accepted: some of `[json, sls, otlp, elastic, splunk, loki]`; \
             [the paths of the others](access.md#which-clients-are-accepted) are 404. Web tracking \
             belongs to `sls`
+            """
+        }
+        Setting("plain_status", \.plainStatus, .count(200...201)) {
+            """
+            the status of accepted logs on `/logs/{tag}`: `201` for Puree's `LogServerOutput`, which \
+            sends again for ever after `200`; a request chooses with `?status=201`
             """
         }
         Setting(group: "per_address", \.perAddress)

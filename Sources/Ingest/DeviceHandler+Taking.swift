@@ -62,7 +62,8 @@ extension DeviceHandler {
                 repeatedBytesMax: decoder.limit.repeating(for: body.count),
                 recognizesContent: shared.recognizesRepeats && key == nil,
                 hidesKey: request.sender != nil,
-                damage: request.damage
+                damage: request.damage,
+                plainStatus: tables.access.plainStatus
             ),
             decoder
         )

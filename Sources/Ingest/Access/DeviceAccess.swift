@@ -13,6 +13,7 @@ final class DeviceAccess: Sendable {
     /// nil: addresses have no limits.
     let addressLimits: AddressLimits?
     let proxies: [AddressRange]
+    let plainStatus: Int
 
     /// Keys keep their counters and budgets from the keys of the same name in `before`.
     init(
@@ -37,5 +38,6 @@ final class DeviceAccess: Sendable {
         preflightHeaders = PreflightHeaders(settings.accepted, settings.cors.headers)
         addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
         proxies = settings.proxies.ranges
+        plainStatus = settings.plainStatus
     }
 }

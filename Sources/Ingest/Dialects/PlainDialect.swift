@@ -67,7 +67,8 @@ private struct PlainLogReader: LogReader {
         if logs.unreadable > 0 {
             more = ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))"
         }
-        taken.answer = { [more] acceptance in Self.answer(acceptance, more) }
+        let status = query.status ?? request.plainStatus
+        taken.answer = { [more] acceptance in Self.answer(acceptance, status, more) }
         return taken
     }
 
@@ -90,7 +91,11 @@ private struct PlainLogReader: LogReader {
         }
     }
 
-    private static func answer(_ acceptance: Acceptance, _ more: String) -> Response {
+    private static func answer(
+        _ acceptance: Acceptance,
+        _ status: Int,
+        _ more: String
+    ) -> Response {
         // In bytes, without the texts between them: this is the answer to most requests.
         var body: [UInt8] = []
         body.reserveCapacity(64 + more.utf8.count)
@@ -100,7 +105,7 @@ private struct PlainLogReader: LogReader {
         body += String(acceptance.logs).utf8
         body += more.utf8
         body += "}\n".utf8
-        return Response(status: 200, contentType: "application/json", body: body)
+        return Response(status: status, contentType: "application/json", body: body)
     }
 
     /// Position and reason of the first unreadable texts, which became dead letters.

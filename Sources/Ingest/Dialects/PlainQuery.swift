@@ -2,7 +2,7 @@ import HTTP
 import Logs
 import System
 
-/// The query of `/logs/{tag}`: `time_field`, `topic`, `source` and `format`.
+/// The query of `/logs/{tag}`: `time_field`, `topic`, `source`, `format` and `status`.
 ///
 /// It is read like a form: a plus is a space. Other names are ignored: libraries and proxies add their own, as jQuery
 /// does `_=1732330000000`, and `key` is the device's.
@@ -12,13 +12,15 @@ struct PlainQuery {
     }
 
     private static let limits = LogLimits()
-    private static let names: Set = ["time_field", "topic", "source", "format"]
+    private static let names: Set = ["time_field", "topic", "source", "format", "status"]
 
     /// The field with a log's time, besides `__time__`.
     private(set) var timeField: String?
     private(set) var topic: String?
     private(set) var source: String?
     private(set) var format = Format.json
+    /// The status of the answer when the logs are accepted.
+    private(set) var status: Int?
 
     init(_ head: RequestHead) throws(Refusal) {
         guard let query = head.query, !query.isEmpty else { return }
@@ -54,6 +56,11 @@ struct PlainQuery {
             timeField = value
         case "topic": topic = try Self.label(name, value, Self.limits.topicBytes)
         case "source": source = try Self.label(name, value, Self.limits.sourceBytes)
+        case "status":
+            guard value == "200" || value == "201" else {
+                throw Self.wrong("status is neither 200 nor 201")
+            }
+            status = Int(value)
         default:
             guard let format = Format(rawValue: value) else {
                 throw Self.wrong("format is neither json nor lines")

@@ -108,6 +108,8 @@ struct LogRequest {
     let hidesKey: Bool
     /// What the request wants done with damaged JSON.
     let damage: LogRules.Damage
+    /// The status of an accepted request of `/logs`, unless its query names one.
+    let plainStatus: Int
 
     /// The destination's rules for logs, with the request's rule for damaged JSON.
     var rules: LogRules {
