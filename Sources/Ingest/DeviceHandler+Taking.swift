@@ -27,6 +27,7 @@ extension DeviceHandler {
             let plans = dispatch.plans(tables.routing)
             if draft?.admitted(request.facts, plans) == false { draft = nil }
         }
+        try decoder.checkNotLost(body, head)
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
         // An idempotency key names a body.

@@ -102,6 +102,13 @@ extension Refusal {
         )
     }
 
+    static let bodyLost = Refusal(
+        400,
+        "PostBodyLost",
+        "the body is empty, but the head describes content: the body was lost on the way, as when a "
+            + "URLProtocol that intercepts requests drops httpBodyStream"
+    )
+
     package static let unwantedBody = Refusal(
         400,
         "ParameterInvalid",

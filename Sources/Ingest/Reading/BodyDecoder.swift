@@ -61,6 +61,14 @@ struct BodyDecoder {
         return inflater.prepare(body, coding, limit: InflateLimit(bytes: min(bytes, limit.bytes)))
     }
 
+    /// Refuses an empty body whose head describes content: no compression makes an empty body.
+    func checkNotLost(_ body: UnsafeRawBufferPointer, _ head: RequestHead) throws(Refusal) {
+        guard body.isEmpty, head.method == .post || head.method == .put else { return }
+        let rawBytes = head.field("x-log-bodyrawsize").flatMap { Int($0) } ?? 0
+        guard rawBytes > 0 || inflates(head, nil) else { return }
+        throw .bodyLost
+    }
+
     /// False also for a coding that is not known.
     func inflates(_ head: RequestHead, _ own: ContentCoding?) -> Bool {
         (try? coding(head, own)) != nil
