@@ -234,8 +234,8 @@ extension Destination: SettingGroup {
         Setting("topic", \.labels.topic, .text(upTo: 128), default: "empty") {
             "for batches without one; `/logs/{tag}` uses the tag as topic"
         }
-        Setting("source", \.labels.source, .text(upTo: 128), default: "empty") {
-            "for batches without one"
+        Setting("source", \.labels.source, .source, default: "empty") {
+            "for batches without one: `iOS`, or with the device's address, `{{client_ip}}`"
         }
         Setting(
             SettingDescription(
@@ -526,6 +526,17 @@ extension Destination.Intake.FoldTags {
         case .none: .text("none")
         case .all: .text("all")
         case .named(let names): .list(names.map { .text($0) })
+        }
+    }
+}
+
+extension Kind<String> {
+    fileprivate static var source: Kind {
+        Kind(wants: "a text", show: { .text($0) }) { text throws(Mismatch) in
+            guard !text.replacing(Destination.Labels.clientIP, with: "").contains("{{") else {
+                throw Mismatch("\(quoted(text)) has a place that is not {{client_ip}}")
+            }
+            return try Kind<String>.text(upTo: 128).parse(text)
         }
     }
 }

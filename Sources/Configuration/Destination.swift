@@ -54,7 +54,11 @@ package struct Destination: Sendable, Equatable {
             package let value: String
         }
 
+        /// The place of the client's address in `source`.
+        package static let clientIP = "{{client_ip}}"
+
         package var topic = ""
+        /// Of logs whose device names none.
         package var source = ""
         package var tags: [Tag] = []
     }

@@ -119,7 +119,10 @@ extension DeviceHandler {
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         let streamsMax = 2 * shared.limits.json.batches * dispatched.destinations
         guard dispatched.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
-        if dispatched.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
+        let isStamped = dispatched.parts.contains {
+            !$0.target.intake.stamps.isEmpty || $0.target.site.sourceNamesClient
+        }
+        if isStamped {
             let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
             let room = repeatedBytesMax * dispatched.destinations
             shared.counters.countClaimsRemoved(facts.stamp(&dispatched.parts, atMost: room))

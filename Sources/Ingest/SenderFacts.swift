@@ -49,6 +49,7 @@ struct SenderFacts {
     /// Fields may make the logs of a request `bytesMax` large together. When very many small logs would exceed that,
     /// the stamps become tags of the stream, so that nothing is refused and nothing is missing.
     func stamp(_ parts: inout [TakenPart], atMost bytesMax: Int) -> Int {
+        for index in parts.indices { nameClient(&parts[index]) }
         var (room, removed) = (bytesMax, 0)
         // The parts of one request mostly have the same destination.
         var last: (stamps: SenderStamps, encoded: EncodedStamps)?
@@ -64,6 +65,19 @@ struct SenderFacts {
             room -= parts[index].logs.bytes
         }
         return removed
+    }
+
+    /// Puts the client's address into a source that the destination gives.
+    private func nameClient(_ part: inout TakenPart) {
+        let source = part.target.labels.source
+        guard part.target.site.sourceNamesClient, part.trailer.source == source else { return }
+        let address = clientIP?.description ?? ""
+        part.trailer = GroupTrailer(
+            topic: part.trailer.topic,
+            source: source.replacing(Destination.Labels.clientIP, with: address)
+                .cut(to: LogLimits().sourceBytes),
+            tags: part.trailer.tags
+        )
     }
 
     private func encoded(_ stamps: SenderStamps) -> EncodedStamps {

@@ -18,11 +18,13 @@ package final class RoutingTable: Sendable {
         let destination: Destination
         let labels: Destination.Labels
         let intake: Destination.Intake
+        let sourceNamesClient: Bool
 
         init(_ destination: Destination) {
             self.destination = destination
             labels = destination.labels
             intake = destination.intake
+            sourceNamesClient = labels.source.contains(Destination.Labels.clientIP)
         }
 
         var name: String { destination.name }
