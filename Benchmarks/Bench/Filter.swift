@@ -60,13 +60,13 @@ private func measure(
     let plans = TagPlans(router)
     let filter = LogFilter(router, plans)
     let plan = plans.plan(for: "app")
-    let sender = SenderText()
+    filter.begin(SenderText(), logBytes: logs.bytes.count)
     var batches = 0
     let start = processorSeconds()
     let end = Moment.now + .milliseconds(Int64(seconds * 1000))
     while Moment.now < end {
         for _ in 0..<64 {
-            guard let result = try? filter.apply(to: logs, plan, sender), result.dead.isEmpty else {
+            guard let result = try? filter.apply(to: logs, plan), result.dead.isEmpty else {
                 fatalError("the logs are not readable")
             }
             batches += 1

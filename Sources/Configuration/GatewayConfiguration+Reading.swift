@@ -32,6 +32,7 @@ extension GatewayConfiguration {
         report.destinationNames = Set(names.isEmpty ? ["default"] : names)
         report.resolverNames = Set(file.inner("resolvers").names)
         report.clientsHaveNames = file.inner("tls").has("client_ca")
+        report.filtersHeaders = file.readableItems("filters_headers", .headerName)
         report.filtersHaveSecret =
             file.origin(of: "filters_secret", RoutingRules.secretSource) != nil
         var configuration = GatewayConfiguration()

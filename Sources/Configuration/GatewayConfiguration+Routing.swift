@@ -32,6 +32,17 @@ extension GatewayConfiguration {
             """
         }
         Setting(
+            "filters_headers",
+            \.routing.headers,
+            listOf: .headerName,
+            1...RequestPart.headersMax,
+            default: "none",
+            mayBeEmpty: true,
+            as: { $0 }
+        ) {
+            "header fields of requests that conditions of filters may ask: `[x-app, user-agent]`, up to 32"
+        }
+        Setting(
             SettingDescription(
                 key: "routes",
                 help: """
@@ -108,6 +119,7 @@ extension GatewayConfiguration {
         let report = ProblemReport(ConfigurationInputs())
         report.destinationNames = Set(destinations.map(\.name))
         report.filtersHaveSecret = routing.secret != nil
+        report.filtersHeaders = routing.headers
         let node: YAMLNode
         do throws(YAMLError) {
             node = try YAMLNode(json: json, depthMax: Self.trialDepthMax)
@@ -117,7 +129,8 @@ extension GatewayConfiguration {
         }
         var section = Section(node, path: "", report: report)
         var configuration = self
-        for setting in Self.routingSettings where setting.description.key != "filters_secret" {
+        let fixed = ["filters_secret", "filters_headers"]
+        for setting in Self.routingSettings where !fixed.contains(setting.description.key) {
             _ = setting.read(&section, &configuration)
         }
         configuration.checkRouting(section)

@@ -125,7 +125,8 @@ package struct CaptureResender: Sendable {
                 sender: SenderText(
                     clientIP: record.address,
                     key: record.key ?? "",
-                    receipt: String(decoding: receipt, as: UTF8.self)
+                    receipt: String(decoding: receipt, as: UTF8.self),
+                    part: { AskedRequest(record).text(of: $0) }
                 ),
                 repeatedBytesMax: repeatedBytesMax,
                 retarget: { tag throws(Refusal) in try table.target(of: record, .tag(tag)) },
@@ -229,6 +230,7 @@ extension RouteQuestion {
         labels = record.logs.map { record.groups[$0.group] }
         (host, project) = (record.field("host"), record.field("x-log-project"))
         (clientIP, receipt) = (record.address, record.receipt ?? "")
+        request = AskedRequest(record)
         guard let name = record.key else { return }
         guard devices.senders.contains(where: { $0.name == name }) else { throw .keyIsGone(name) }
         (key, rights) = (name, record.rights)
@@ -275,6 +277,14 @@ extension BodyDecoder {
             return try putLogs.decode(logs, timing, rules)
         } catch {
             throw Refusal(error)
+        }
+    }
+}
+
+extension AskedRequest {
+    fileprivate init(_ record: CaptureRecord) {
+        self.init(method: record.method, path: record.path, query: record.query) {
+            record.field($0)
         }
     }
 }

@@ -176,7 +176,8 @@ extension DeviceHandler {
                 ? SenderText(
                     clientIP: head.clientAddress(behind: tables.access.proxies)?.description ?? "",
                     key: request.sender?.name ?? "",
-                    receipt: String(decoding: receipt, as: UTF8.self)
+                    receipt: String(decoding: receipt, as: UTF8.self),
+                    part: { AskedRequest(head).text(of: $0) }
                 ) : SenderText(),
             repeatedBytesMax: repeatedBytesMax,
             retarget: { tag throws(Refusal) in

@@ -23,7 +23,7 @@ import Testing
         "admin.console": "false", "admin.hosts": "gateway.example.com",
         "admin.client.ca": "/ca.pem", "admin.client.certificate": "/c.pem",
         "admin.client.key": "/c.key",
-        "drain_timeout": "1s",
+        "drain_timeout": "1s", "devices.plain_status": "201", "filters_headers": "[x-app]",
         "queue.max_bytes": "1GiB", "queue.max_age": "1d", "queue.overflow": "drop_oldest",
         "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.max_streams": "5",
         "queue.durability": "normal",

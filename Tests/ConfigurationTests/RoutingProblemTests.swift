@@ -36,7 +36,7 @@ import Testing
             ),
             (
                 "{ when: { tag: a } }",
-                ": has no action; give one of add, set, rename, remove, keep, redact, parse, truncate, sample, drop, tag"
+                ": has no action; give one of add, set, rename, remove, keep, redact, parse, truncate, sample, drop, tag, split, time, topic, source"
             ),
             ("drop", ": wants a group of settings, got a plain value"),
             ("{ drop: }", ".drop: has no value; give one, or take the line away"),
@@ -114,6 +114,46 @@ import Testing
                 "{ truncate: { fields: a, bytes: 2MiB } }",
                 ".truncate.bytes: 2MiB is not between 1B and 1MiB"
             ),
+            (
+                "{ split: { as: a } }",
+                ".split.field: is missing; name the field that has the array"
+            ),
+            (
+                "{ split: { field: a, most: 10001 } }",
+                ".split.most: 10001 is not between 1 and 10000"
+            ),
+            (
+                "{ split: { field: a, as: __topic__ } }",
+                ".split.as: \"__topic__\" is reserved by SLS; choose another name"
+            ),
+            (
+                "{ time: { field: a } }",
+                ".time.format: is missing; give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S"
+            ),
+            (
+                "{ time: { field: a, format: \"%H:%M\" } }",
+                ".time.format: \"%H:%M\" is not a format of times; write iso, s, ms, us, ns, or a text with the year, month and day, each once, as in %d/%b/%Y:%H:%M:%S %z"
+            ),
+            (
+                "{ topic: \"{{x}}\" }",
+                ".topic: \"{{x}}\" is not a text with places: {{x}} is none of {{tag}}, {{captured}}, {{field:NAME}}, {{client_ip}}, {{key}} and {{receipt}}, at byte 0"
+            ),
+            (
+                "{ drop: true, when: { header: X-App, is: a } }",
+                ".when.header: x-app is not in filters_headers; list it there"
+            ),
+            (
+                "{ drop: true, when: { query: a } }",
+                ".when.query: is not compared; give exists, is, in, matches, at_least or at_most"
+            ),
+            (
+                "{ drop: true, when: { path: /a, is: b } }",
+                ".when.is: is about a field, and the condition has path instead"
+            ),
+            (
+                "{ drop: true, when: { query: a, method: GET } }",
+                ".when.method: a condition has one of field, query, header, host, method, path, tag, all, any, not, and this one has query and method; join them as in all: [{ … }, { … }]"
+            ),
             ("{ sample: {} }", ".sample.keep: is missing; give a percentage such as 10%"),
             (
                 "{ sample: { keep: 10 } }",
@@ -136,7 +176,7 @@ import Testing
         arguments: [
             (
                 "{}",
-                ": says nothing; give one of field, tag, all, any, not"
+                ": says nothing; give one of field, query, header, host, method, path, tag, all, any, not"
             ),
             ("5", ": wants a group of settings, got a plain value"),
             (
@@ -147,7 +187,7 @@ import Testing
             ("{ tag: a, is: b }", ".is: is about a field, and the condition has tag instead"),
             (
                 "{ field: a, is: b, tag: c }",
-                ".tag: a condition has one of field, tag, all, any, not, and this one has field and tag; join them as in all: [{ … }, { … }]"
+                ".tag: a condition has one of field, query, header, host, method, path, tag, all, any, not, and this one has field and tag; join them as in all: [{ … }, { … }]"
             ),
             ("{ field: a, si: b }", ".si: unknown key; did you mean is?"),
             ("{ field: a, is: }", ".is: has no value; give one, or take the line away"),

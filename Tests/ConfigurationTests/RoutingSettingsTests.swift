@@ -227,6 +227,7 @@ import Testing
         let secret = "filters_secret: canary-0123456789"
         let rules = try rules(
             """
+            filters_headers: [X-U]
             filters:
               - name: all
                 match: ["{a,b}.*", 'c.\\*']
@@ -248,6 +249,19 @@ import Testing
                   - sample: { keep: 12.05%, by: l }
                   - sample: { keep: 0.0001% }
                   - tag: m
+                  - split: { field: o, as: p, most: 7 }
+                  - split: { field: o }
+                  - time: { field: q, format: ms }
+                  - time: { field: q, format: "%d/%b/%Y:%H:%M:%S %z" }
+                  - topic: "t-{{field:r}}"
+                  - source: "{{client_ip}}"
+                  - drop: true
+                    when:
+                      all:
+                        - { query: s, is: t, exists: true }
+                        - { header: X-U, in: [v, w] }
+                        - { not: { host: ["*.X", y], } }
+                        - { any: [{ method: PUT }, { path: "/z*" }] }
                   - drop: true
                     when:
                       any:
@@ -262,7 +276,8 @@ import Testing
         var json = JSONWriter()
         json.object { $0.rules(rules) }
         #expect(!json.text.contains("canary"))
-        let text = "{\(minimal.dropLast()), \(secret), \(json.text.dropFirst())"
+        let text =
+            "{\(minimal.dropLast()), \(secret), filters_headers: [x-u], \(json.text.dropFirst())"
         #expect(try read(text, Self.keys).routing == rules)
         json = JSONWriter()
         json.object { $0.rules(RoutingRules()) }

@@ -55,7 +55,8 @@ import Testing
             Set(file.keys) == [
                 "listen", "data_dir", "drain_timeout", "tls", "admin", "queue", "devices",
                 "filters",
-                "filters_secret", "routes", "unrouted", "limits", "names", "resolvers", "webhook",
+                "filters_secret", "filters_headers", "routes", "unrouted", "limits", "names",
+                "resolvers", "webhook",
                 "log", "destinations",
                 "credentials",
             ]

@@ -208,11 +208,13 @@ enum IngestFigures {
             Figure(
                 "sluice_filter_logs_total",
                 by: "result",
-                "Logs that a filter was applied to (seen), and what it did to them; failed: a step failed."
+                "Logs that a filter was applied to (seen), and what it did to them; failed: a step failed; "
+                    + "added: logs that split made besides the first."
             ) { counts in
                 [
                     ("seen", counts.seen), ("changed", counts.changed), ("dropped", counts.dropped),
                     ("sampled_out", counts.sampledOut), ("failed", counts.failed),
+                    ("added", counts.added),
                 ]
             }
         ]

@@ -88,6 +88,7 @@ extension FilterTrace.Effect {
         case .dropped: "dropped"
         case .sampledOut: "sampled out"
         case .tagged(let tag): "has the tag \(TerminalText.shown(tag)) from here on"
+        case .split(let count): "becomes \(count) logs, which follow one after the other"
         case .failed(let reason, let onError):
             switch onError {
             case .keep: "failed: \(reason); stays as it was (on_error: keep)"

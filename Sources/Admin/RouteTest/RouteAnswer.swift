@@ -126,6 +126,7 @@ extension JSONWriter {
         member("effect", trace.effect.name)
         switch trace.effect {
         case .tagged(let tag): member("tag", tag)
+        case .split(let count): member("logs", count)
         case .failed(let reason, let onError):
             member("reason", reason)
             member("on_error", onError.rawValue)
@@ -177,6 +178,7 @@ extension FilterTrace.Effect {
         case .dropped: "dropped"
         case .sampledOut: "sampled_out"
         case .tagged: "tagged"
+        case .split: "split"
         case .failed: "failed"
         }
     }

@@ -4,7 +4,7 @@ import JSON
 import System
 
 extension RouteQuestion {
-    private static let known = "tag, logs, topic, source, client_ip, key, receipt"
+    private static let known = "tag, logs, topic, source, client_ip, key, receipt, request"
     private static let textBytesMax = 1024
 
     /// Reads the body of `POST /admin/routes/test`.
@@ -24,7 +24,7 @@ extension RouteQuestion {
                 case "logs":
                     guard logs == nil else { throw .wrong("logs is given twice") }
                     logs = try reader.logs()
-                case "tag", "topic", "source", "client_ip", "key", "receipt":
+                case "tag", "topic", "source", "client_ip", "key", "receipt", "request":
                     guard texts[name] == nil else { throw .wrong("\(name) is given twice") }
                     guard let text = reader.string() else {
                         throw reader.misread("\(name) is a string")
@@ -50,6 +50,12 @@ extension RouteQuestion {
         self = question
         self.logs = logs ?? []
         (topic, source, key) = (texts["topic"], texts["source"], texts["key"])
+        if let text = texts["request"] {
+            request = AskedRequest(text)
+            guard request != nil else {
+                throw .wrong(#"request begins with a method and a path, as in "POST /logs/x?a=1""#)
+            }
+        }
         (clientIP, receipt) = (texts["client_ip"] ?? "", texts["receipt"] ?? "")
     }
 }

@@ -62,6 +62,8 @@ package final class ProblemReport {
     private var patternSize = 0
     private static let patternSizeMax = 200_000
     var hasTooManyPatterns: Bool { patternSize > Self.patternSizeMax }
+    /// Header fields that conditions may ask.
+    var filtersHeaders: [String] = []
 
     package init(_ inputs: ConfigurationInputs) {
         self.inputs = inputs

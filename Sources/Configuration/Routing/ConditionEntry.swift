@@ -3,11 +3,16 @@ import Routing
 /// A condition as the file has it: `when` of a step, or a condition within one.
 struct ConditionEntry: SettingGroup {
     static let depthMax = 8
-    private static let kinds = ["field", "tag", "all", "any", "not"]
+    private static let kinds = [
+        "field", "query", "header", "host", "method", "path", "tag", "all", "any", "not",
+    ]
+    /// Those that are compared.
+    private static let subjects: Set = ["field", "query", "header"]
     private static let keys = settings.map(\.description.key)
 
     private var depth = 1
     private var field: String?
+    private var part: RequestPart?
     private var tests: [FieldTest] = []
     /// What is no test of a field.
     private var other: Condition?
@@ -17,6 +22,19 @@ struct ConditionEntry: SettingGroup {
     static var settings: [Setting<ConditionEntry>] {
         Setting("field", \.field, .fieldName) {
             "the field that the following are about; all that are given must hold"
+        }
+        Setting("query", \.part, Kind<RequestPart>.query) {
+            "in place of `field`: the parameter in the request's query that the following are about"
+        }
+        Setting("header", \.part, Kind<RequestPart>.header) {
+            "in place of `field`: the request's header field, one of `filters_headers`"
+        }
+        likeness("host", .host) { "the request's `Host` without the port, as `method`" }
+        likeness("method", .method) {
+            "the request's method, or a list of them; `*` stands for any text, as in `/logs/pv.*` of `path`"
+        }
+        likeness("path", .path) {
+            "the request's path as it was sent, without the query, as `method`"
         }
         test("exists", .boolean, FieldTest.exists) {
             "`true`: the log has the field; `false`: it has not"
@@ -62,8 +80,14 @@ struct ConditionEntry: SettingGroup {
     }
 
     var condition: Condition? {
-        guard let field else { return other }
-        let conditions = tests.map { Condition.field(field, $0) }
+        let conditions: [Condition]
+        if let field {
+            conditions = tests.map { .field(field, $0) }
+        } else if let part {
+            conditions = tests.map { .request(part, $0) }
+        } else {
+            return other
+        }
         return conditions.count > 1 ? .all(conditions) : conditions.first
     }
 
@@ -80,6 +104,9 @@ struct ConditionEntry: SettingGroup {
         }
         // A key that is not known may have been meant.
         guard section.names.allSatisfy(Self.keys.contains) else { return }
+        if case .header(let name) = part, !section.report.filtersHeaders.contains(name) {
+            section.problem("header", "\(name) is not in filters_headers; list it there")
+        }
         let tests = section.names.filter { !Self.kinds.contains($0) }
         if given.isEmpty, let first = tests.first {
             section.problem(first, "is about a field; name it, as in { field: level, \(first): … }")
@@ -89,12 +116,12 @@ struct ConditionEntry: SettingGroup {
                 key: section.path,
                 "says nothing; give one of \(Self.kinds.joined(separator: ", "))"
             )
-        } else if given == ["field"], tests.isEmpty {
+        } else if given.count == 1, Self.subjects.contains(given[0]), tests.isEmpty {
             section.problem(
-                "field",
+                given[0],
                 "is not compared; give exists, is, in, matches, at_least or at_most"
             )
-        } else if !given.contains("field"), let first = tests.first {
+        } else if Self.subjects.isDisjoint(with: given), let first = tests.first {
             section.problem(first, "is about a field, and the condition has \(given[0]) instead")
         }
     }
@@ -110,6 +137,28 @@ struct ConditionEntry: SettingGroup {
         Setting(
             SettingDescription(key: key, help: help(), wants: kind.wants, shape: kind.shape)
         ) { $1.add($0.value(key, kind), test) }
+    }
+
+    private static func likeness(
+        _ key: String,
+        _ part: RequestPart,
+        help: () -> String
+    ) -> Setting<ConditionEntry> {
+        let kind = Kind<String>.text(upTo: 1024)
+        return Setting(
+            SettingDescription(
+                key: key,
+                help: help(),
+                wants: "a text, perhaps with *, or a list of them",
+                shape: .list(of: .text(), count: 1...64)
+            )
+        ) { section, entry in
+            section.know(key)
+            guard section.has(key) else { return false }
+            return entry.take(section.list(key, kind, counts: 1...64)) {
+                .request(part, .isLike(part == .host ? $0.map { $0.lowercased() } : $0))
+            }
+        }
     }
 
     private static func list(
@@ -162,5 +211,19 @@ struct ConditionEntry: SettingGroup {
         guard let value else { return false }
         other = condition(value)
         return true
+    }
+}
+
+extension Kind<RequestPart> {
+    fileprivate static var query: Kind {
+        Kind(wants: "the name of a parameter") { text throws(Mismatch) in
+            .query(try Kind<String>.fieldName.parse(text))
+        }
+    }
+
+    fileprivate static var header: Kind {
+        Kind(wants: Kind<String>.headerName.wants) { text throws(Mismatch) in
+            .header(try Kind<String>.headerName.parse(text))
+        }
     }
 }

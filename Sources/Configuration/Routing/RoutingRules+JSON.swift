@@ -1,4 +1,5 @@
 package import JSON
+import Logs
 package import Routing
 
 extension JSONWriter {
@@ -67,6 +68,19 @@ extension JSONWriter {
             }
         case .drop: member("drop", true)
         case .tag(let template): member("tag", template.text)
+        case .split(let splitting):
+            object("split") { json in
+                json.member("field", splitting.field)
+                json.member("as", splitting.name)
+                json.member("most", splitting.most)
+            }
+        case .time(let field, let format):
+            object("time") { json in
+                json.member("field", field)
+                json.member("format", format.text)
+            }
+        case .topic(let template): member("topic", template.text)
+        case .source(let template): member("source", template.text)
         }
         if let condition = step.condition { object("when") { $0.condition(condition) } }
     }
@@ -103,19 +117,35 @@ extension JSONWriter {
         switch condition {
         case .field(let name, let test):
             member("field", name)
-            switch test {
-            case .exists(let exists): member("exists", exists)
-            case .isOneOf(let values) where values.count == 1: member("is", values[0])
-            case .isOneOf(let values): texts("in", values)
-            case .matches(let pattern): member("matches", pattern.text)
-            case .atLeast(let number): member("at_least", number: "\(number)")
-            case .atMost(let number): member("at_most", number: "\(number)")
+            self.test(test)
+        case .request(let part, let test):
+            switch part {
+            case .query(let name): member("query", name)
+            case .header(let name): member("header", name)
+            case .host, .method, .path: return like("\(part)", test)
             }
+            self.test(test)
         case .tag(let patterns): match("tag", patterns)
         case .all(let inner): conditions("all", inner)
         case .any(let inner): conditions("any", inner)
         case .not(let inner): object("not") { $0.condition(inner) }
         }
+    }
+
+    private mutating func test(_ test: FieldTest) {
+        switch test {
+        case .exists(let exists): member("exists", exists)
+        case .isOneOf(let values) where values.count == 1: member("is", values[0])
+        case .isOneOf(let values): texts("in", values)
+        case .isLike(let values): texts("like", values)
+        case .matches(let pattern): member("matches", pattern.text)
+        case .atLeast(let number): member("at_least", number: "\(number)")
+        case .atMost(let number): member("at_most", number: "\(number)")
+        }
+    }
+
+    private mutating func like(_ name: String, _ test: FieldTest) {
+        if case .isLike(let values) = test { texts(name, values) }
     }
 
     private mutating func conditions(_ name: String, _ conditions: [Condition]) {

@@ -8,6 +8,8 @@ struct StepEntry: SettingGroup {
     private static let parsingMembers = ParsingEntry.descriptions
     private static let truncateMembers = TruncateEntry.descriptions
     private static let sampleMembers = SampleEntry.descriptions
+    private static let splitMembers = SplitEntry.descriptions
+    private static let timeMembers = TimeEntry.descriptions
     private static let conditionMembers = ConditionEntry.descriptions
 
     private var action: FilterStep.Action?
@@ -36,6 +38,15 @@ struct StepEntry: SettingGroup {
         row("tag", .tagTemplate, FilterStep.Action.tag) {
             "the tag of the log from here on: `page.{{captured}}`"
         }
+        group("split", splitMembers) { SplitEntry.read($0).splitting.map { .split($0) } }
+        group("time", timeMembers) { TimeEntry.read($0).action }
+        row("topic", .template, FilterStep.Action.topic) {
+            """
+            the topic of the log in place of its device's: `{{field:screen}}`; the logs of a request \
+            may have 1024 different topics and sources, and beyond that the step fails
+            """
+        }
+        row("source", .template, FilterStep.Action.source) { "the source of the log, likewise" }
         Setting(
             SettingDescription(
                 key: "when",

@@ -1,3 +1,4 @@
+import Logs
 import Routing
 
 /// `redact` of a step.
@@ -209,6 +210,87 @@ struct SampleEntry: SettingGroup {
     func check(_ section: borrowing Section) {
         section.refuseEmpty()
         section.require("keep", "give a percentage such as 10%")
+    }
+}
+
+/// `split` of a step.
+struct SplitEntry: SettingGroup {
+    private var field: String?
+    private var name: String?
+    private var most = 1000
+
+    init() {}
+
+    static var settings: [Setting<SplitEntry>] {
+        Setting("field", \.field, .fieldName, default: "required") {
+            """
+            the field with a JSON array: each element becomes a log with the other fields; an empty \
+            array leaves the log as it is
+            """
+        }
+        Setting("as", \.name, .newFieldName, default: "the same field") {
+            "the field that has the element; objects and arrays are text, for `parse`"
+        }
+        Setting("most", \.most, .count(Splitting.counts)) {
+            """
+            the step fails for an array with more elements, and where the pieces would take more bytes \
+            than the logs of the request and 1 MiB
+            """
+        }
+    }
+
+    var splitting: Splitting? { field.map { Splitting(field: $0, as: name, most: most) } }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("field", "name the field that has the array")
+    }
+}
+
+/// `time` of a step.
+struct TimeEntry: SettingGroup {
+    private var field: String?
+    private var format: TimeFormat?
+
+    init() {}
+
+    static var settings: [Setting<TimeEntry>] {
+        Setting("field", \.field, .fieldName, default: "required") {
+            "the field with the log's time; it stays. The step fails for a value that is no such time"
+        }
+        Setting("format", \.format, .timeFormat, default: "required") {
+            """
+            `iso`, a number since 1970 in `s`, `ms`, `us` or `ns`, or a text such as \
+            `"%d/%b/%Y:%H:%M:%S %z"`: `%Y %m %d %e %b %a %H %I %p %M %S %f %z %s %F %T %%`, English names, \
+            UTC without `%z`
+            """
+        }
+    }
+
+    var action: FilterStep.Action? {
+        guard let field, let format else { return nil }
+        return .time(field: field, format)
+    }
+
+    func check(_ section: borrowing Section) {
+        section.refuseEmpty()
+        section.require("field", "name the field that has the time")
+        section.require("format", "give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S")
+    }
+}
+
+extension Kind<TimeFormat> {
+    fileprivate static var timeFormat: Kind {
+        Kind(wants: "iso, s, ms, us, ns or a text such as %d/%b/%Y:%H:%M:%S %z") {
+            text throws(Mismatch) in
+            guard let format = TimeFormat(text) else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a format of times; write iso, s, ms, us, ns, or a text with "
+                        + "the year, month and day, each once, as in %d/%b/%Y:%H:%M:%S %z"
+                )
+            }
+            return format
+        }
     }
 }
 

@@ -43,7 +43,10 @@ struct FanOut {
     }
 
     mutating func add(_ group: LogGroup, _ plan: TagPlan) throws(Refusal) {
-        guard group.target.isRouted else { return put(group, try addressed(group)) }
+        guard group.target.isRouted else {
+            let target = try addressed(group)
+            return put(group.isRetimed ? try checked(group, for: target) : group, target)
+        }
         switch plan.outcome {
         case .dropped: counts.dropped += group.logs.count
         case .unrouted, .addressed: try addUnrouted(group)
@@ -120,12 +123,13 @@ struct FanOut {
         numbers.isEmpty ? names.firstIndex(of: name) : numbers[name]
     }
 
-    /// The logs under the rules of their destination, where the destinations of routes have different ones.
+    /// The logs under the rules of their destination, where the destinations of routes have different ones, or filters
+    /// changed times.
     private func checked(
         _ group: LogGroup,
         for target: RoutingTable.Target
     ) throws(Refusal) -> LogGroup {
-        guard request.table.routedRulesDiffer else { return group }
+        guard request.table.routedRulesDiffer || group.isRetimed else { return group }
         var (logs, checked) = (group.logs, group)
         let (sound, faulty) = (logs.sound, logs.faulty)
         (logs.sound, logs.faulty) = (EncodedLogs(), [])

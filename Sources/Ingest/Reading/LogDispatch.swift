@@ -55,6 +55,8 @@ final class LogDispatch {
         }
         var fanOut = FanOut(request, limits)
         fanOut.places = trace == nil ? nil : []
+        let logBytes = groups.reduce(0) { $0 + $1.logs.bytes }
+        machine.filter.begin(request.sender, logBytes: logBytes)
         for (number, group) in groups.enumerated() {
             fanOut.groupNumber = number
             let plan = machine.plans.plan(for: group.tag)
@@ -64,16 +66,21 @@ final class LogDispatch {
             }
             do throws(ProtobufError) {
                 let shared = try machine.filter.redacted(group, plan)
-                for (newPlan, logs) in try filtered(group.logs, plan, request, &fanOut) {
+                let left = try filtered(group.logs, plan, &fanOut)
+                for (newPlan, labels, logs) in left.all {
                     var part = shared
-                    if newPlan !== plan {
+                    if newPlan !== plan || labels != .none {
                         // The new tag may become the topic, which the filters of both tags cover.
                         part = group
-                        part.follow(newPlan.tag)
+                        if newPlan !== plan { part.follow(newPlan.tag) }
+                        part.take(labels)
                         part = try machine.filter.redacted(part, plan)
-                        part = try machine.filter.redacted(part, newPlan, after: plan)
+                        if newPlan !== plan {
+                            part = try machine.filter.redacted(part, newPlan, after: plan)
+                        }
                     }
                     part.tracked.logs = logs
+                    part.isRetimed = left.areRetimed
                     fanOut.waiting.append((part, newPlan))
                 }
             } catch {
@@ -90,30 +97,32 @@ final class LogDispatch {
     private func filtered(
         _ logs: DecodedLogs,
         _ plan: TagPlan,
-        _ request: DispatchRequest,
         _ fanOut: inout FanOut
-    ) throws(ProtobufError) -> [(plan: TagPlan, logs: DecodedLogs)] {
-        guard let filter = machine?.filter else { return [(plan, logs)] }
+    ) throws(ProtobufError) -> LogsByTag {
         var left = LogsByTag()
-        let sound = try filter.apply(to: logs.sound, plan, request.sender, trace: trace)
-        for group in sound.groups { left.add(group.logs, group.plan) }
-        for dead in sound.dead { left[dead.plan].faulty.append(dead.logs) }
-        fanOut.counts.filtered += sound.dropped + sound.sampledOut
+        guard let filter = machine?.filter else { return left }
+        let sound = try filter.apply(to: logs.sound, plan, trace: trace)
+        left.areRetimed = sound.areRetimed
+        for group in sound.groups { left.add(group.logs, group.plan, group.labels) }
+        for dead in sound.dead { left[dead.plan, dead.labels].faulty.append(dead.logs) }
+        fanOut.counts.add(sound)
         for faulty in logs.faulty {
-            let rest = try filter.apply(to: faulty.logs, plan, request.sender, trace: trace)
+            let rest = try filter.apply(to: faulty.logs, plan, trace: trace)
             for group in rest.groups {
-                left[group.plan].faulty.append(FaultyLogs(logs: group.logs, fault: faulty.fault))
+                left[group.plan, group.labels].faulty
+                    .append(FaultyLogs(logs: group.logs, fault: faulty.fault))
             }
             for dead in rest.dead {
                 // The rules of a destination may still accept an oversized log, but not one that a filter gave up.
                 let fault = faulty.fault.isOversize ? dead.logs.fault : faulty.fault
-                left[dead.plan].faulty.append(FaultyLogs(logs: dead.logs.logs, fault: fault))
+                left[dead.plan, dead.labels].faulty
+                    .append(FaultyLogs(logs: dead.logs.logs, fault: fault))
             }
-            fanOut.counts.filtered += rest.dropped + rest.sampledOut
+            fanOut.counts.add(rest)
         }
         // Only their number is left.
-        if logs.dropped > 0 { left[plan].dropped = logs.dropped }
-        return left.all
+        if logs.dropped > 0 { left[plan, .none].dropped = logs.dropped }
+        return left
     }
 }
 
@@ -143,6 +152,13 @@ struct DispatchedLogs {
         var dropped = 0
         /// Logs that no route takes.
         var unrouted = 0
+        /// Logs that filters made of others. They count as received.
+        var added = 0
+
+        fileprivate mutating func add(_ logs: FilteredLogs) {
+            filtered += logs.dropped + logs.sampledOut
+            added += logs.added
+        }
     }
 
     /// Where logs of a group go that leave the filters with a tag.
@@ -165,39 +181,50 @@ struct DispatchedLogs {
 
     /// The tally of a request with so many logs.
     func tally(of logs: Int, _ batches: [Batch]) -> IntakeTally {
-        IntakeTally(
-            received: logs,
+        let received = logs + counts.added
+        return IntakeTally(
+            received: received,
             filtered: counts.filtered,
             dropped: counts.dropped,
-            routed: logs - counts.filtered - counts.dropped,
+            routed: received - counts.filtered - counts.dropped,
             copies: batches.reduce(0) { $0 + $1.allLogs }
         )
     }
 }
 
-/// Logs by the tags with which they leave the filters, in the order of their first logs.
+/// Logs by the tags and labels with which they leave the filters, in the order of their first logs.
 private struct LogsByTag {
-    private(set) var all: [(plan: TagPlan, logs: DecodedLogs)] = []
-    private var indices: [ObjectIdentifier: Int] = [:]
+    private struct Key: Hashable {
+        let plan: ObjectIdentifier
+        let labels: NewLabels
+    }
+
+    private(set) var all: [FilteredLogs.Group<DecodedLogs>] = []
+    private var indices: [Key: Int] = [:]
+    var areRetimed = false
 
     /// Adds sound logs; the first ones share their bytes.
-    mutating func add(_ logs: EncodedLogs, _ plan: TagPlan) {
-        if self[plan].sound.count == 0 {
-            self[plan].sound = logs
+    mutating func add(_ logs: EncodedLogs, _ plan: TagPlan, _ labels: NewLabels) {
+        if self[plan, labels].sound.count == 0 {
+            self[plan, labels].sound = logs
         } else {
-            self[plan].sound.bytes += logs.bytes
-            self[plan].sound.count += logs.count
+            self[plan, labels].sound.bytes += logs.bytes
+            self[plan, labels].sound.count += logs.count
         }
     }
 
-    subscript(plan: TagPlan) -> DecodedLogs {
-        get { indices[ObjectIdentifier(plan)].map { all[$0].logs } ?? DecodedLogs() }
+    subscript(plan: TagPlan, labels: NewLabels) -> DecodedLogs {
+        get {
+            indices[Key(plan: ObjectIdentifier(plan), labels: labels)].map { all[$0].logs }
+                ?? DecodedLogs()
+        }
         _modify {
-            let known = indices[ObjectIdentifier(plan)]
+            let key = Key(plan: ObjectIdentifier(plan), labels: labels)
+            let known = indices[key]
             let index = known ?? all.count
             if known == nil {
-                indices[ObjectIdentifier(plan)] = index
-                all.append((plan, DecodedLogs()))
+                indices[key] = index
+                all.append((plan, labels, DecodedLogs()))
             }
             yield &all[index].logs
         }
@@ -210,6 +237,12 @@ extension LogGroup {
         let topic = fallbackTopic == tag ? newTag : fallbackTopic
         self = LogGroup(tracked, target, tag: newTag, fallbackTopic: topic)
         isRetagged = true
+    }
+
+    /// Takes over the topic and the source that filters made.
+    fileprivate mutating func take(_ labels: NewLabels) {
+        if let topic = labels.topic { tracked.topic = String(decoding: topic, as: UTF8.self) }
+        if let source = labels.source { tracked.source = String(decoding: source, as: UTF8.self) }
     }
 }
 

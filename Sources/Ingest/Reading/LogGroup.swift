@@ -12,6 +12,8 @@ struct LogGroup {
     let fallbackTopic: String
     /// True when a filter gave the logs another tag.
     var isRetagged = false
+    /// True when filters gave some of the logs another time.
+    var isRetimed = false
 
     init(
         _ tracked: TrackedLogs,

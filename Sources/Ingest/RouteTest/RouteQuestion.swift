@@ -14,6 +14,8 @@ package struct RouteQuestion: Sendable {
     /// For the templates of filters.
     package var clientIP = ""
     package var receipt = ""
+    /// For the conditions of filters.
+    package var request: AskedRequest?
     /// The name of a device's key. Its destinations bound the routes.
     package var key: String?
     /// For a captured request: its sender's further bounds, and how it addressed and labelled each log. nil in place of

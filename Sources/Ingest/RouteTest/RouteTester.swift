@@ -132,14 +132,16 @@ package struct RouteTester {
         _ question: RouteQuestion,
         _ rights: SenderRights
     ) -> DispatchRequest {
-        DispatchRequest(
+        let asked = question.request ?? AskedRequest(path: "/logs/\(question.tag)")
+        return DispatchRequest(
             table: table,
             allows: rights.allows,
             checkRight: rights.check,
             sender: SenderText(
                 clientIP: question.clientIP,
                 key: question.key ?? "",
-                receipt: question.receipt
+                receipt: question.receipt,
+                part: { asked.text(of: $0) }
             ),
             repeatedBytesMax: decoder.limit.repeating(for: RouteQuestion.bytesMax),
             retarget: { [table] tag throws(Refusal) in

@@ -19,6 +19,17 @@ struct DigitReader {
         return Int(text[place - 1] - 0x30)
     }
 
+    /// The number of the name that comes next, in letters of either case.
+    mutating func name(of names: [String]) -> Int? {
+        for (number, name) in names.enumerated() where name.utf8.count <= text.count - place {
+            let here = UnsafeBufferPointer(rebasing: text[place..<place + name.utf8.count])
+            guard zip(here, name.utf8).allSatisfy({ $0 | 0x20 == $1 | 0x20 }) else { continue }
+            place += name.utf8.count
+            return number
+        }
+        return nil
+    }
+
     /// Exactly so many digits.
     mutating func number(_ count: Int) -> Int? {
         var number = 0

@@ -34,7 +34,7 @@ enum TimeReading: Equatable {
     }
 
     /// Nanoseconds since 1970.
-    private init(_ nanoseconds: Int128) {
+    init(_ nanoseconds: Int128) {
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         guard nanoseconds >= 0, seconds <= UInt32.max else {
             self = .outOfRange
@@ -61,7 +61,7 @@ enum TimeReading: Equatable {
     }
 
     /// RFC 3339, section 5.6: also lower-case letters, and a space for the T.
-    private static func date(_ text: UnsafeBufferPointer<UInt8>, _ short: Bool) -> TimeReading {
+    static func date(_ text: UnsafeBufferPointer<UInt8>, _ short: Bool) -> TimeReading {
         var digits = DigitReader(text)
         guard let year = digits.number(4), digits.take("-"),
             let month = digits.number(2), digits.take("-"),
@@ -76,7 +76,7 @@ enum TimeReading: Equatable {
         return TimeReading(Int128(seconds) * 1_000_000_000 + Int128(time.nanoseconds))
     }
 
-    private static func daysIn(_ month: Int, of year: Int) -> Int {
+    static func daysIn(_ month: Int, of year: Int) -> Int {
         switch month {
         case 4, 6, 9, 11: 30
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -85,7 +85,7 @@ enum TimeReading: Equatable {
     }
 
     /// The Gregorian calendar, counted from a March so that leap days come last.
-    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1

@@ -5,6 +5,8 @@ indirect enum CompiledCondition {
     case field(Int, Test)
     /// The number that the router gives it.
     case tag(Int)
+    /// A number of `FilterProgram.parts`.
+    case request(Int, Test)
     case all([CompiledCondition])
     case any([CompiledCondition])
     case not(CompiledCondition)
@@ -12,6 +14,7 @@ indirect enum CompiledCondition {
     enum Test {
         case exists(Bool)
         case isOneOf(TextIndex)
+        case isLike([NameGlob])
         case matches(TextPattern)
         case atLeast(Double)
         case atMost(Double)
@@ -26,6 +29,7 @@ indirect enum CompiledCondition {
             }
             return test.holds(draft.bytes(value))
         case .tag(let number): return tag.plan.holds(number)
+        case .request(let number, let test): return test.holds(part: draft.requestParts[number])
         case .all(let conditions): return conditions.allSatisfy { $0.holds(draft, tag) }
         case .any(let conditions): return conditions.contains { $0.holds(draft, tag) }
         case .not(let condition): return !condition.holds(draft, tag)
@@ -34,10 +38,19 @@ indirect enum CompiledCondition {
 }
 
 extension CompiledCondition.Test {
+    func holds(part: [UInt8]?) -> Bool {
+        guard let part else {
+            if case .exists(false) = self { return true }
+            return false
+        }
+        return part.withUnsafeBufferPointer { holds($0) }
+    }
+
     @inline(__always)
     fileprivate func holds(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         switch self {
         case .exists(let wanted): wanted
+        case .isLike(let globs): globs.contains { $0.matches(value) }
         case .isOneOf(let texts):
             value.baseAddress.map { texts.number($0, value.count) != TextIndex.none } ?? false
         case .matches(let pattern): pattern.isMatch(value)
@@ -90,6 +103,7 @@ extension FilterCompiler {
         case .tag(let patterns):
             // A router knows all conditions of its rules.
             router.condition(patterns).map { .tag($0) } ?? .any([])
+        case .request(let part, let test): .request(number(part), compiled(test))
         case .all(let conditions): .all(conditions.map { self.condition($0) })
         case .any(let conditions): .any(conditions.map { self.condition($0) })
         case .not(let inner): .not(self.condition(inner))
@@ -99,6 +113,7 @@ extension FilterCompiler {
     private func compiled(_ test: FieldTest) -> CompiledCondition.Test {
         switch test {
         case .exists(let wanted): .exists(wanted)
+        case .isLike(let texts): .isLike(texts.map { NameGlob($0) })
         case .isOneOf(let texts): .isOneOf(TextIndex(texts.map { Array($0.utf8) }))
         case .matches(let pattern): .matches(pattern)
         case .atLeast(let bound): .atLeast(bound)

@@ -34,7 +34,7 @@ struct FieldSelector {
 }
 
 /// A name with `*` for any text.
-private struct NameGlob {
+struct NameGlob {
     /// The texts between the asterisks; the first and the last one are the name's beginning and end.
     private let pieces: [[UInt8]]
 
@@ -46,6 +46,7 @@ private struct NameGlob {
     /// The leftmost place of each piece is enough, so the cost is bounded by the two lengths.
     func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let (first, last) = (pieces[0], pieces[pieces.count - 1])
+        guard pieces.count > 1 else { return name.count == first.count && isAt(0, first, name) }
         guard name.count >= first.count + last.count, isAt(0, first, name),
             isAt(name.count - last.count, last, name)
         else { return false }

@@ -10,6 +10,8 @@ package final class FilterCounters: Sendable {
         package var sampledOut = 0
         /// Logs on which a step failed.
         package var failed = 0
+        /// Logs that its `split` steps added.
+        package var added = 0
 
         package init() {}
     }
@@ -27,6 +29,7 @@ package final class FilterCounters: Sendable {
             counts.dropped = list[2]
             counts.sampledOut = list[3]
             counts.failed = list[4]
+            counts.added = list[5]
             return (name, counts)
         }
     }
@@ -34,7 +37,7 @@ package final class FilterCounters: Sendable {
     func list(for filter: String) -> CounterList {
         lists.withLock { lists in
             if let known = lists[filter] { return known }
-            let list = CounterList(count: 5)
+            let list = CounterList(count: 6)
             lists[filter] = list
             return list
         }
@@ -43,7 +46,7 @@ package final class FilterCounters: Sendable {
 
 extension FilterCounters.Counts {
     func add(to list: CounterList) {
-        for (index, more) in [seen, changed, dropped, sampledOut, failed].enumerated()
+        for (index, more) in [seen, changed, dropped, sampledOut, failed, added].enumerated()
         where more > 0 {
             list.add(more, at: index)
         }

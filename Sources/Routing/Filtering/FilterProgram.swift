@@ -37,11 +37,21 @@ struct FilterProgram {
         case sample(keep: Int, by: Int?)
         case drop
         case tag(CompiledTemplate)
+        case split(Splitter)
+        case time(field: Int, TimeFormat)
+        case topic(CompiledTemplate)
+        case source(CompiledTemplate)
     }
 
     struct Assignment {
         let name: NewName
         let value: CompiledTemplate
+    }
+
+    struct Splitter {
+        let field: Int
+        let name: NewName
+        let most: Int
     }
 
     struct Parser {
@@ -59,6 +69,8 @@ struct FilterProgram {
 
     let filters: [Filter]
     let texts: TextIndex
+    /// What conditions ask of a request.
+    let parts: [RequestPart]
 
     init(_ router: Router) {
         let rules = router.rules
@@ -68,6 +80,7 @@ struct FilterProgram {
         compiler.fixTexts()
         filters = compiler.filters(rules.filters)
         texts = compiler.index
+        parts = compiler.parts
     }
 }
 
@@ -100,6 +113,7 @@ struct FilterCompiler {
     private var all: [[UInt8]] = []
     private(set) var index = TextIndex([])
     private var isFixed = false
+    private(set) var parts: [RequestPart] = []
 
     init(_ router: Router) {
         self.router = router
@@ -115,6 +129,12 @@ struct FilterCompiler {
         numbers[ByteText(text)] = all.count
         all.append(Array(text.utf8))
         return all.count - 1
+    }
+
+    mutating func number(_ part: RequestPart) -> Int {
+        if let known = parts.firstIndex(of: part) { return known }
+        parts.append(part)
+        return parts.count - 1
     }
 
     mutating func text(_ text: String) -> DraftText {
@@ -154,6 +174,17 @@ struct FilterCompiler {
             .sample(keep: sampling.keep, by: sampling.field.map { number($0) })
         case .drop: .drop
         case .tag(let tag): .tag(template(tag))
+        case .split(let splitting):
+            .split(
+                FilterProgram.Splitter(
+                    field: number(splitting.field),
+                    name: newName(splitting.name),
+                    most: splitting.most
+                )
+            )
+        case .time(let field, let format): .time(field: number(field), format)
+        case .topic(let topic): .topic(template(topic))
+        case .source(let source): .source(template(source))
         }
     }
 

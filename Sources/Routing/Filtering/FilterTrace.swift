@@ -12,6 +12,8 @@ package final class FilterTrace {
         case dropped
         case sampledOut
         case tagged(String)
+        /// So many logs go on in its place. Their steps follow.
+        case split(Int)
         case failed(String, Filter.OnError)
     }
 
@@ -38,6 +40,8 @@ package final class FilterTrace {
     package struct Log {
         package fileprivate(set) var steps: [Step] = []
         package fileprivate(set) var end = End.kept
+        /// An end is noted. Of the pieces of a split log, the first that is kept counts, else the first.
+        fileprivate var hasEnd = false
         /// The tag and the fields with which the log left the filters; for a dropped log those before the drop. nil:
         /// the trace had no room for them.
         package fileprivate(set) var tag = ""
@@ -73,7 +77,18 @@ package final class FilterTrace {
         fields = isCut ? [] : draft.texts
     }
 
-    func add(_ effect: Effect, _ step: Int, of place: FilterPlace, _ draft: LogDraft) {
+    /// Goes on with a piece of the present log.
+    func goOn(_ draft: LogDraft) {
+        if !isFull { fields = isCut ? [] : draft.texts }
+    }
+
+    func add(
+        _ effect: Effect,
+        _ step: Int,
+        of place: FilterPlace,
+        _ draft: LogDraft,
+        labels: NewLabels = .none
+    ) {
         guard !isFull, spend(Self.stepBytes) else { return }
         var (before, after): (Fields, Fields) = ([], [])
         // A failed step may have removed what it could not redact.
@@ -82,6 +97,9 @@ package final class FilterTrace {
             before = fields.without(new)
             after = new.without(fields)
             fields = new
+            for (name, label) in [("__topic__", labels.topic), ("__source__", labels.source)] {
+                if let label { after.append((name, String(decoding: label, as: UTF8.self))) }
+            }
             guard spend(before.bytes + after.bytes + new.bytes / 16) else { return }
         }
         let filter = place.tag.plan.filters[place.position]
@@ -99,7 +117,9 @@ package final class FilterTrace {
     }
 
     func end(_ end: End, _ tag: TagState) {
-        guard !isFull else { return }
+        let known = logs.last
+        guard !isFull, known?.hasEnd == false || known?.end != .kept && end == .kept else { return }
+        logs[logs.count - 1].hasEnd = true
         logs[logs.count - 1].end = end
         logs[logs.count - 1].tag = tag.plan.tag
         if spend(fields.bytes) { logs[logs.count - 1].fields = fields }
@@ -133,11 +153,17 @@ extension FilterTrace.Fields {
 
 extension LogDraft {
     fileprivate var texts: FilterTrace.Fields {
-        (0..<fieldCount).map { field($0) }.filter { !$0.isRemoved }.map { field in
-            (
-                name: String(decoding: bytes(field.name), as: UTF8.self),
-                value: String(decoding: bytes(field.value), as: UTF8.self)
-            )
+        let time = newTime.map { time in
+            let part = "\(1_000_000_000 + time.nanoseconds)".dropFirst()
+            let value = time.nanoseconds == 0 ? "\(time.seconds)" : "\(time.seconds).\(part)"
+            return (name: "__time__", value: value)
         }
+        return (time.map { [$0] } ?? [])
+            + (0..<fieldCount).map { field($0) }.filter { !$0.isRemoved }.map { field in
+                (
+                    name: String(decoding: bytes(field.name), as: UTF8.self),
+                    value: String(decoding: bytes(field.value), as: UTF8.self)
+                )
+            }
     }
 }

@@ -1,6 +1,6 @@
 import System
 
-/// Reads the members of one JSON object (RFC 8259), strictly, without allocating.
+/// Reads the members of one JSON object, or the elements of one array (RFC 8259), strictly, without allocating.
 struct JSONMembers {
     struct Text {
         var range: Range<Int>
@@ -21,6 +21,25 @@ struct JSONMembers {
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
         guard take("{") else { return nil }
+    }
+
+    /// Enters the array, for `nextElement`.
+    init?(array text: UnsafeBufferPointer<UInt8>) {
+        self.text = text
+        guard take("[") else { return nil }
+    }
+
+    enum NextElement {
+        case element(Text)
+        case end, broken
+    }
+
+    mutating func nextElement() -> NextElement {
+        if take("]") { return hasComma || !isAtEnd() ? .broken : .end }
+        guard isFirst || hasComma, let value = value() else { return .broken }
+        isFirst = false
+        hasComma = take(",")
+        return .element(value)
     }
 
     enum Next {

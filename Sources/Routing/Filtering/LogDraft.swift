@@ -56,6 +56,10 @@ final class LogDraft {
     private var newText = RawMemory(capacity: 4096)
     private var newTextCount = 0
     private(set) var changes = 0
+    /// The time that a step gave the log.
+    private(set) var newTime: LogTime?
+    /// What the program asks of the request that brought the logs.
+    var requestParts: [[UInt8]?] = []
 
     init(_ texts: TextIndex, _ limits: LogLimits) {
         self.texts = texts
@@ -75,7 +79,7 @@ final class LogDraft {
         input = UnsafeRawBufferPointer(start: nil, count: 0)
         inputStart = texts.bytes
         fields.count = 0
-        (newTextCount, changes) = (0, 0)
+        (newTextCount, changes, newTime) = (0, 0, nil)
         newText.shrink(to: 256 << 10)
         fields.shrink(to: 1024)
     }
@@ -86,7 +90,7 @@ final class LogDraft {
     /// bytes, fields of a name and a value, perhaps nanoseconds.
     func read(_ entry: Range<Int>) throws(ProtobufError) {
         fields.count = 0
-        (newTextCount, changes) = (0, 0)
+        (newTextCount, changes, newTime) = (0, 0, nil)
         precondition(entry.lowerBound >= 0 && entry.upperBound <= input.count)
         let end = entry.upperBound
         var place = entry.lowerBound + 1
@@ -150,6 +154,8 @@ final class LogDraft {
     // MARK: - Fields
 
     var valueBytesMax: Int { limits.valueBytes }
+    var topicBytesMax: Int { limits.topicBytes }
+    var sourceBytesMax: Int { limits.sourceBytes }
 
     var fieldCount: Int { fields.count }
 
@@ -185,6 +191,11 @@ final class LogDraft {
     @inline(__always)
     func value(of number: Int) -> DraftText? {
         index(of: number).map { fields[$0].value }
+    }
+
+    func setTime(_ time: LogTime) {
+        newTime = time
+        changes += 1
     }
 
     func remove(_ index: Int) {
@@ -321,15 +332,22 @@ final class LogDraft {
 
     // MARK: - Writing
 
+    /// The size of the log as it is now.
+    var encodedBytes: Int {
+        var size = 1 + Varint.timeSize + (newTime.map { $0.nanoseconds > 0 ? 5 : 0 } ?? tail.count)
+        for index in 0..<fields.count where !fields[index].isRemoved { size += fields[index].size }
+        return size
+    }
+
     /// Writes the log as an entry and returns its bytes, which are valid until the next one.
     func encode(to memory: inout RawMemory) -> UnsafeBufferPointer<UInt8> {
-        var size = 1 + Varint.timeSize + tail.count
-        for index in 0..<fields.count where !fields[index].isRemoved { size += fields[index].size }
+        let size = encodedBytes
         memory.grow(to: 8 + size, keeping: 0)
         var place = memory.start
         place.pointee = GroupTag.logs
         place = Varint.write(size, to: place + 1)
         copy(time..<time + 1 + Varint.timeSize, to: &place)
+        if let newTime { Varint.writePadded(newTime.seconds, to: place - Varint.timeSize) }
         for index in 0..<fields.count where !fields[index].isRemoved {
             let field = fields[index]
             if let encoded = field.encoded {
@@ -345,7 +363,17 @@ final class LogDraft {
             place = Varint.write(field.value.count, to: place + 1)
             copy(bytes(field.value), to: &place)
         }
-        copy(tail, to: &place)
+        if let newTime {
+            if newTime.nanoseconds > 0 {
+                place.pointee = LogTag.nanoseconds
+                for shift in 0..<4 {
+                    place[1 + shift] = UInt8(truncatingIfNeeded: newTime.nanoseconds >> (8 * shift))
+                }
+                place += 5
+            }
+        } else {
+            copy(tail, to: &place)
+        }
         return UnsafeBufferPointer(start: memory.start, count: place - memory.start)
     }
 

@@ -42,7 +42,7 @@ extension LogFilter {
                 continue
             }
             for step in program.filters[filter.index].steps where step.coversStreams {
-                guard step.condition?.holds(tag) != false else { continue }
+                guard step.condition?.holds(tag, draft) != false else { continue }
                 let place = FilterPlace(tag: tag, position: position)
                 // A value that cannot be looked at is removed before the step fails.
                 _ = try? runner.perform(step.action, tag, place)
@@ -57,16 +57,17 @@ extension FilterProgram.Filter {
 
 extension CompiledCondition {
     /// Nil: the fields of a log decide.
-    fileprivate func holds(_ tag: TagState) -> Bool? {
+    fileprivate func holds(_ tag: TagState, _ draft: LogDraft) -> Bool? {
         switch self {
         case .field: return nil
         case .tag(let number): return tag.plan.holds(number)
-        case .not(let condition): return condition.holds(tag).map { !$0 }
+        case .request(let number, let test): return test.holds(part: draft.requestParts[number])
+        case .not(let condition): return condition.holds(tag, draft).map { !$0 }
         case .all(let conditions):
-            let all = conditions.map { $0.holds(tag) }
+            let all = conditions.map { $0.holds(tag, draft) }
             return all.contains(false) ? false : all.contains(nil) ? nil : true
         case .any(let conditions):
-            let all = conditions.map { $0.holds(tag) }
+            let all = conditions.map { $0.holds(tag, draft) }
             return all.contains(true) ? true : all.contains(nil) ? nil : false
         }
     }

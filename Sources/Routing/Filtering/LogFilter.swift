@@ -8,6 +8,10 @@ import System
 package final class LogFilter {
     /// The tag of a log may change so often.
     package static let tagChangesMax = 8
+    /// A piece of a log may be split again; so many times at most, which bounds the stack.
+    package static let splitsMax = 4
+    /// The pieces of split logs may take as many bytes as the request's logs, and these.
+    package static let splitBytesFree = 1 << 20
 
     let program: FilterProgram
     let draft: LogDraft
@@ -31,21 +35,28 @@ package final class LogFilter {
         tags = TagStates(plans, groupsMax: limits.batches)
         runner = StepRunner(draft, tags)
         lists = program.filters.map { counters.list(for: $0.name) }
+        draft.requestParts = Array(repeating: nil, count: program.parts.count)
         counts = Array(repeating: FilterCounters.Counts(), count: program.filters.count)
     }
 
-    /// Applies the filters of the logs' tag. It throws only for bytes that are no logs of the gateway's encoding.
+    /// Begins a request whose logs have so many bytes.
+    package func begin(_ sender: SenderText, logBytes: Int) {
+        runner.sender = sender
+        runner.splitRoom = Self.splitBytesFree + logBytes
+        if !program.parts.isEmpty { draft.requestParts = program.parts.map { sender.part($0) } }
+    }
+
+    /// Applies the filters of the logs' tag, in the request that began. It throws only for bytes that are no logs of the
+    /// gateway's encoding.
     package func apply(
         to logs: EncodedLogs,
         _ plan: TagPlan,
-        _ sender: SenderText,
         trace: FilterTrace? = nil
     ) throws(ProtobufError) -> FilteredLogs {
         guard logs.count > 0 else { return FilteredLogs() }
         guard !plan.filters.isEmpty else {
-            return FilteredLogs(groups: [(plan: plan, logs: logs)])
+            return FilteredLogs(groups: [(plan: plan, labels: .none, logs: logs)])
         }
-        runner.sender = sender
         let result: Result<FilteredLogs, ProtobufError> = logs.bytes.withUnsafeBufferPointer {
             bytes in
             Result { () throws(ProtobufError) in try filtered(logs, bytes, plan, trace) }
@@ -68,16 +79,33 @@ package final class LogFilter {
         _ plan: TagPlan,
         _ trace: FilterTrace?
     ) throws(ProtobufError) -> FilteredLogs {
-        draft.start(UnsafeRawBufferPointer(bytes))
         var filtered = FilteredLogs()
-        let first = tags.state(of: plan)
+        var run = try pass(bytes, from: Point(tags.state(of: plan)), trace, &filtered)
+        if run.count == logs.count, run.range == 0..<bytes.count {
+            filtered.groups = [(run.tag.plan, run.tag.labels, logs)]
+        } else {
+            end(&run, bytes)
+        }
+        return filtered
+    }
+
+    /// Applies filters to logs, or the steps behind a split to its pieces. Returns the last logs side by side that leave
+    /// as they came, with the same tag.
+    private func pass(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        from point: Point,
+        _ trace: FilterTrace?,
+        _ filtered: inout FilteredLogs
+    ) throws(ProtobufError) -> Run {
+        draft.start(UnsafeRawBufferPointer(bytes))
         var entries = LogEntries(UnsafeRawBufferPointer(bytes))
-        // Logs side by side that leave as they came, with the same tag.
-        var run = Run(tag: first)
+        var run = Run(tag: point.tag)
         while let entry = try entries.next() {
             try draft.read(entry)
-            trace?.start(draft)
-            switch outcome(first, trace) {
+            if runner.splits == 0 { trace?.start(draft) } else { trace?.goOn(draft) }
+            let outcome = outcome(point, trace)
+            if draft.newTime != nil { filtered.areRetimed = true }
+            switch outcome {
             case .kept(let tag):
                 tags.open(tag)
                 if draft.changes == 0, tag === run.tag, run.range.upperBound == entry.lowerBound {
@@ -96,15 +124,32 @@ package final class LogFilter {
             case .dropped: filtered.dropped += 1
             case .sampledOut: filtered.sampledOut += 1
             case .dead(let tag, let fault):
-                filtered.addDead(draft.encode(to: &encoded), tag.plan, fault)
+                filtered.addDead(draft.encode(to: &encoded), tag, fault)
+            case .split(let pieces, let next):
+                end(&run, bytes)
+                try pass(pieces, from: next, trace, &filtered)
+                draft.start(UnsafeRawBufferPointer(bytes))
             }
         }
-        if run.count == logs.count, run.range == 0..<bytes.count {
-            filtered.groups = [(run.tag.plan, logs)]
-        } else {
-            end(&run, bytes)
+        return run
+    }
+
+    private func pass(
+        _ pieces: EncodedLogs,
+        from point: Point,
+        _ trace: FilterTrace?,
+        _ filtered: inout FilteredLogs
+    ) throws(ProtobufError) {
+        filtered.added += pieces.count - 1
+        runner.splits += 1
+        defer { runner.splits -= 1 }
+        let result: Result<Void, ProtobufError> = pieces.bytes.withUnsafeBufferPointer { bytes in
+            Result { () throws(ProtobufError) in
+                var run = try pass(bytes, from: point, trace, &filtered)
+                end(&run, bytes)
+            }
         }
-        return filtered
+        try result.get()
     }
 
     private struct Run {
@@ -127,24 +172,38 @@ package final class LogFilter {
         case dropped
         case sampledOut
         case dead(TagState, LogFault)
+        case split(EncodedLogs, Point)
+    }
+
+    /// Where a log is on its way: the filter's place among those of the tag that led to it, the step, and the log's tag.
+    private struct Point {
+        let start: TagState
+        var tag: TagState
+        var position = 0
+        var step = 0
+
+        init(_ tag: TagState) { (start, self.tag) = (tag, tag) }
+
+        init(_ start: TagState, _ tag: TagState, _ position: Int, _ step: Int) {
+            (self.start, self.tag, self.position, self.step) = (start, tag, position, step)
+        }
     }
 
     /// Applies the filters to the draft. A log that becomes a dead letter still passes the redactions that were to
     /// come: dead letters are stored, too.
-    private func outcome(_ first: TagState, _ trace: FilterTrace?) -> Outcome {
-        var tag = first
-        var position = 0
+    private func outcome(_ point: Point, _ trace: FilterTrace?) -> Outcome {
+        var (start, tag) = (point.start, point.tag)
+        var (position, firstStep) = (point.position, point.step)
         var fault: (tag: TagState, fault: LogFault)?
         if !path.isEmpty { path.removeAll(keepingCapacity: true) }
-        while position < tag.plan.filters.count {
-            let index = tag.plan.filters[position].index
+        while position < start.plan.filters.count {
+            let index = start.plan.filters[position].index
             let changes = draft.changes
-            let start = tag
-            let place = FilterPlace(tag: tag, position: position)
+            let place = FilterPlace(tag: start, position: position)
             var hasFailed = false
-            if fault == nil { counts[index].seen += 1 }
+            if fault == nil, firstStep == 0 { counts[index].seen += 1 }
             let steps = program.filters[index].steps
-            for step in steps.indices {
+            for step in firstStep..<steps.count {
                 if fault != nil, !steps[step].isRedaction { continue }
                 if let condition = steps[step].condition, !condition.holds(draft, tag) {
                     trace?.add(.skipped, step, of: place, draft)
@@ -172,6 +231,14 @@ package final class LogFilter {
                         path.append(tag)
                         tag = new
                         if path.count > Self.tagChangesMax { fault = (tag, tagLoop(tag)) }
+                    case .labelled(let new):
+                        trace?.add(.changed, step, of: place, draft, labels: new.labels)
+                        tag = new
+                    case .split(let pieces):
+                        trace?.add(.split(pieces.count), step, of: place, draft)
+                        counts[index].added += pieces.count - 1
+                        counts[index].changed += 1
+                        return .split(pieces, Point(start, tag, position, step + 1))
                     }
                 } catch {
                     let onError = fault == nil ? program.filters[index].onError : .deadLetter
@@ -195,6 +262,7 @@ package final class LogFilter {
             }
             if draft.changes != changes || tag !== start { counts[index].changed += 1 }
             position = tag === start ? position + 1 : tag.plan.filters.position(behind: index)
+            (start, firstStep) = (tag, 0)
         }
         if let fault {
             trace?.end(.deadLetter(fault.fault), fault.tag)

@@ -13,6 +13,10 @@ final class StepRunner {
         case dropped
         case sampledOut
         case tagged(TagState)
+        /// The log has another topic or source.
+        case labelled(TagState)
+        /// These logs go on in its place.
+        case split(EncodedLogs)
     }
 
     private static let tagBytesMax = 128
@@ -24,6 +28,11 @@ final class StepRunner {
     private var random = UInt64.random(in: .min ... .max)
     /// The sender of the present batch.
     var sender = SenderText()
+    /// The bytes that the pieces of split logs of the present request may still take.
+    var splitRoom = 0
+    /// How many times the present log was split.
+    var splits = 0
+    private var encoded = RawMemory(capacity: 4096)
 
     init(_ draft: LogDraft, _ tags: TagStates) {
         self.draft = draft
@@ -74,6 +83,19 @@ final class StepRunner {
         case .sample(let keep, let field): return isSampled(keep, field) ? .goesOn : .sampledOut
         case .drop: return .dropped
         case .tag(let template): return try retag(template, tag, place)
+        case .split(let splitter): return try split(splitter)
+        case .time(let field, let format):
+            guard let value = draft.value(of: field) else { break }
+            guard let time = format.time(draft.bytes(value)) else { throw .notTime }
+            draft.setTime(time)
+        case .topic(let template):
+            var labels = tag.labels
+            labels.topic = try label(template, tag, place, draft.topicBytesMax)
+            return try relabel(tag, labels)
+        case .source(let template):
+            var labels = tag.labels
+            labels.source = try label(template, tag, place, draft.sourceBytesMax)
+            return try relabel(tag, labels)
         }
         return .goesOn
     }
@@ -153,7 +175,40 @@ final class StepRunner {
         guard 1...Self.tagBytesMax ~= new.count, !new.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else { throw .tag }
         if tag.isTag(new) { return .goesOn }
-        guard let state = tags.state(of: new), tags.hasRoom(for: state) else { throw .tooManyTags }
+        guard let plain = tags.state(of: new) else { throw .tooManyTags }
+        let state = tag.labels == .none ? plain : tags.state(plain, with: tag.labels)
+        guard let state, tags.hasRoom(for: state) else { throw .tooManyTags }
         return .tagged(state)
+    }
+
+    private func label(
+        _ template: CompiledTemplate,
+        _ tag: TagState,
+        _ place: FilterPlace,
+        _ bytesMax: Int
+    ) throws(StepFailure) -> [UInt8] {
+        let text = try text(template, tag, place)
+        guard text.count <= bytesMax else { throw .labelTooLong }
+        return Array(draft.bytes(text))
+    }
+
+    private func relabel(_ tag: TagState, _ labels: NewLabels) throws(StepFailure) -> Result {
+        guard labels != tag.labels else { return .goesOn }
+        guard let state = tags.state(tag, with: labels), tags.hasRoom(for: state) else {
+            throw .tooManyLabels
+        }
+        return .labelled(state)
+    }
+
+    // MARK: - Splitting
+
+    private func split(_ splitter: FilterProgram.Splitter) throws(StepFailure) -> Result {
+        guard splits < LogFilter.splitsMax else { throw .tooDeepSplit }
+        defer { encoded.shrink(to: 256 << 10) }
+        guard let pieces = try splitter.pieces(of: draft, atMost: splitRoom, &encoded) else {
+            return .goesOn
+        }
+        splitRoom -= pieces.bytes.count
+        return .split(pieces)
     }
 }

@@ -7,12 +7,15 @@ final class TagState {
     let tag: [UInt8]
     /// For each filter of the plan what its pattern took.
     let captured: [[UInt8]]
+    /// Logs with other ones have a state of their own.
+    let labels: NewLabels
     /// Logs of the present batch, and whether there are any.
     fileprivate var isOpen = false
     fileprivate(set) var logs = EncodedLogs()
 
-    init(_ plan: TagPlan) {
+    init(_ plan: TagPlan, _ labels: NewLabels = .none) {
         self.plan = plan
+        self.labels = labels
         tag = Array(plan.tag.utf8)
         captured = plan.filters.map { Array(($0.captured ?? "").utf8) }
     }
@@ -38,6 +41,13 @@ final class TagStates {
     private var displaced: [[UInt8]: TagState] = [:]
     /// How many states the present batch made.
     private var made = 0
+    /// The states of the present batch that have labels.
+    private var labelled: [LabelledTag: TagState] = [:]
+
+    private struct LabelledTag: Hashable {
+        let plan: ObjectIdentifier
+        let labels: NewLabels
+    }
 
     init(_ plans: TagPlans, groupsMax: Int) {
         self.plans = plans
@@ -62,6 +72,17 @@ final class TagStates {
         return keep(plans.plan(for: tag), in: slot)
     }
 
+    /// The state of logs of the same tag with these labels. nil when the batch has had too many.
+    func state(_ state: TagState, with labels: NewLabels) -> TagState? {
+        if state.labels == labels { return state }
+        let tag = LabelledTag(plan: ObjectIdentifier(state.plan), labels: labels)
+        if let known = labelled[tag] { return known }
+        guard labelled.count < groupsMax else { return nil }
+        let new = TagState(state.plan, labels)
+        labelled[tag] = new
+        return new
+    }
+
     private func keep(_ plan: TagPlan, in slot: Int) -> TagState {
         let state = TagState(plan)
         if let old = states[slot], old.isOpen { displaced[old.tag] = old }
@@ -83,6 +104,7 @@ final class TagStates {
         if state.isOpen { return }
         state.isOpen = true
         groups.append(state)
+        guard state.labels == .none else { return }
         // The slot may have gone to another tag since the state was made.
         let slot = state.tag.withUnsafeBufferPointer { Self.slot(of: $0) }
         if states[slot] !== state { displaced[state.tag] = state }
@@ -94,15 +116,16 @@ final class TagStates {
     }
 
     /// Ends the batch.
-    func takeGroups() -> [(plan: TagPlan, logs: EncodedLogs)] {
+    func takeGroups() -> [FilteredLogs.Group<EncodedLogs>] {
         defer {
+            if !labelled.isEmpty { labelled.removeAll() }
             groups.removeAll(keepingCapacity: true)
             displaced.removeAll()
             made = 0
         }
         return groups.map { state in
             defer { (state.logs, state.isOpen) = (EncodedLogs(), false) }
-            return (plan: state.plan, logs: state.logs)
+            return (plan: state.plan, labels: state.labels, logs: state.logs)
         }
     }
 }

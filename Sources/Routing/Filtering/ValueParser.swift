@@ -40,34 +40,11 @@ extension FilterProgram.Parser {
                 count += 1
                 guard count <= Parsing.fieldsMax else { throw .tooManyParsedFields }
                 let name = try self.name(draft) { () throws(StepFailure) in
-                    try write(name, of: value, text, draft)
+                    try draft.write(name, of: value, text)
                 }
-                try draft.set(name, try unescaped(member, of: value, text, draft))
+                try draft.set(name, try draft.unescaped(member, of: value, text))
             }
         }
-    }
-
-    private func write(
-        _ part: JSONMembers.Text,
-        of value: DraftText,
-        _ text: UnsafeBufferPointer<UInt8>,
-        _ draft: LogDraft
-    ) throws(StepFailure) {
-        guard part.hasEscapes else { return try draft.write(value.part(part.range)) }
-        var string = JSONString(text, part.range)
-        try string.write(to: draft)
-    }
-
-    private func unescaped(
-        _ part: JSONMembers.Text,
-        of value: DraftText,
-        _ text: UnsafeBufferPointer<UInt8>,
-        _ draft: LogDraft
-    ) throws(StepFailure) -> DraftText {
-        guard part.hasEscapes else { return value.part(part.range) }
-        let start = draft.textStart
-        try write(part, of: value, text, draft)
-        return draft.text(from: start)
     }
 
     // MARK: - Pairs
@@ -149,5 +126,29 @@ extension FilterProgram.Parser {
             return draft.newName(draft.text(from: start))
         }
         return name
+    }
+}
+
+extension LogDraft {
+    /// Writes what a part of a JSON value means. `text` is the bytes of `value`.
+    func write(
+        _ part: JSONMembers.Text,
+        of value: DraftText,
+        _ text: UnsafeBufferPointer<UInt8>
+    ) throws(StepFailure) {
+        guard part.hasEscapes else { return try write(value.part(part.range)) }
+        var string = JSONString(text, part.range)
+        try string.write(to: self)
+    }
+
+    func unescaped(
+        _ part: JSONMembers.Text,
+        of value: DraftText,
+        _ text: UnsafeBufferPointer<UInt8>
+    ) throws(StepFailure) -> DraftText {
+        guard part.hasEscapes else { return value.part(part.range) }
+        let start = textStart
+        try write(part, of: value, text)
+        return self.text(from: start)
     }
 }

@@ -1,3 +1,5 @@
+package import Logs
+
 /// Changes to the logs whose tag matches.
 package struct Filter: Sendable, Equatable {
     /// The treatment of a log on which a step fails.
@@ -43,6 +45,10 @@ package struct FilterStep: Sendable, Equatable {
         case sample(Sampling)
         case drop
         case tag(Template)
+        case split(Splitting)
+        case time(field: String, TimeFormat)
+        case topic(Template)
+        case source(Template)
     }
 
     package var action: Action
@@ -82,6 +88,23 @@ package struct Truncation: Sendable, Equatable {
     package init(fields: [FieldPattern], bytes: Int) {
         self.fields = fields
         self.bytes = bytes
+    }
+}
+
+/// Makes a log of each element of a JSON array.
+package struct Splitting: Sendable, Equatable {
+    package static let counts = 1...10_000
+
+    package let field: String
+    /// The field that has the element.
+    package let name: String
+    /// The step fails for a longer array.
+    package let most: Int
+
+    package init(field: String, as name: String? = nil, most: Int = 1000) {
+        self.field = field
+        self.name = name ?? field
+        self.most = most
     }
 }
 

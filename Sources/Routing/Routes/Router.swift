@@ -142,7 +142,7 @@ private struct PatternTable {
 extension Condition {
     fileprivate func forEachTag(_ body: ([TagPattern]) -> Void) {
         switch self {
-        case .field: break
+        case .field, .request: break
         case .tag(let patterns): body(patterns)
         case .all(let conditions), .any(let conditions):
             for condition in conditions { condition.forEachTag(body) }

@@ -40,6 +40,18 @@ extension RoutingRules {
                 throw problem("\(filter.steps.count) steps are more than \(Filter.stepsMax)")
             }
         }
+        var parts: Set<RequestPart> = []
+        for step in filters.lazy.flatMap(\.steps) {
+            step.condition?.forEachPart { parts.insert($0) }
+        }
+        guard parts.count <= RequestPart.countMax else {
+            throw RoutingProblem(
+                place: .all,
+                reason:
+                    "conditions ask \(parts.count) parameters and header fields of requests; ask at "
+                    + "most \(RequestPart.countMax)"
+            )
+        }
         for (index, route) in (routes ?? []).enumerated() {
             func problem(_ reason: String) -> RoutingProblem {
                 RoutingProblem(place: .route(index: index), reason: reason)
@@ -51,6 +63,18 @@ extension RoutingRules {
                 let count = route.destinations.count
                 throw problem("\(count) destinations are more than \(Route.destinationsMax)")
             }
+        }
+    }
+}
+
+extension Condition {
+    package func forEachPart(_ body: (RequestPart) -> Void) {
+        switch self {
+        case .field, .tag: break
+        case .request(let part, _): body(part)
+        case .all(let conditions), .any(let conditions):
+            for condition in conditions { condition.forEachPart(body) }
+        case .not(let condition): condition.forEachPart(body)
         }
     }
 }

@@ -9,6 +9,9 @@ package struct RoutingRules: Sendable, Equatable {
     /// The key of `redact … with: hash`.
     package var secret: Secret?
 
+    /// Header fields that conditions may ask, in lower case.
+    package var headers: [String] = []
+
     package init() {}
 
     package var isEmpty: Bool { filters.isEmpty && routes == nil }

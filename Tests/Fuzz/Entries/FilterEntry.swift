@@ -27,6 +27,14 @@ enum FilterEntry: FuzzEntry {
                 ),
                 FilterStep(.rename([Renaming(from: "a", to: "b"), Renaming(from: "b", to: "c")])),
                 FilterStep(.remove([FieldPattern("x*y*")]), when: .field("n", .atLeast(3))),
+                FilterStep(.split(Splitting(field: "i", as: "e", most: 20))),
+                FilterStep(
+                    .split(Splitting(field: "e", most: 20)),
+                    when: .request(.query("q"), .isLike(["q"]))
+                ),
+                FilterStep(.time(field: "e", .iso)),
+                FilterStep(.topic(try Template("{{field:e}}")), when: .field("e", .exists(true))),
+                FilterStep(.source(try Template("{{field:n}}"))),
                 FilterStep(.tag(try Template("t.{{field:t}}")), when: .field("t", .exists(true))),
                 FilterStep(
                     .sample(Sampling(keep: 500_000, by: "b")),
@@ -67,12 +75,24 @@ enum FilterEntry: FuzzEntry {
     ) throws(Contradiction) -> [EncodedLogs]? {
         let plans = TagPlans(router)
         let filter = LogFilter(router, plans)
-        guard let result = try? filter.apply(to: logs, plans.plan(for: "app"), SenderText()) else {
+        let length = logs.bytes.count
+        filter.begin(
+            SenderText { part in
+                if case .query(let name) = part { Array(name.utf8) } else { nil }
+            },
+            logBytes: length
+        )
+        guard let result = try? filter.apply(to: logs, plans.plan(for: "app")) else {
             return nil
         }
         let all = result.groups.map(\.logs) + result.dead.map(\.logs.logs)
         let kept = all.reduce(0) { $0 + $1.count }
-        try check(kept + result.dropped + result.sampledOut == logs.count, "a log is lost")
+        try check(
+            kept + result.dropped + result.sampledOut == logs.count + result.added,
+            "a log is lost"
+        )
+        let size = all.reduce(0) { $0 + $1.bytes.count }
+        try check(size <= 64 * (LogFilter.splitBytesFree + length), "split logs grow too much")
         for logs in all {
             try check(count(logs.bytes) == logs.count, "entries that are no logs")
             try check(isRedacted(logs), "personal data leaves")

@@ -20,6 +20,15 @@ enum TimeEntry: FuzzEntry {
                 try check(reading(bytes, true) == .time(time), "shorter forms change others")
             }
         }
+        // A format, and a text in it.
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
+        if lines.count == 2, let format = TimeFormat(String(decoding: lines[0], as: UTF8.self)) {
+            try check(TimeFormat(format.text) == format, "\(format.text) is read differently")
+            let time = exactly(Array(lines[1])) { format.time($0.bindMemory(to: UInt8.self)) }
+            if let time, format == .iso {
+                try check(reading(Array(lines[1]), true) == .time(time), "ISO is read differently")
+            }
+        }
         let text = String(decoding: bytes, as: UTF8.self)
         if let time = WallTime(httpDate: text), time.seconds < 9_000_000_000 {
             try check(WallTime(httpDate: time.httpDate) == time, "\(time.httpDate)")

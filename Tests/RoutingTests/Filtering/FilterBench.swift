@@ -38,7 +38,9 @@ struct FilterBench {
         sender: SenderText = SenderText(),
         trace: FilterTrace? = nil
     ) throws -> FilteredLogs {
-        try filter.apply(to: Self.encoded(logs), plans.plan(for: tag), sender, trace: trace)
+        let encoded = Self.encoded(logs)
+        filter.begin(sender, logBytes: encoded.bytes.count)
+        return try filter.apply(to: encoded, plans.plan(for: tag), trace: trace)
     }
 
     /// What becomes of one log, `name=value` each; nil when it is not kept.

@@ -9,7 +9,9 @@ import Testing
     private static let names = [
         "a", "b", "ab", "debug_x", "debug_y", "longer_name_1", "longer_name_2",
     ]
-    private static let values = ["", "1", "22", "é日本", "text with spaces", "debug"]
+    private static let values = [
+        "", "1", "22", "é日本", "text with spaces", "debug", #"["x",1]"#, "[]", "[1,]",
+    ]
 
     @Test(arguments: 0..<150)
     func filtersDoWhatTheirModelDoes(seed: Int) throws {
@@ -19,13 +21,13 @@ import Testing
             model.steps.append(try step(&random))
         }
         let logs = (0..<20).map { _ in log(&random) }
-        let expected = logs.compactMap { log in
+        let expected = logs.flatMap { log in
             model.result(log).map { $0.map { "\($0.0)=\($0.1)" } }
         }
         let filter = Filter(name: "F", steps: model.steps)
         let result = try FilterBench([filter]).apply(logs)
         #expect(result.kept.map(\.fields) == expected, "\(model.steps)")
-        #expect(result.kept.count + result.dropped == logs.count)
+        #expect(result.kept.count + result.dropped == logs.count + result.added)
         // Times stay, whatever happens to fields.
         for entry in result.groups.flatMap(\.logs.entries) {
             #expect(entry.time.nanoseconds == entry.time.seconds % 2 * 7)
@@ -50,7 +52,7 @@ import Testing
         }
         let fields = [FieldPattern(name()), FieldPattern("debug_*")]
         let action: FilterStep.Action =
-            switch Int.random(in: 0..<7, using: &random) {
+            switch Int.random(in: 0..<8, using: &random) {
             case 0: .add(try assignments())
             case 1: .set(try assignments())
             case 2:
@@ -59,6 +61,14 @@ import Testing
             case 4: .keep(fields + [FieldPattern(name()), FieldPattern(name())])
             case 5:
                 .truncate(Truncation(fields: fields, bytes: Int.random(in: 0...4, using: &random)))
+            case 6:
+                .split(
+                    Splitting(
+                        field: name(),
+                        as: name(),
+                        most: Int.random(in: 1...3, using: &random)
+                    )
+                )
             default: .drop
             }
         let condition: Condition? =
@@ -76,10 +86,34 @@ import Testing
 private struct FilterModel {
     var steps: [FilterStep]
 
-    func result(_ log: FilterBench.Fields) -> FilterBench.Fields? {
+    /// The logs that it becomes.
+    func result(_ log: FilterBench.Fields) -> [FilterBench.Fields] {
+        result(log, from: 0, splits: 0)
+    }
+
+    private func result(
+        _ log: FilterBench.Fields,
+        from first: Int,
+        splits: Int
+    ) -> [FilterBench.Fields] {
         var log = log
-        for step in steps where step.condition.map({ holds($0, log) }) ?? true {
+        for (number, step) in steps.enumerated().dropFirst(first)
+        where step.condition.map({ holds($0, log) }) ?? true {
             switch step.action {
+            case .split(let splitting):
+                // The only array that these tests have.
+                guard value(splitting.field, log) == #"["x",1]"#, splitting.most >= 2,
+                    splits < LogFilter.splitsMax
+                else { continue }
+                return ["x", "1"].flatMap { element in
+                    var piece = log.filter { $0.0 != splitting.field }
+                    if let index = piece.firstIndex(where: { $0.0 == splitting.name }) {
+                        piece[index].1 = element
+                    } else {
+                        piece.append((splitting.name, element))
+                    }
+                    return result(piece, from: number + 1, splits: splits + 1)
+                }
             case .add(let assignments):
                 for assignment in assignments where value(assignment.field, log) == nil {
                     log.append((assignment.field, text(assignment.value, log)))
@@ -106,11 +140,11 @@ private struct FilterModel {
                     guard isNamed(name, truncation.fields) else { return (name, value) }
                     return (name, value.cut(to: truncation.bytes))
                 }
-            case .drop: return nil
+            case .drop: return []
             default: break
             }
         }
-        return log
+        return [log]
     }
 
     private func holds(_ condition: Condition, _ log: FilterBench.Fields) -> Bool {

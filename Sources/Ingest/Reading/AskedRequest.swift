@@ -1,0 +1,91 @@
+import HTTP
+import Routing
+import System
+
+/// What conditions of filters may ask of a request.
+package struct AskedRequest: Sendable {
+    private let method: String
+    private let path: String
+    private let query: String
+    /// The first header field of a lower-case name.
+    private let field: @Sendable (String) -> String?
+
+    init(
+        method: String = "POST",
+        path: String,
+        query: String? = nil,
+        field: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) {
+        (self.method, self.path, self.query, self.field) = (method, path, query ?? "", field)
+    }
+
+    init(_ head: RequestHead) {
+        let method = head.bytes.prefix { $0 != UInt8(ascii: " ") }
+        self.init(
+            method: String(decoding: method, as: UTF8.self),
+            path: head.pathText,
+            query: head.queryText
+        ) { name in
+            func text(_ range: Range<Int>) -> String {
+                String(decoding: head.bytes[range], as: UTF8.self)
+            }
+            return head.fields.first { text($0.name).lowercased() == name }.map { text($0.value) }
+        }
+    }
+
+    /// Reads `POST /logs/x?a=1`, perhaps with lines such as `x-app: shop` behind it. nil: the first line is another.
+    package init?(_ text: String) {
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard let words = lines.first?.split(separator: " "), words.count == 2,
+            words[1].hasPrefix("/")
+        else { return nil }
+        let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let fields = lines.dropFirst().map { line in
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            return (name: parts[0].lowercased(), value: value)
+        }
+        self.init(
+            method: String(words[0]),
+            path: String(target[0]),
+            query: target.count > 1 ? String(target[1]) : nil
+        ) { name in fields.first { $0.name == name }?.value }
+    }
+
+    /// nil: the request does not have it.
+    func text(of part: RequestPart) -> [UInt8]? {
+        switch part {
+        case .query(let name): parameter(name)
+        case .header(let name): field(name).map { Array($0.utf8) }
+        case .host: field("host").map { Array(Self.hostName($0).utf8) }
+        case .method: Array(method.utf8)
+        case .path: Array(path.utf8)
+        }
+    }
+
+    /// Read like a form.
+    private func parameter(_ name: String) -> [UInt8]? {
+        func text(_ part: Substring.UTF8View) -> String? {
+            percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
+        }
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let sides = pair.split(
+                separator: UInt8(ascii: "="),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            guard text(sides[0])?.utf8.elementsEqual(name.utf8) == true else { continue }
+            return sides.count > 1 ? text(sides[1]).map { Array($0.utf8) } : []
+        }
+        return nil
+    }
+
+    /// In lower case, without a port.
+    private static func hostName(_ host: String) -> String {
+        let lower = host.lowercased()
+        guard let colon = lower.lastIndex(of: ":"), !lower[colon...].contains("]") else {
+            return lower
+        }
+        return String(lower[..<colon])
+    }
+}
