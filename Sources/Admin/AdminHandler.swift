@@ -221,8 +221,8 @@ package final class AdminHandler: RequestHandler {
                 body,
                 holder,
                 responder,
-                unlabelled: unlabelled,
-                label
+                streaming: unlabelled,
+                metricLabel: label
             )
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
@@ -324,10 +324,11 @@ package final class AdminHandler: RequestHandler {
 }
 
 extension SerialWorker {
-    /// Runs the work after the jobs that wait already. Answers with the problem that the work throws, or when too many
-    /// jobs wait.
+    /// Runs the work after the jobs that wait already. Answers with the problem that the work throws, or with
+    /// `full` if too many jobs wait.
     func post(
         answering responder: Responder,
+        orWhenFull full: HTTPProblem = .tooManyChanges,
         _ work: @escaping @Sendable () throws(HTTPProblem) -> Void
     ) {
         let isTaken = post {
@@ -337,7 +338,7 @@ extension SerialWorker {
                 responder.send(error.response)
             }
         }
-        if !isTaken { responder.send(HTTPProblem.tooManyChanges.response) }
+        if !isTaken { responder.send(full.response) }
     }
 }
 

@@ -25,8 +25,8 @@ struct CaptureDesk {
         _ body: UnsafeRawBufferPointer,
         _ holder: AdminHolder,
         _ responder: Responder,
-        unlabelled: Responder,
-        _ label: Int
+        streaming: Responder,
+        metricLabel: Int
     ) {
         let wantsText = head.wantsText
         do throws(HTTPProblem) {
@@ -45,7 +45,7 @@ struct CaptureDesk {
                 responder.send(Response(status: 204))
             case (.capture(let id), _):
                 let session = try session(id)
-                try onViews {
+                views.post(answering: responder, orWhenFull: .tooManyViews) {
                     responder.send(
                         wantsText
                             ? Response(text: CaptureText.entries(session))
@@ -53,26 +53,26 @@ struct CaptureDesk {
                     )
                 }
             case (.captureHAR(let id), _):
-                let head = try export(id, as: "har", "application/json", head, holder)
-                let document = HARDocument(try session(id))
-                try PiecedAnswer.send(head.labelled(label), to: unlabelled, on: views) {
+                let session = try session(id)
+                let document = HARDocument(session.records)
+                let answer = export(session, as: "har", "application/json", head, holder)
+                try send(answer.labelled(metricLabel), of: session, to: streaming) {
                     document.piece($0)
                 }
             case (.captureExport(let id), _):
                 let session = try session(id)
-                let head = try export(id, as: "ndjson", "application/x-ndjson", head, holder)
-                let (records, budget) = (session.records, session)
-                try PiecedAnswer.send(head.labelled(label), to: unlabelled, on: views) { number in
-                    withExtendedLifetime(budget) {
-                        guard number < records.count else { return nil }
-                        var json = CaptureDocument.record(records[number], letters)
-                        json.endLine()
-                        return json.bytes
-                    }
+                let records = session.records
+                let answer = export(session, as: "ndjson", "application/x-ndjson", head, holder)
+                try send(answer.labelled(metricLabel), of: session, to: streaming) {
+                    [letters] number in
+                    guard number < records.count else { return nil }
+                    var json = CaptureDocument.record(records[number], letters)
+                    json.endLine()
+                    return json.bytes
                 }
             case (.captureRecord(let id, let number), _):
                 let record = try record(id, number)
-                try onViews {
+                views.post(answering: responder, orWhenFull: .tooManyViews) { [letters] in
                     responder.send(
                         wantsText
                             ? Response(text: CaptureText.record(record, letters))
@@ -82,17 +82,14 @@ struct CaptureDesk {
             case (.captureCurl(let id, let number), _):
                 let record = try record(id, number)
                 audit.record(audit.entry(holder, head, "export capture", "\(id)/\(number)"))
-                try onViews {
-                    do throws(HTTPProblem) {
-                        responder.send(Response(text: try CurlLine(record).text))
-                    } catch {
-                        responder.send(error.response)
-                    }
+                views.post(answering: responder, orWhenFull: .tooManyViews) {
+                    () throws(HTTPProblem) in
+                    responder.send(Response(text: try CurlLine(record).text))
                 }
             case (.captureReplay(let id, let number), _):
                 let record = try record(id, number)
                 if head.isDryReplay {
-                    try replay(record, Array(body), holder, head.wantsText, responder)
+                    replay(record, Array(body), holder, head.wantsText, responder)
                 } else {
                     try resend(record, of: id, head, body, holder, responder)
                 }
@@ -132,15 +129,14 @@ struct CaptureDesk {
 
     /// The head of an export, which the audit log names.
     private func export(
-        _ id: String,
+        _ session: CaptureSession,
         as ending: String,
         _ type: String,
         _ head: RequestHead,
         _ holder: AdminHolder
-    ) throws(HTTPProblem) -> Response {
-        _ = try session(id)
-        audit.record(audit.entry(holder, head, "export capture", id))
-        let name = "attachment; filename=\"sluice-\(id).\(ending)\""
+    ) -> Response {
+        audit.record(audit.entry(holder, head, "export capture", session.id))
+        let name = "attachment; filename=\"sluice-\(session.id).\(ending)\""
         return Response(
             status: 200,
             contentType: type,
@@ -149,9 +145,15 @@ struct CaptureDesk {
         )
     }
 
-    private func onViews(_ work: @escaping @Sendable () -> Void) throws(HTTPProblem) {
-        guard views.post(work) else {
-            throw HTTPProblem(503, "ServerBusy", "too many tests and listings are waiting; retry")
+    /// Sends an export. Until its end, its session stays in the budget of all captures.
+    private func send(
+        _ head: Response,
+        of session: CaptureSession,
+        to responder: Responder,
+        _ piece: @escaping @Sendable (Int) -> [UInt8]?
+    ) throws(HTTPProblem) {
+        try PiecedAnswer.send(head, to: responder, on: views) { number in
+            withExtendedLifetime(session) { piece(number) }
         }
     }
 
@@ -179,16 +181,13 @@ struct CaptureDesk {
         _ holder: AdminHolder,
         _ wantsText: Bool,
         _ responder: Responder
-    ) throws(HTTPProblem) {
+    ) {
         let makesHashes = holder.role == .full
         // Edited filters are compiled there, too: expressions may take long.
-        try onViews { [reporter] in
-            do throws(HTTPProblem) {
-                let replay = try CaptureReplay(record, body, reporter.configuration)
-                responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
-            } catch {
-                responder.send(error.response)
-            }
+        views.post(answering: responder, orWhenFull: .tooManyViews) {
+            [reporter] () throws(HTTPProblem) in
+            let replay = try CaptureReplay(record, body, reporter.configuration)
+            responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
         }
     }
 
@@ -211,20 +210,17 @@ struct CaptureDesk {
         let resender = CaptureResender(devices, reporter.configuration.devices)
         let entry = audit.entry(holder, head, "replay capture", "\(id)/\(record.number)")
         let wantsText = head.wantsText
-        try onViews { [audit] in
-            do throws(HTTPProblem) {
-                try resender.send(record, of: id) { result in
-                    switch result {
-                    case .success(let outcome):
-                        var entry = entry
-                        entry.after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
-                        audit.record(entry)
-                        responder.send(outcome.response(wantsText))
-                    case .failure(let problem): responder.send(problem.response)
-                    }
+        views.post(answering: responder, orWhenFull: .tooManyViews) {
+            [audit] () throws(HTTPProblem) in
+            try resender.send(record, of: id) { result in
+                switch result {
+                case .success(let outcome):
+                    var entry = entry
+                    entry.after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
+                    audit.record(entry)
+                    responder.send(outcome.response(wantsText))
+                case .failure(let problem): responder.send(problem.response)
                 }
-            } catch {
-                responder.send(error.response)
             }
         }
     }

@@ -7,12 +7,9 @@ import System
 /// each attempt to deliver its logs. Members of our own begin with an underscore, as the format wants.
 struct HARDocument {
     private let records: [CaptureRecord]
-    /// Keeps its bytes in the budget of all captures.
-    private let session: CaptureSession
 
-    init(_ session: CaptureSession) {
-        records = session.records
-        self.session = session
+    init(_ records: [CaptureRecord]) {
+        self.records = records
     }
 
     /// The document's beginning, the entries of each record, and its end.

@@ -18,20 +18,16 @@ package struct RouteDesk {
         _ responder: Responder
     ) {
         let (bytes, wantsText) = (Array(body), head.wantsText)
-        let isTaken = views.post { [reporter] in
-            do throws(HTTPProblem) {
-                let text = try Self.answer(
-                    bytes,
-                    reporter.configuration,
-                    wantsText: wantsText,
-                    makesHashes: holder.role == .full
-                )
-                responder.send(wantsText ? Response(text: text) : Response(json: text))
-            } catch {
-                responder.send(error.response)
-            }
+        views.post(answering: responder, orWhenFull: .tooManyViews) {
+            [reporter] () throws(HTTPProblem) in
+            let text = try Self.answer(
+                bytes,
+                reporter.configuration,
+                wantsText: wantsText,
+                makesHashes: holder.role == .full
+            )
+            responder.send(wantsText ? Response(text: text) : Response(json: text))
         }
-        if !isTaken { responder.send(HTTPProblem.tooManyTests.response) }
     }
 
     /// `sluice route --config`: the answer, or the problem in one sentence.
@@ -59,12 +55,4 @@ package struct RouteDesk {
         let answer = RouteAnswer(try tester.findings(question))
         return wantsText ? answer.text : answer.document
     }
-}
-
-extension HTTPProblem {
-    fileprivate static let tooManyTests = HTTPProblem(
-        503,
-        "ServerBusy",
-        "too many tests and listings are waiting; retry"
-    )
 }
