@@ -26,8 +26,8 @@ package struct QueuedLog: Sendable {
         var (room, left) = (bytesMax, bytes)
         var fields: [(key: String, value: String)] = []
         for field in entry.fields {
-            let key = text(field.key, atMost: room)
-            let value = text(field.value, atMost: room - key.utf8.count)
+            let key = field.key.prefix(bytes: room)
+            let value = field.value.prefix(bytes: room - key.utf8.count)
             room -= key.utf8.count + value.utf8.count
             left -= key.utf8.count + value.utf8.count
             let isWhole =
@@ -36,16 +36,6 @@ package struct QueuedLog: Sendable {
             guard isWhole else { break }
         }
         return LogEntry(time: entry.time, fields: fields)
-    }
-
-    /// The beginning of a text, up to a whole character.
-    private static func text(_ text: String, atMost count: Int) -> String {
-        guard text.utf8.count > count else { return text }
-        var end = text.utf8.index(text.startIndex, offsetBy: max(0, count))
-        while end > text.startIndex, String(text.utf8[..<end]) == nil {
-            end = text.utf8.index(before: end)
-        }
-        return String(text.utf8[..<end]) ?? ""
     }
 }
 

@@ -101,18 +101,27 @@ package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
 }
 
 /// Decodes percent encoding (RFC 3986 section 2.1); the result need not be UTF-8. nil for a percent sign without two
-/// hexadecimal digits. In a form, a plus is a space.
-package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> [UInt8]? {
+/// hexadecimal digits, unless it is kept as it is. In a form, a plus is a space.
+package func percentDecoded(
+    _ text: ArraySlice<UInt8>,
+    isForm: Bool = false,
+    keepsMalformed: Bool = false
+) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
     var rest = text
     while let byte = rest.popFirst() {
         switch byte {
         case UInt8(ascii: "%"):
-            guard let high = rest.popFirst().flatMap(hexValue),
-                let low = rest.popFirst().flatMap(hexValue)
-            else { return nil }
+            guard let high = rest.first.flatMap(hexValue),
+                let low = rest.dropFirst().first.flatMap(hexValue)
+            else {
+                guard keepsMalformed else { return nil }
+                decoded.append(byte)
+                continue
+            }
             decoded.append(high << 4 | low)
+            rest = rest.dropFirst(2)
         case UInt8(ascii: "+") where isForm: decoded.append(UInt8(ascii: " "))
         default: decoded.append(byte)
         }
@@ -125,4 +134,14 @@ package func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {
     // Mostly there is nothing to decode, and no need for a copy.
     guard bytes.contains(UInt8(ascii: "%")) else { return String(validating: bytes, as: UTF8.self) }
     return percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+}
+
+extension String {
+    /// The longest prefix of whole characters that fits.
+    package func prefix(bytes: Int) -> String {
+        guard utf8.count > bytes else { return self }
+        var end = utf8.index(startIndex, offsetBy: bytes)
+        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
 }

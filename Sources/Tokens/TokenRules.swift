@@ -104,12 +104,7 @@ package struct TokenRules: Sendable, Equatable {
     /// Cuts a long subject between two characters, because every log may carry it.
     private func subject(_ claims: TokenObject) -> String? {
         guard case .text(let text) = claims["sub"], !text.isEmpty else { return nil }
-        guard text.utf8.count > VerifiedToken.subjectBytesMax else { return text }
-        var end = text.utf8.index(text.startIndex, offsetBy: VerifiedToken.subjectBytesMax)
-        while String.Index(end, within: text.unicodeScalars) == nil {
-            end = text.utf8.index(before: end)
-        }
-        return String(text[..<end])
+        return text.prefix(bytes: VerifiedToken.subjectBytesMax)
     }
 
     private func time(_ name: String, _ claims: TokenObject) throws(TokenProblem) -> Double? {

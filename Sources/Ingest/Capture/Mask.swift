@@ -150,7 +150,7 @@ package struct Mask: Sendable {
     ) -> (output: [UInt8], count: Int, reach: SecretScanner.Reach) {
         var scanner = SecretScanner(line)
         scanner.scan()
-        let percent = line.contains(UInt8(ascii: "%")) ? percentDecoded(line) : nil
+        let percent = line.contains(UInt8(ascii: "%")) ? percentDecoded(line, keepsMalformed: true) : nil
         for plain in [unescaped(line), percent].compactMap(\.self) where plain != Array(line) {
             var inner = SecretScanner(plain[...])
             inner.scan()
@@ -184,23 +184,6 @@ package struct Mask: Sendable {
             } else {
                 output += rest.prefix(max(slashes, 1))
                 place += max(slashes, 1)
-            }
-        }
-        return output
-    }
-
-    /// Escapes that are wrong stay as they are.
-    private static func percentDecoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var output: [UInt8] = []
-        var place = bytes.startIndex
-        while place < bytes.endIndex {
-            let digits = bytes[place...].dropFirst().prefix(2).compactMap { hexValue($0) }
-            if bytes[place] == UInt8(ascii: "%"), digits.count == 2 {
-                output.append(UInt8(digits[0]) << 4 | UInt8(digits[1]))
-                place += 3
-            } else {
-                output.append(bytes[place])
-                place += 1
             }
         }
         return output

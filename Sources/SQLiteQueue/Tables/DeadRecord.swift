@@ -130,13 +130,3 @@ extension DeadRecord {
         return EncodedLogs(bytes: bytes, count: 1)
     }
 }
-
-extension String {
-    /// The longest prefix of whole characters that fits.
-    fileprivate func prefix(bytes: Int) -> String {
-        guard utf8.count > bytes else { return self }
-        var end = utf8.index(startIndex, offsetBy: bytes)
-        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
-        return String(self[..<end])
-    }
-}
