@@ -43,14 +43,7 @@ struct FileInspection {
             guard error.code == ENOENT else { throw error }
             return nil
         }
-        var facts = stat()
-        let number = file.number
-        _ = try system("fstat") { fstat(number, &facts) }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw SystemError(call: "open", code: EISDIR)
-        }
-        try OpenLogFile.check(number, facts, target)
-        return Int(facts.st_size)
+        return Int(try OpenLogFile.check(file.number, target).st_size)
     }
 
     /// `__O_TMPFILE` of Linux, which the C library's headers show to GNU programs only.

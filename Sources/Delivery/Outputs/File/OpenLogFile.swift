@@ -15,7 +15,7 @@ final class OpenLogFile {
     /// Makes the file unless it is there. What a crash has left behind the last whole line is repaired. A file that is
     /// not ours stays as it is.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
-        guard target.guarded.claim(on: target.path) == nil else { throw Self.guarded }
+        guard target.guarded.reasonNotToWrite(to: target.path) == nil else { throw Self.guarded }
         // Opening a pipe without a reader must not block the thread.
         let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         descriptor = OwnedDescriptor(
@@ -23,11 +23,7 @@ final class OpenLogFile {
         )
         let number = descriptor.number
         _ = try system("flock") { flock(number, LOCK_EX | LOCK_NB) }
-        let facts = try Self.facts(of: number)
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw SystemError(call: "open", code: EISDIR)
-        }
-        try Self.check(number, facts, target)
+        let facts = try Self.check(number, target)
         self.calls = calls
         identity = LogFileIdentity(facts)
         lastWrite = WallTime(
@@ -42,29 +38,32 @@ final class OpenLogFile {
         }
     }
 
-    static let foreign = SystemError(call: "open", code: EBADMSG)
-    static let guarded = SystemError(call: "open", code: EBUSY)
+    // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_LOGS and GUARDED.
+    static let foreign = SystemError(call: "guard", code: EBADMSG)
+    static let guarded = SystemError(call: "guard", code: EBUSY)
     static let refusals = [foreign, guarded]
 
     /// How a line of each shape begins (`LogJSON`).
     private static let beginnings = ["{\"date\":\"", "{\"time\":\""].map { Array($0.utf8) }
 
-    /// Throws for a file that is not ours: one that is guarded, or begins otherwise than with a log. All bytes of ours may
-    /// be zero after a crash.
-    static func check(
-        _ file: CInt,
-        _ facts: stat,
-        _ target: FileTarget
-    ) throws(SystemError) {
-        guard target.guarded.claim(on: file, facts) == nil else { throw guarded }
+    /// Throws for a file that is not ours: one that is not a regular file, is guarded, or begins otherwise than with a
+    /// log. All bytes of ours may be zero after a crash.
+    @discardableResult
+    static func check(_ file: CInt, _ target: FileTarget) throws(SystemError) -> stat {
+        let facts = try facts(of: file)
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            throw SystemError(call: "open", code: EISDIR)
+        }
+        guard target.guarded.reasonNotToWrite(to: file, facts) == nil else { throw guarded }
         let size = Int(facts.st_size)
         let head = try read(0..<min(size, beginnings[0].count), of: file)
-        guard !beginnings.contains(where: { $0.starts(with: head) }) else { return }
+        guard !beginnings.contains(where: { $0.starts(with: head) }) else { return facts }
         guard head[0] == 0, size <= unsafeBytesMax else { throw foreign }
         for start in stride(from: 0, to: size, by: chunkBytes) {
             let chunk = try read(start..<min(start + chunkBytes, size), of: file)
             guard chunk.allSatisfy({ $0 == 0 }) else { throw foreign }
         }
+        return facts
     }
 
     private static func facts(of file: CInt) throws(SystemError) -> stat {
@@ -223,10 +222,7 @@ extension FileTarget {
         do throws(SystemError) {
             let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
             let file = OwnedDescriptor(taking: try system("open") { open(path, flags) })
-            var facts = stat()
-            _ = try system("fstat") { fstat(file.number, &facts) }
-            guard facts.st_mode & S_IFMT == S_IFREG else { return nil }
-            try OpenLogFile.check(file.number, facts, self)
+            try OpenLogFile.check(file.number, self)
             return nil
         } catch {
             guard OpenLogFile.refusals.contains(error) else { return nil }
