@@ -47,7 +47,7 @@ struct DescribedDestination {
             section.takesOverrides = name == defaultName
             if let decided = report.inputs.decided[name] {
                 section.overlay(decided)
-                for key in decided.fileKeys {
+                for key in decided.givenFileKeys {
                     section.problem(
                         key,
                         "names a file, which only the configuration file may do; change it there"

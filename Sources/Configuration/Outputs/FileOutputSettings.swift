@@ -53,8 +53,8 @@ extension FileOutputSettings: SettingGroup {
             let problem = target(.flat).problems.first(where: { $0.setting == "path" })
         {
             section.problem("path", problem.reason)
-        } else if let claim = path.flatMap({ guarded.claim(on: $0) }) {
-            section.problem("path", "\(claim), which logs would destroy; choose another path")
+        } else if let reason = path.flatMap({ guarded.reasonNotToWrite(to: $0) }) {
+            section.problem("path", "\(reason), which logs would destroy; choose another path")
         }
     }
 }

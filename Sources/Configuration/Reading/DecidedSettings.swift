@@ -108,7 +108,7 @@ extension DecidedSettings {
     /// Settings that name a file. An operator's token must not reach files of the machine.
     package static let fileKeys: Set<String> = ["path", "ca_file", "cert_file", "key_file"]
 
-    var fileKeys: [String] { entries.map(\.key).filter(Self.fileKeys.contains) }
+    var givenFileKeys: [String] { entries.map(\.key).filter(Self.fileKeys.contains) }
 
     /// The first setting that may hold a secret: a proxy's address with a password, and headers and URLs of servers.
     package var secretKey: String? {

@@ -138,10 +138,10 @@ extension WriteProblem {
                 remedy: "move the file away, or choose another path"
             )
         case OpenLogFile.guarded:
-            let claim = target.guarded.claim(on: target.path) ?? "belongs to the gateway"
+            let reason = target.guarded.reasonNotToWrite(to: target.path) ?? "belongs to the gateway"
             self.init(
                 code: "GUARDED",
-                message: "\(target.path) \(claim)",
+                message: "\(target.path) \(reason)",
                 remedy: "choose another path"
             )
         case _ where error.code == EWOULDBLOCK:
