@@ -113,8 +113,8 @@ import Testing
         defer { messages.stop() }
         messages.answerQuestions { question, reply in reply(question) }
         let seal = try #require(MessageSeal(key, keyFingerprint: nil))
-        let nonce = messages.state.withLock { $0.questions.nonce }
-        for content in [FleetMessage.Content.call(1), .question(2, nonce: nonce, [7])] {
+        let challenge = messages.state.withLock { $0.questions.challenge }
+        for content in [FleetMessage.Content.call(1), .question(2, challenge: challenge, [7])] {
             let message = seal.seal(FleetMessage(life: "0b", node: "b", content), to: "a")
             for part in MessageParts.cut(message, to: 1024) { messenger.receive(part) }
         }
@@ -157,13 +157,13 @@ import Testing
             return gateway
         }
         defer { for gateway in gateways { gateway.stop() } }
-        let nonce = gateways[0].state.withLock { $0.questions.nonce }
-        let question = FleetMessage(life: "0b", node: "b", .question(7, nonce: nonce, [1]))
+        let challenge = gateways[0].state.withLock { $0.questions.challenge }
+        let question = FleetMessage(life: "0b", node: "b", .question(7, challenge: challenge, [1]))
         let bytes = seal.seal(question, to: "a")
         for wire in [wires[0], wires[0]] + wires { wire.receive(whole: bytes) }
         #expect(answered.now == ["0a"])
         // Another question is answered, and one to all gateways is not.
-        let next = FleetMessage(life: "0b", node: "b", .question(8, nonce: nonce, [1]))
+        let next = FleetMessage(life: "0b", node: "b", .question(8, challenge: challenge, [1]))
         wires[0].receive(whole: seal.seal(next, to: nil))
         #expect(answered.now == ["0a"])
         wires[0].receive(whole: seal.seal(next, to: "a"))
@@ -179,7 +179,7 @@ import Testing
         defer { gateway.stop() }
         for (number, seconds) in [(1, -101), (2, 101), (3, -60), (4, 60), (5, 0)] {
             let time = WallTime.now + .seconds(seconds)
-            let content = FleetMessage.Content.repeats([identity(UInt8(number))], until: time)
+            let content = FleetMessage.Content.repeats([identity(UInt8(number))], sentAt: time)
             let bytes = seal.seal(FleetMessage(life: "0b", node: "b", content), to: nil)
             for _ in 0..<20 { wire.receive(whole: bytes) }
         }
@@ -188,9 +188,9 @@ import Testing
         #expect(gateway.figures.knownRepeats == 3)
         var repeats = ToldRepeats(atMost: 10, ageMax: .seconds(100))
         let now = Moment.now
-        repeats.add(identity(1), now)
-        for _ in 0..<50 { repeats.add(identity(1), now) }
-        repeats.add(identity(2), now + .seconds(-60))
+        repeats.add(identity(1), toldAt: now)
+        for _ in 0..<50 { repeats.add(identity(1), toldAt: now) }
+        repeats.add(identity(2), toldAt: now + .seconds(-60))
         for age in [0, 39, 41, 99, 101] {
             let later = now + .seconds(age)
             #expect((repeats.first(of: identity(1).digest, later) != nil) == (age < 100))
@@ -198,37 +198,37 @@ import Testing
         }
     }
 
-    @Test("Questions of former nonces are known as long as these count, and then refused")
+    @Test("Questions of former challenges are known as long as these count, and then refused")
     func periods() {
         var book = QuestionBook()
         book.answerer = { _, _ in }
-        let first = book.nonce
-        func isNew(_ id: UInt64, _ nonce: UInt64) -> Bool {
-            guard case .answer = book.take(id, nonce) else { return false }
+        let first = book.challenge
+        func isNew(_ id: UInt64, _ challenge: UInt64) -> Bool {
+            guard case .answer = book.admit(id, challenge: challenge) else { return false }
             book.answered()
             return true
         }
         #expect(!isNew(1, first &+ 1))
         var id: UInt64 = 0
-        var nonces = [first]
-        var asked: [(id: UInt64, nonce: UInt64)] = []
-        while nonces.count < 3, id < 20_000 {
+        var challenges = [first]
+        var asked: [(id: UInt64, challenge: UInt64)] = []
+        while challenges.count < 3, id < 20_000 {
             id += 1
-            asked.append((id, nonces.last!))
-            #expect(isNew(id, nonces.last!))
-            if book.nonce != nonces.last { nonces.append(book.nonce) }
+            asked.append((id, challenges.last!))
+            #expect(isNew(id, challenges.last!))
+            if book.challenge != challenges.last { challenges.append(book.challenge) }
         }
-        #expect(nonces.count == 3)
-        #expect(asked.allSatisfy { !isNew($0.id, $0.nonce) })
-        #expect(!isNew(id + 1, nonces[0]))
-        #expect(isNew(id + 1, nonces[1]) && isNew(id + 2, nonces[2]))
+        #expect(challenges.count == 3)
+        #expect(asked.allSatisfy { !isNew($0.id, $0.challenge) })
+        #expect(!isNew(id + 1, challenges[0]))
+        #expect(isNew(id + 1, challenges[1]) && isNew(id + 2, challenges[2]))
     }
 
     @Test("Remembered requests are bounded in number and age")
     func bounds() {
         var repeats = ToldRepeats(atMost: 10, ageMax: .seconds(100))
         let now = Moment.now
-        for number in 0..<25 { repeats.add(identity(UInt8(number), "r\(number)"), now) }
+        for number in 0..<25 { repeats.add(identity(UInt8(number), "r\(number)"), toldAt: now) }
         #expect(repeats.count == 10)
         for number in 0..<25 {
             let found = repeats.first(of: identity(UInt8(number)).digest, now)
@@ -236,10 +236,10 @@ import Testing
             #expect(repeats.first(of: identity(UInt8(number)).digest, now + .seconds(101)) == nil)
         }
         var none = ToldRepeats(atMost: 0, ageMax: .seconds(100))
-        none.add(identity(1), now)
+        none.add(identity(1), toldAt: now)
         #expect(none.first(of: identity(1).digest, now) == nil)
         let long = String(repeating: "r", count: ToldRepeats.receiptBytesMax + 1)
-        repeats.add(identity(99, long), now)
+        repeats.add(identity(99, long), toldAt: now)
         #expect(repeats.first(of: identity(99).digest, now) == nil)
     }
 
@@ -251,7 +251,7 @@ import Testing
         let foreign = try #require(MessageSeal(key, keyFingerprint: "2"))
         let stranger = try #require(MessageSeal(MessageSeal.newKey(), keyFingerprint: "1"))
         #expect(MessageSeal([1], keyFingerprint: nil) == nil)
-        let question = FleetMessage(life: "0a", node: "a", .question(1, nonce: 3, [1, 2]))
+        let question = FleetMessage(life: "0a", node: "a", .question(1, challenge: 3, [1, 2]))
         let call = FleetMessage(life: "0a", node: "a", .call(1))
         for message in [question, call] {
             let bytes = seal.seal(message, to: "b")
@@ -297,7 +297,7 @@ import Testing
         var (answered, refused): ([UInt64], UInt64) = ([], 0)
         while refused == 0, answered.count < 1000 {
             let id = UInt64(answered.count + 1)
-            switch book.take(id, book.nonce) {
+            switch book.admit(id, challenge: book.challenge) {
             case .answer: answered.append(id)
             case .busy: refused = id
             case .known: Issue.record("question \(id) is new")
@@ -306,12 +306,12 @@ import Testing
         #expect(refused > 1)
         for _ in answered { book.answered() }
         for id in answered + [refused] {
-            guard case .known = book.take(id, book.nonce) else {
+            guard case .ignored = book.admit(id, challenge: book.challenge) else {
                 Issue.record("question \(id) came before")
                 continue
             }
         }
-        guard case .answer = book.take(refused + 1, book.nonce) else {
+        guard case .answer = book.admit(refused + 1, challenge: book.challenge) else {
             Issue.record("there is room again")
             return
         }
@@ -320,10 +320,10 @@ import Testing
     @Test("Messages are read as they were written, and others are ignored")
     func codec() {
         let contents: [FleetMessage.Content] = [
-            .repeats([], until: WallTime(seconds: 1)),
-            .repeats([identity(1), identity(2, "")], until: WallTime(seconds: -1)),
-            .question(7, nonce: 8, []), .question(UInt64.max, nonce: UInt64.max, [1, 2, 3]),
-            .answer(0, [9]), .call(1), .here(2, nonce: 4), .busy(3),
+            .repeats([], sentAt: WallTime(seconds: 1)),
+            .repeats([identity(1), identity(2, "")], sentAt: WallTime(seconds: -1)),
+            .question(7, challenge: 8, []), .question(UInt64.max, challenge: UInt64.max, [1, 2, 3]),
+            .answer(0, [9]), .call(1), .here(2, challenge: 4), .busy(3),
         ]
         for content in contents {
             let message = FleetMessage(life: "0a1b", node: "gw-1", content)
@@ -341,7 +341,7 @@ import Testing
                 FleetMessage(
                     life: "a",
                     node: "b",
-                    .repeats([identity(1, "a\r\nb")], until: .now)
+                    .repeats([identity(1, "a\r\nb")], sentAt: .now)
                 ).bytes
             ) == nil
         )

@@ -5,14 +5,14 @@ import System
 /// ignored.
 struct FleetMessage: Equatable {
     enum Content: Equatable {
-        /// Requests that the sender has stored until this time.
-        case repeats([BatchIdentity], until: WallTime)
-        /// With the nonce of the recipient, which `here` has told.
-        case question(UInt64, nonce: UInt64, [UInt8])
+        /// Requests that the sender has stored.
+        case repeats([BatchIdentity], sentAt: WallTime)
+        /// With the challenge of the recipient, which `here` has told.
+        case question(UInt64, challenge: UInt64, [UInt8])
         case answer(UInt64, [UInt8])
         /// Who is there? Answered at once.
         case call(UInt64)
-        case here(UInt64, nonce: UInt64)
+        case here(UInt64, challenge: UInt64)
         /// The question is not answered: the gateway begins, or has too many.
         case busy(UInt64)
     }
@@ -42,10 +42,11 @@ struct FleetMessage: Equatable {
             append(UInt64(text.count), 1)
             bytes += text
         }
-        func begin(_ kind: Kind) {
+        func begin(_ kind: Kind, _ id: UInt64? = nil) {
             bytes.append(kind.rawValue)
             append(Array(life.utf8.prefix(255)))
             append(Array(node.utf8.prefix(255)))
+            if let id { append(id, 8) }
         }
         switch content {
         case .repeats(let repeats, let time):
@@ -57,25 +58,18 @@ struct FleetMessage: Equatable {
                 append(one.receipt)
                 append(UInt64(one.logs), 4)
             }
-        case .question(let id, let nonce, let body):
-            begin(.question)
-            append(id, 8)
-            append(nonce, 8)
+        case .question(let id, let challenge, let body):
+            begin(.question, id)
+            append(challenge, 8)
             bytes += body
         case .answer(let id, let body):
-            begin(.answer)
-            append(id, 8)
+            begin(.answer, id)
             bytes += body
-        case .call(let id):
-            begin(.call)
-            append(id, 8)
-        case .here(let id, let nonce):
-            begin(.here)
-            append(id, 8)
-            append(nonce, 8)
-        case .busy(let id):
-            begin(.busy)
-            append(id, 8)
+        case .call(let id): begin(.call, id)
+        case .here(let id, let challenge):
+            begin(.here, id)
+            append(challenge, 8)
+        case .busy(let id): begin(.busy, id)
         }
         return bytes
     }
@@ -125,13 +119,14 @@ struct FleetMessage: Equatable {
                 else { return nil }
                 repeats.append(BatchIdentity(digest: digest, receipt: receipt, logs: Int(logs)))
             }
-            let until = WallTime(nanoseconds: Int64(bitPattern: time))
-            content = .repeats(repeats, until: until)
+            let sent = WallTime(nanoseconds: Int64(bitPattern: time))
+            content = .repeats(repeats, sentAt: sent)
         case .question, .here:
-            guard let id = number(8), let nonce = number(8) else { return nil }
+            guard let id = number(8), let challenge = number(8) else { return nil }
             content =
                 kind == .here
-                ? .here(id, nonce: nonce) : .question(id, nonce: nonce, Array(rest))
+                ? .here(id, challenge: challenge)
+                : .question(id, challenge: challenge, Array(rest))
         case .answer, .call, .busy:
             guard let id = number(8) else { return nil }
             switch kind {

@@ -5,14 +5,14 @@ import System
 struct QuestionBook: Sendable {
     private static let askedMax = 64
     private static let answeringMax = 16
-    /// Questions under one nonce.
+    /// Questions under one challenge.
     private static let seenMax = 4096
 
     private struct Asked: Sendable {
         let isCall: Bool
         var missing: Set<String>
         /// Of nodes that are there and wait for the question.
-        var nonces: [String: UInt64] = [:]
+        var challenges: [String: UInt64] = [:]
         var answers: [String: [UInt8]] = [:]
         let wake: WakeUp
     }
@@ -21,13 +21,13 @@ struct QuestionBook: Sendable {
         case answer(QuestionAnswerer)
         case busy
         /// It came before, or it was sent to another life of this gateway.
-        case known
+        case ignored
     }
 
-    /// Questions answer a nonce. The next one comes before those that have come are forgotten, so that no question is
+    /// Questions answer a challenge. The next one comes before those that have come are forgotten, so that no question is
     /// answered twice.
     private struct Period: Sendable {
-        let nonce = UInt64.random(in: 0...UInt64.max)
+        let challenge = UInt64.random(in: 0...UInt64.max)
         var seen: Set<UInt64> = []
     }
 
@@ -35,12 +35,12 @@ struct QuestionBook: Sendable {
     /// Nobody waits for answers any more.
     private var isClosed = false
     private var answering = 0
-    private var former: Period?
-    private var period = Period()
+    /// The last one is told to those who call. The one before it still counts.
+    private var periods = [Period()]
     /// nil: this gateway answers nothing yet.
     var answerer: QuestionAnswerer?
 
-    var nonce: UInt64 { period.nonce }
+    var challenge: UInt64 { periods[periods.count - 1].challenge }
 
     /// False: too many questions wait for their answers.
     mutating func ask(_ id: UInt64, _ nodes: Set<String>, isCall: Bool, _ wake: WakeUp) -> Bool {
@@ -50,17 +50,17 @@ struct QuestionBook: Sendable {
     }
 
     /// A node answers the call. Returns what wakes the thread that asked.
-    mutating func hear(_ id: UInt64, _ nonce: UInt64, from node: String) -> WakeUp? {
+    mutating func hear(_ id: UInt64, _ challenge: UInt64, from node: String) -> WakeUp? {
         guard let question = asked[id], question.missing.contains(node) else { return nil }
         if question.isCall { return add([], to: id, by: node) }
-        asked[id]?.nonces[node] = nonce
+        asked[id]?.challenges[node] = challenge
         return question.wake
     }
 
-    /// The nodes that have answered the call since the last time, with their nonces.
-    mutating func takeNonces(_ id: UInt64) -> [String: UInt64] {
-        defer { asked[id]?.nonces = [:] }
-        return asked[id]?.nonces ?? [:]
+    /// The nodes that have answered the call since the last time, with their challenges.
+    mutating func takeChallenges(_ id: UInt64) -> [String: UInt64] {
+        defer { asked[id]?.challenges = [:] }
+        return asked[id]?.challenges ?? [:]
     }
 
     /// Whose answers are still to come.
@@ -85,14 +85,13 @@ struct QuestionBook: Sendable {
     }
 
     /// Takes a question of another gateway, which may send it several times. It is answered or refused once.
-    mutating func take(_ id: UInt64, _ nonce: UInt64) -> Arrival {
-        if former?.nonce == nonce {
-            guard former!.seen.count < 2 * Self.seenMax, former!.seen.insert(id).inserted else {
-                return .known
-            }
-        } else {
-            guard period.nonce == nonce, period.seen.insert(id).inserted else { return .known }
-            if period.seen.count == Self.seenMax { (former, period) = (period, Period()) }
+    mutating func admit(_ id: UInt64, challenge: UInt64) -> Arrival {
+        guard let index = periods.firstIndex(where: { $0.challenge == challenge }),
+            periods[index].seen.count < 2 * Self.seenMax,
+            periods[index].seen.insert(id).inserted
+        else { return .ignored }
+        if index == periods.count - 1, periods[index].seen.count == Self.seenMax {
+            periods = [periods[index], Period()]
         }
         guard answering < Self.answeringMax, let answerer else { return .busy }
         answering += 1
@@ -118,30 +117,30 @@ extension FleetMessages {
         state.withLock { $0.questions.add(answer, to: id, by: node) }?.signal()
     }
 
-    func heard(_ id: UInt64, _ nonce: UInt64, from node: String) {
-        state.withLock { $0.questions.hear(id, nonce, from: node) }?.signal()
+    func heard(_ id: UInt64, _ challenge: UInt64, from node: String) {
+        state.withLock { $0.questions.hear(id, challenge, from: node) }?.signal()
     }
 
-    func answer(_ id: UInt64, _ nonce: UInt64, _ question: [UInt8], to node: String) {
-        switch state.withLock({ $0.questions.take(id, nonce) }) {
+    func answer(_ id: UInt64, _ challenge: UInt64, _ question: [UInt8], to node: String) {
+        switch state.withLock({ $0.questions.admit(id, challenge: challenge) }) {
         case .answer(let answerer):
             answerer(question) { [weak self] answer in
                 self?.reply(.answer(id, answer), to: node)
             }
         case .busy: reply(.busy(id), to: node)
-        case .known: break
+        case .ignored: break
         }
     }
 
     /// Those of the nodes that have a gateway at this moment, another one than this. One that lives answers at once.
     func call(_ nodes: Set<String>, atMost patience: Duration = .milliseconds(500)) -> Set<String> {
-        Set(ask(nodes, nil, atMost: patience).keys)
+        Set(exchange(with: nodes, question: nil, atMost: patience).keys)
     }
 
-    /// Calls the nodes, and sends the question to each that answers, with the nonce that it told.
-    private func ask(
-        _ nodes: Set<String>,
-        _ question: [UInt8]?,
+    /// Calls the nodes, and sends the question to each that answers, with the challenge that it told.
+    private func exchange(
+        with nodes: Set<String>,
+        question: [UInt8]?,
         atMost patience: Duration
     ) -> [String: [UInt8]] {
         guard !nodes.isEmpty, let wake = try? WakeUp() else { return [:] }
@@ -156,12 +155,12 @@ extension FleetMessages {
         let (deadline, callsUntil) = (now + patience, now + Self.askUncalled)
         var next = now + Self.callAgain
         while now < deadline {
-            let (left, nonces) = state.withLock {
-                ($0.questions.missing(id), $0.questions.takeNonces(id))
+            let (left, challenges) = state.withLock {
+                ($0.questions.missing(id), $0.questions.takeChallenges(id))
             }
-            silent.subtract(nonces.keys)
-            for (node, nonce) in nonces {
-                _ = send(.question(id, nonce: nonce, question ?? []), to: node)
+            silent.subtract(challenges.keys)
+            for (node, challenge) in challenges {
+                _ = send(.question(id, challenge: challenge, question ?? []), to: node)
             }
             missing.formIntersection(left)
             silent.formIntersection(left)
@@ -201,7 +200,7 @@ extension FleetMessages: OtherGateways {
         _ question: [UInt8],
         atMost patience: Duration
     ) -> [String: [UInt8]] {
-        ask(nodes, question as [UInt8]?, atMost: patience)
+        exchange(with: nodes, question: question, atMost: patience)
     }
 
     func stopAsking() {

@@ -146,7 +146,7 @@ final class FleetMessages: Sendable {
             guard !untold.isEmpty else { continue }
             for start in stride(from: 0, to: untold.count, by: FleetMessage.repeatsMax) {
                 let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
-                guard !send(.repeats(some, until: .now), to: nil) else { continue }
+                guard !send(.repeats(some, sentAt: .now), to: nil) else { continue }
                 state.withLock { $0.figures.untoldRepeats += some.count }
             }
             // What comes meanwhile goes together.
@@ -197,14 +197,14 @@ final class FleetMessages: Sendable {
             // A message that comes again makes no request younger.
             let told = Moment.now + (.zero - age)
             // Requests of devices need the lock between them.
-            for one in repeats { state.withLock { $0.repeats.add(one, told) } }
+            for one in repeats { state.withLock { $0.repeats.add(one, toldAt: told) } }
         case .call(let id):
             guard hasName.load(ordering: .acquiring) else { return }
-            reply(.here(id, nonce: state.withLock { $0.questions.nonce }), to: message.node)
-        case .question(let id, let nonce, let question):
-            answer(id, nonce, question, to: message.node)
+            reply(.here(id, challenge: state.withLock { $0.questions.challenge }), to: message.node)
+        case .question(let id, let challenge, let question):
+            answer(id, challenge, question, to: message.node)
         case .answer(let id, let answer): answered(id, answer, by: message.node)
-        case .here(let id, let nonce): heard(id, nonce, from: message.node)
+        case .here(let id, let challenge): heard(id, challenge, from: message.node)
         case .busy(let id): answered(id, nil, by: message.node)
         }
     }

@@ -9,6 +9,9 @@ import System
 struct MessageSeal: Equatable, Sendable {
     static let register = "message-key"
 
+    private static let callBit: UInt8 = 1
+    private static let toAllBit: UInt8 = 2
+
     private let clusterKey: [UInt8]
     private let ownKey: [UInt8]
 
@@ -30,7 +33,8 @@ struct MessageSeal: Equatable, Sendable {
 
     /// `recipient` is a node; nil: all gateways.
     func seal(_ message: FleetMessage, to recipient: String?) -> [UInt8] {
-        let head: UInt8 = (message.isCall ? 1 : 0) | (recipient == nil ? 2 : 0)
+        let head: UInt8 =
+            (message.isCall ? Self.callBit : 0) | (recipient == nil ? Self.toAllBit : 0)
         let nonce = randomBytes(AESGCM.nonceBytes)
         let associated = Self.associated(head, recipient)
         let sealed = key(message.isCall).withUnsafeBytes {
@@ -42,9 +46,10 @@ struct MessageSeal: Equatable, Sendable {
     /// nil: the sender does not know the key, has another encryption key, or means another node.
     func open(_ bytes: [UInt8], at node: String) -> FleetMessage? {
         let bodyStart = 1 + AESGCM.nonceBytes
-        guard bytes.count > bodyStart, bytes[0] <= 3 else { return nil }
-        let isCall = bytes[0] & 1 == 1
-        let associated = Self.associated(bytes[0], bytes[0] & 2 == 0 ? node : nil)
+        guard bytes.count > bodyStart, bytes[0] <= Self.callBit | Self.toAllBit else { return nil }
+        let isCall = bytes[0] & Self.callBit != 0
+        let isToAll = bytes[0] & Self.toAllBit != 0
+        let associated = Self.associated(bytes[0], isToAll ? nil : node)
         let plain = key(isCall).withUnsafeBytes {
             AESGCM.open(
                 bytes[bodyStart...],
@@ -58,6 +63,6 @@ struct MessageSeal: Equatable, Sendable {
         }
         // Only news is for all.
         if case .repeats = message.content { return message }
-        return bytes[0] & 2 == 0 ? message : nil
+        return isToAll ? nil : message
     }
 }

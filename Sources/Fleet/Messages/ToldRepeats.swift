@@ -31,13 +31,12 @@ struct ToldRepeats {
 
     var count: Int { places.count }
 
-    /// `now` is when the request was told.
-    mutating func add(_ identity: BatchIdentity, _ now: Moment) {
+    mutating func add(_ identity: BatchIdentity, toldAt told: Moment) {
         guard most > 0, identity.digest.count == Self.digestBytes,
             identity.receipt.count <= Self.receiptBytesMax,
             let logs = UInt32(exactly: identity.logs)
         else { return }
-        let slot = Slot(logs: logs, told: Self.seconds(now))
+        let slot = Slot(logs: logs, told: Self.seconds(told))
         // A message may come again, and must not take a second place or make the request younger.
         if let known = places[Self.key(identity.digest[...])].map(Int.init),
             bytes[start(known)...].starts(with: identity.digest),
