@@ -5,17 +5,47 @@ import System
 package enum KnownSecrets {
     /// Shorter values, such as an empty token, would be found in any text.
     package static let bytesMin = 8
-    fileprivate static let markCount = 1 << 14
+    private static let markCount = 1 << 14
 
     /// Secrets by a part of the hash of their first bytes: too little of it to tell them.
-    fileprivate struct Registry: Sendable {
+    private struct Registry: Sendable {
         let seed = randomBytes(40)
         /// The marks in use, which spare most places of a text a look into the dictionary.
         var marks = [Bool](repeating: false, count: markCount)
         var candidates: [UInt32: [Candidate]] = [:]
+
+        func head(_ text: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
+            let start = text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let (key, factor) = seed.withUnsafeBytes {
+                (
+                    $0.loadUnaligned(as: UInt64.self),
+                    $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                )
+            }
+            return UInt32(truncatingIfNeeded: ((start ^ key) &* (factor | 1)) >> 40)
+        }
+
+        func digest(_ bytes: Slice<UnsafeRawBufferPointer>) -> [UInt8] {
+            Digest.hmacSHA256(key: seed, Array(bytes))
+        }
+
+        /// The end of the longest secret that begins here.
+        func end(in text: UnsafeRawBufferPointer, _ place: Int) -> Int? {
+            let head = head(text, place)
+            guard marks[Int(head) % markCount], let all = candidates[head] else {
+                return nil
+            }
+            var end: Int?
+            for candidate in all {
+                let last = place + candidate.length
+                let isFound = last > text.count || digest(text[place..<last]) == candidate.digest
+                if isFound { end = max(end ?? 0, min(last, text.count)) }
+            }
+            return end
+        }
     }
 
-    fileprivate struct Candidate: Equatable, Sendable {
+    private struct Candidate: Equatable, Sendable {
         let length: Int
         let digest: [UInt8]
     }
@@ -63,37 +93,5 @@ package enum KnownSecrets {
             place = end ?? place + 1
         }
         return ranges
-    }
-}
-
-extension KnownSecrets.Registry {
-    fileprivate func head(_ text: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
-        let start = text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-        let (key, factor) = seed.withUnsafeBytes {
-            (
-                $0.loadUnaligned(as: UInt64.self),
-                $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-            )
-        }
-        return UInt32(truncatingIfNeeded: ((start ^ key) &* (factor | 1)) >> 40)
-    }
-
-    fileprivate func digest(_ bytes: Slice<UnsafeRawBufferPointer>) -> [UInt8] {
-        Digest.hmacSHA256(key: seed, Array(bytes))
-    }
-
-    /// The end of the longest secret that begins here.
-    fileprivate func end(in text: UnsafeRawBufferPointer, _ place: Int) -> Int? {
-        let head = head(text, place)
-        guard marks[Int(head) % KnownSecrets.markCount], let all = candidates[head] else {
-            return nil
-        }
-        var end: Int?
-        for candidate in all {
-            let last = place + candidate.length
-            let isFound = last > text.count || digest(text[place..<last]) == candidate.digest
-            if isFound { end = max(end ?? 0, min(last, text.count)) }
-        }
-        return end
     }
 }

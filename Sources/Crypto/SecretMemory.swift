@@ -80,9 +80,7 @@ package final class SecretMemory: Sendable {
         var listener: Listener?
     }
 
-    private struct Listener: Sendable {
-        let tell: @Sendable (SystemError) -> Void
-    }
+    private typealias Listener = @Sendable (SystemError) -> Void
 
     private static let unitBytes = 32
     package static let shared = SecretMemory(pageBytes: Int(sysconf(CInt(_SC_PAGESIZE)))) {
@@ -102,9 +100,9 @@ package final class SecretMemory: Sendable {
 
     /// Calls back once, on any thread, when the system refuses to lock a page, also if it has done so already. The
     /// secrets of this page are then as safe as other memory.
-    package func whenNotLocked(_ tell: @escaping @Sendable (SystemError) -> Void) {
+    package func onLockFailure(_ tell: @escaping @Sendable (SystemError) -> Void) {
         let failure = state.withLock { state in
-            if state.failure == nil { state.listener = Listener(tell: tell) }
+            if state.failure == nil { state.listener = tell }
             return state.failure
         }
         if let failure { tell(failure) }
@@ -129,7 +127,7 @@ package final class SecretMemory: Sendable {
             state.failure = failure
             return (block, state.listener.take(), failure)
         }
-        if let listener, let failure { listener.tell(failure) }
+        if let listener, let failure { listener(failure) }
         return block
     }
 

@@ -58,7 +58,7 @@ import Testing
             let memory = SecretMemory(pageBytes: 4096, lock: unlockable)
             let large = String(repeating: "x", count: 5000)
             var blocks = comesLate ? [copy(large, to: memory)] : []
-            memory.whenNotLocked { error in told.change { $0.append(error) } }
+            memory.onLockFailure { error in told.change { $0.append(error) } }
             blocks += (0..<3).map { _ in copy(large, to: memory) }
             #expect(told.now == [SystemError(call: "mlock", code: ENOMEM)])
             #expect(blocks.allSatisfy { $0.bytes.elementsEqual(large.utf8) })

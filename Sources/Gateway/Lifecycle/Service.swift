@@ -37,7 +37,7 @@ package struct Service: Sendable {
         if !areDumpsForbidden {
             journal.warning("cannot disable core dumps; a core dump would contain keys")
         }
-        SecretMemory.shared.whenNotLocked { error in
+        SecretMemory.shared.onLockFailure { error in
             journal.warning(
                 "secrets are not locked in memory and may be written to swap",
                 [
