@@ -150,10 +150,7 @@ package final class DeviceHandler: RequestHandler {
         try address?.enter(dialect.label, at: shared.clock())
         let logs = try tables.admitLogs(head, dialect, address)
         found = logs
-        let admission = admission(of: logs)
-        guard admission.verdict == .open else {
-            throw Refusal(admission.verdict, of: admission.destination)
-        }
+        try checkAdmission(of: logs)
         // The last check: a request that is refused for another reason takes nothing.
         try logs.budget.enter(dialect.label, at: shared.clock)
         return logs
@@ -162,30 +159,28 @@ package final class DeviceHandler: RequestHandler {
     /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
     /// when the head's has none; the queue is asked for those when they are known. Filters may drop all logs, or give
     /// them another tag, so the queue decides when those are known.
-    private func admission(
-        of logs: AdmittedLogs
-    ) -> (verdict: QueueAdmission, destination: String?) {
+    private func checkAdmission(of logs: AdmittedLogs) throws(Refusal) {
         let target = logs.target
-        guard logs.dialect.bringsLogs else { return (.open, nil) }
+        guard logs.dialect.bringsLogs else { return }
         if let plans = dispatch.plans(tables.routing) {
             guard let plan = logs.reader.tag.map({ plans.plan(for: $0) }), plan.filters.isEmpty
-            else { return (shared.queue.admission, nil) }
-            if target.isRouted { return admission(of: plan) }
+            else { return try check(shared.queue.admission) }
+            if target.isRouted {
+                for name in plan.destinations where tables.routing.isRequired(name) {
+                    try check(shared.queue.admission(forDestination: name), of: name)
+                }
+                return try check(shared.queue.admission)
+            }
         }
+        let name = target.destination
         guard logs.reader.bodyNamesLogstores, target.tag != nil else {
-            return (shared.queue.admission(for: target.outlet), target.destination)
+            return try check(shared.queue.admission(for: target.outlet), of: name)
         }
-        return (shared.queue.admission(forDestination: target.destination), target.destination)
+        try check(shared.queue.admission(forDestination: name), of: name)
     }
 
-    private func admission(
-        of plan: TagPlan
-    ) -> (verdict: QueueAdmission, destination: String?) {
-        for name in plan.destinations where tables.routing.isRequired(name) {
-            let admission = shared.queue.admission(forDestination: name)
-            guard admission == .open else { return (admission, name) }
-        }
-        return (shared.queue.admission, nil)
+    private func check(_ admission: QueueAdmission, of name: String? = nil) throws(Refusal) {
+        guard admission == .open else { throw Refusal(admission, of: name) }
     }
 
     package func costIfLarge(
