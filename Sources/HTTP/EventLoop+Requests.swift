@@ -215,7 +215,7 @@ extension EventLoop {
         connection.request.head = nil
         connection.request.admitted = nil
         if let largeRequests, !connection.input.isSecret,
-            let cost = handler.costIfLarge(
+            let cost = handler.prepare(
                 head,
                 admitted,
                 body: connection.input.body

@@ -8,7 +8,7 @@ extension HTTPServer {
         /// The prefix of the loop threads' names: "http-0", "http-1".
         package var name: String
         package var loops: Int
-        /// Worker threads ("http-large-0") for requests that `RequestHandler.costIfLarge` names. Zero: the loops run
+        /// Worker threads ("http-large-0") for requests that `RequestHandler.prepare` gives them. Zero: the loops run
         /// all requests.
         package var largeRequestThreads = 0
         /// The nice value of its threads. With more than 0 they yield to the process's other threads when all cores are

@@ -13,10 +13,10 @@ package protocol RequestHandler: AnyObject {
     /// small enough to be read and dropped.
     func admit(_ head: RequestHead) -> Admission
 
-    /// An upper bound of the content's bytes for a request that would occupy its event loop for too long; nil for all
-    /// others. If the server has worker threads (`largeRequestThreads`), one of them runs the large request with its
-    /// own handler. The body is valid only during the call.
-    func costIfLarge(
+    /// Decides where the request runs, and may inflate its body. Returns an upper bound of the content's bytes if a
+    /// worker should run it; nil: the loop runs it. A worker (`largeRequestThreads`) has its own handler. The body is
+    /// valid only during the call.
+    func prepare(
         _ head: RequestHead,
         _ admitted: Admitted?,
         body: UnsafeRawBufferPointer
@@ -42,7 +42,7 @@ package protocol RequestHandler: AnyObject {
 }
 
 extension RequestHandler {
-    package func costIfLarge(
+    package func prepare(
         _ head: RequestHead,
         _ admitted: Admitted?,
         body: UnsafeRawBufferPointer

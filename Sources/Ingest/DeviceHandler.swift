@@ -183,7 +183,7 @@ package final class DeviceHandler: RequestHandler {
         guard admission == .open else { throw Refusal(admission, of: name) }
     }
 
-    package func costIfLarge(
+    package func prepare(
         _ head: RequestHead,
         _ admitted: Admitted?,
         body: UnsafeRawBufferPointer
@@ -198,7 +198,7 @@ package final class DeviceHandler: RequestHandler {
                 dialect.isText && ContentCost.isShort(text: body)
             } else {
                 body.count <= short
-                    && decoder.prepareContent(of: body, atMost: short, head, dialect.coding) == true
+                    && decoder.prepareContent(of: body, atMost: short, head, dialect.coding)
             }
         return isShort ? nil : max(bytes, body.count)
     }
@@ -214,7 +214,7 @@ package final class DeviceHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        // Also forgets what `costIfLarge` prepared.
+        // Also forgets what `prepare` inflated.
         defer { decoder.forget() }
         // The keys or the routes may have changed since `admit`, which ran before the body came and perhaps on another
         // thread.

@@ -25,7 +25,7 @@ struct LargeRequestTests {
             .accept(bodyBytesMax: 8 << 20, isSecret: head.pathText == "/secret")
         }
 
-        func costIfLarge(
+        func prepare(
             _ head: RequestHead,
             _ admitted: Admitted?,
             body: UnsafeRawBufferPointer

@@ -48,16 +48,16 @@ struct BodyDecoder {
     }
 
     /// Inflates a compressed body whose head does not declare the size of its content, and keeps the content for the
-    /// next call of `content`. Returns nil for other bodies, and false for content of more bytes.
+    /// next call of `content`. False: not inflated here, or larger than `bytes`.
     func prepareContent(
         of body: UnsafeRawBufferPointer,
         atMost bytes: Int,
         _ head: RequestHead,
         _ own: ContentCoding?
-    ) -> Bool? {
+    ) -> Bool {
         guard let coding = try? coding(head, own), head.field("x-log-bodyrawsize") == nil,
             head.field("x-log-mode") != "batch_group"
-        else { return nil }
+        else { return false }
         return inflater.prepare(body, coding, limit: InflateLimit(bytes: min(bytes, limit.bytes)))
     }
 

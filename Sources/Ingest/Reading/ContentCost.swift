@@ -8,18 +8,19 @@ enum ContentCost {
 
     /// Text of more bytes is never short.
     private static let textBytesMax = 1 << 20
-    // In nanoseconds of an idle core. The most expensive text determined them: one-byte lines, and empty names.
-    private static let textMax = 5 << 20
-    private static let byte = 1
+    // Of an idle core. The most expensive text determined them: one-byte lines, and empty names.
+    private static let nanosecondsMax = 5_000_000
+    private static let nanosecondsPerByte = 1
     /// A byte that is no ASCII letter, digit or blank.
-    private static let mark = 18
+    private static let nanosecondsPerMark = 18
     /// A line end, in addition to the mark that it is.
-    private static let line = 22
+    private static let nanosecondsPerLine = 22
 
     static func isShort(text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= textBytesMax else { return false }
         let (marks, lines) = count(in: text)
-        return text.count * byte + marks * mark + lines * line <= textMax
+        return text.count * nanosecondsPerByte + marks * nanosecondsPerMark
+            + lines * nanosecondsPerLine <= nanosecondsMax
     }
 
     /// Counts marks and line ends, 16 bytes at a time: several gigabytes a second.
