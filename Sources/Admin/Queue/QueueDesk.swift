@@ -149,10 +149,10 @@ struct QueueDesk {
     private static func text(_ logs: [QueuedLog]) -> String {
         guard !logs.isEmpty else { return "no logs wait there\n" }
         return logs.map { log in
-            let entry = Mask.values(in: log.entry)
+            let entry = Mask.hidingKnownSecrets(in: log.entry)
             let fields = entry.fields.map { "\(printable($0.key))=\(printable($0.value))" }
-            let topic = printable(Mask.values(in: log.stream.trailer.topic))
-            return "\(log.accepted.rfc3339)  \(Mask.values(in: log.stream.logstore))  \(topic)  "
+            let topic = printable(Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
+            return "\(log.accepted.rfc3339)  \(Mask.hidingKnownSecrets(in: log.stream.logstore))  \(topic)  "
                 + "\(fields.joined(separator: " "))\n"
         }.joined()
     }
@@ -164,16 +164,16 @@ struct QueueDesk {
                 for log in logs {
                     json.object { json in
                         json.member("destination", log.stream.destination)
-                        json.member("logstore", Mask.values(in: log.stream.logstore))
-                        json.member("topic", Mask.values(in: log.stream.trailer.topic))
-                        json.member("source", Mask.values(in: log.stream.trailer.source))
+                        json.member("logstore", Mask.hidingKnownSecrets(in: log.stream.logstore))
+                        json.member("topic", Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
+                        json.member("source", Mask.hidingKnownSecrets(in: log.stream.trailer.source))
                         json.object("tags") { json in
                             for tag in log.stream.trailer.tags {
-                                json.member(Mask.values(in: tag.key), Mask.values(in: tag.value))
+                                json.member(Mask.hidingKnownSecrets(in: tag.key), Mask.hidingKnownSecrets(in: tag.value))
                             }
                         }
                         json.member("accepted", log.accepted.rfc3339)
-                        json.object("log") { $0.log(Mask.values(in: log.entry)) }
+                        json.object("log") { $0.log(Mask.hidingKnownSecrets(in: log.entry)) }
                     }
                 }
             }

@@ -219,7 +219,7 @@ struct CaptureDraft: Sendable {
             fields: Mask.fields(head, hidesLogs: redacts),
             key: sender?.name,
             rights: sender?.rights.destinations,
-            tag: tag.map { Mask.values(in: $0) },
+            tag: tag.map { Mask.hidingKnownSecrets(in: $0) },
             body: shown(body),
             inflated: shown(inflated),
             decisions: decisions(result, refusal),
@@ -248,10 +248,10 @@ struct CaptureDraft: Sendable {
     /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A refusal does not.
     private func shownBody(of response: Response, isRefused: Bool) -> String {
         guard !response.body.isEmpty else { return "" }
-        if redacts, !isRefused { return Mask.text(response.body) }
+        if redacts, !isRefused { return Mask.redacted(response.body) }
         let beginning = response.body.prefix(Self.answerBytesMax)
         let isCut = beginning.count < response.body.count
-        return String(decoding: Mask.text(in: Array(beginning), isCut: isCut), as: UTF8.self)
+        return String(decoding: Mask.hidingSecrets(in: Array(beginning), isCut: isCut), as: UTF8.self)
     }
 
     /// In the order in which they were made.
@@ -265,7 +265,7 @@ struct CaptureDraft: Sendable {
                 .init(
                     step: step,
                     outcome: result,
-                    detail: clipped(Mask.values(in: detail), to: 300)
+                    detail: clipped(Mask.hidingKnownSecrets(in: detail), to: 300)
                 )
             )
         }
@@ -289,7 +289,7 @@ struct CaptureDraft: Sendable {
             add("queue", "repeated", "receipt \(String(decoding: receipt, as: UTF8.self))")
         case nil: break
         }
-        if let refusal { add("answer", refusal.code, Mask.text(in: refusal.reason)) }
+        if let refusal { add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason)) }
         return decisions
     }
 }

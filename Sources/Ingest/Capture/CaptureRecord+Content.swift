@@ -24,7 +24,7 @@ extension CaptureRecord.Body {
             self.init(bytes: bytes.count, sha256: nil, text: nil, isCut: false, reason: hidden)
             return
         }
-        let masked = Mask.text(in: beginning, isCut: isCut)
+        let masked = Mask.hidingSecrets(in: beginning, isCut: isCut)
         let isWhole = !isCut && masked == beginning
         self.init(
             bytes: bytes.count,
@@ -99,7 +99,7 @@ extension CaptureRecord.Log {
                 (after, isDropped, wasTooLong) = (nil, true, false)
                 reason = "dropped by filters[\(filter)]"
             case .deadLetter(let fault):
-                reason = "dead letter: \(fault.code): \(Mask.text(in: fault.message))"
+                reason = "dead letter: \(fault.code): \(Mask.hidingSecrets(in: fault.message))"
             }
         }
         let (before, extent) = Self.masked(fields)
@@ -110,7 +110,7 @@ extension CaptureRecord.Log {
             before: redacts ? nil : before,
             after: after.map { Self.masked($0).fields },
             wasTooLong: wasTooLong,
-            tag: Mask.values(in: tag),
+            tag: Mask.hidingKnownSecrets(in: tag),
             destinations: isDropped ? [] : destinations,
             reason: reason
         )
@@ -124,12 +124,12 @@ extension CaptureRecord.Log {
         let masked = fields.map { name, value in
             if SecretNames.contains(name) {
                 extent = .masked
-                return (name: Mask.values(in: name), value: Mask.text(Array(value.utf8)))
+                return (name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8)))
             }
             let bytes = Array(value.utf8.prefix(valueBytesMax))
             let cut = value.utf8.count - bytes.count
-            let text = Mask.text(in: bytes, isCut: cut > 0)
-            let shownName = Mask.values(in: name)
+            let text = Mask.hidingSecrets(in: bytes, isCut: cut > 0)
+            let shownName = Mask.hidingKnownSecrets(in: name)
             if text != bytes || shownName != name { extent = .masked }
             if cut > 0, extent == .whole { extent = .cut }
             let end = cut > 0 ? "… (\(cut) more bytes)" : ""
@@ -147,7 +147,7 @@ extension CaptureRecord.Group {
         let labels = [group.tag, group.fallbackTopic, tracked.topic ?? "", tracked.source ?? ""]
         let isSecret = { (text: String) in
             let bytes = Array(text.utf8)
-            return Mask.text(in: bytes) != bytes
+            return Mask.hidingSecrets(in: bytes) != bytes
         }
         guard !labels.contains(where: isSecret),
             !tracked.tags.contains(where: { SecretNames.contains($0.key) || isSecret($0.value) })

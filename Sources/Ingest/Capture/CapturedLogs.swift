@@ -66,8 +66,8 @@ struct CapturedLogs: Sendable {
         batches = dispatched.parts.map { part in
             CaptureRecord.Batch(
                 destination: part.target.destination,
-                logstore: Mask.values(in: part.target.logstore),
-                topic: Mask.text(in: part.trailer.topic),
+                logstore: Mask.hidingKnownSecrets(in: part.target.logstore),
+                topic: Mask.hidingSecrets(in: part.trailer.topic),
                 logs: part.logs.count,
                 bytes: part.logs.bytes
             )

@@ -71,7 +71,7 @@ struct JSONMask {
         count += 1
         var reader = JSONReader(value)
         let text = reader.isAtString ? reader.stringBytes() ?? value : value
-        return quoted(Array(Mask.text(text).utf8))
+        return quoted(Array(Mask.redacted(text).utf8))
     }
 
     private func text(of value: [UInt8]) -> String {

@@ -5,12 +5,11 @@ import System
 
 /// Replaces secrets before anything of a request is kept. Equal values get equal masks, so that they can be compared;
 /// the key of the hash lives as long as the process, so a mask tells nothing about the value elsewhere.
-package struct Mask: Sendable {
-    private static let shared = Mask()
-    private let key = randomBytes(32)
+package enum Mask {
+    private static let key = randomBytes(32)
 
-    package static func text(_ value: some Collection<UInt8>) -> String {
-        let digest = Digest.hmacSHA256(key: shared.key, Array(value))
+    package static func redacted(_ value: some Collection<UInt8>) -> String {
+        let digest = Digest.hmacSHA256(key: key, Array(value))
         return "[redacted \(value.count) bytes #\(hex(digest.prefix(3)))]"
     }
 
@@ -26,26 +25,26 @@ package struct Mask: Sendable {
             let name = String(decoding: head.bytes[field.name], as: UTF8.self)
             let value = Array(head.bytes[field.value])
             let isHidden = hidesLogs && logHeaders.contains(name.lowercased())
-            return (values(in: name), isHidden ? text(value) : self.field(name, value))
+            return (hidingKnownSecrets(in: name), isHidden ? redacted(value) : self.field(name, value))
         }
     }
 
     /// The value of a header field, if its name is one of those that are shown.
     static func field(_ name: String, _ value: [UInt8]) -> String {
         SecretNames.shows(field: name) || value.isEmpty
-            ? String(decoding: text(in: value), as: UTF8.self) : text(value)
+            ? String(decoding: hidingSecrets(in: value), as: UTF8.self) : redacted(value)
     }
 
     /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
     package static func path(_ path: String, hidesLogs: Bool) -> String {
-        guard hidesLogs else { return text(in: path) }
+        guard hidesLogs else { return hidingSecrets(in: path) }
         for verb in ["/_doc/", "/_create/"] {
             guard let range = path.firstRange(of: verb) else { continue }
             let id = path[range.upperBound...]
-            let beginning = text(in: String(path[..<range.upperBound]))
-            return id.isEmpty ? beginning : beginning + text(Array(id.utf8))
+            let beginning = hidingSecrets(in: String(path[..<range.upperBound]))
+            return id.isEmpty ? beginning : beginning + redacted(Array(id.utf8))
         }
-        return text(in: path)
+        return hidingSecrets(in: path)
     }
 
     /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value.
@@ -58,14 +57,14 @@ package struct Mask: Sendable {
             )
             let name = String(decoding: sides[0], as: UTF8.self)
             guard sides.count == 2 else {
-                return hidesLogs || hasSecret(sides[0]) ? text(sides[0]) : name
+                return hidesLogs || hasSecret(sides[0]) ? redacted(sides[0]) : name
             }
             let plain = percentDecodedText(Array(sides[0])[...]) ?? name
-            guard !hasSecret(sides[0]) else { return "\(text(sides[0]))=\(text(sides[1]))" }
+            guard !hasSecret(sides[0]) else { return "\(redacted(sides[0]))=\(redacted(sides[1]))" }
             guard hidesLogs || SecretNames.contains(plain) || hasSecret(sides[1]) else {
                 return "\(name)=\(String(decoding: sides[1], as: UTF8.self))"
             }
-            return "\(name)=\(text(sides[1]))"
+            return "\(name)=\(redacted(sides[1]))"
         }.joined(separator: "&")
     }
 
@@ -75,16 +74,16 @@ package struct Mask: Sendable {
         // What is no text cannot be looked into.
         guard let plain = percentDecodedText(bytes[...]) else { return true }
         let inner = Array(plain.utf8)
-        return text(in: inner) != inner
+        return hidingSecrets(in: inner) != inner
     }
 
-    package static func text(in text: String) -> String {
-        String(decoding: self.text(in: Array(text.utf8)), as: UTF8.self)
+    package static func hidingSecrets(in text: String) -> String {
+        String(decoding: hidingSecrets(in: Array(text.utf8)), as: UTF8.self)
     }
 
     /// Text with the values of secrets replaced: values behind a secret's name, the process's own secrets, JSON Web
     /// Tokens and private keys. `isCut`: a limit has cut its end.
-    package static func text(in bytes: [UInt8], isCut: Bool = false) -> [UInt8] {
+    package static func hidingSecrets(in bytes: [UInt8], isCut: Bool = false) -> [UInt8] {
         masked(bytes[...], depth: 0, isCut: isCut).output
     }
 
@@ -99,7 +98,7 @@ package struct Mask: Sendable {
         isCut: Bool = false
     ) -> (output: [UInt8], count: Int) {
         if depth > depthMax, bytes.contains(where: { ":=\"%".utf8.contains($0) }) {
-            return (Array(text(bytes).utf8), 1)
+            return (Array(redacted(bytes).utf8), 1)
         }
         var (output, count): ([UInt8], Int)
         if let json = JSONMask(bytes, depth: depth) {
@@ -109,7 +108,7 @@ package struct Mask: Sendable {
         }
         let found = SecretValues.ranges(in: output, isCut: isCut)
         for range in found.reversed() {
-            output.replaceSubrange(range, with: Array(text(output[range]).utf8))
+            output.replaceSubrange(range, with: Array(redacted(output[range]).utf8))
         }
         return (output, count + found.count)
     }
@@ -122,20 +121,20 @@ package struct Mask: Sendable {
     ) -> (output: [UInt8], count: Int) {
         var (output, count): ([UInt8], Int) = ([], 0)
         var place = bytes.startIndex
-        var reach = SecretScanner.Reach.nothing
+        var spill = SecretScanner.Spill.nothing
         while place < bytes.endIndex {
-            if reach == .rest { return (output + Array(text(bytes[place...]).utf8), count + 1) }
+            if spill == .rest { return (output + Array(redacted(bytes[place...]).utf8), count + 1) }
             let end = bytes[place...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
             let isAll = place == bytes.startIndex && end == bytes.endIndex
             let line = bytes[place..<end]
-            if reach == .nextLine {
-                (output, count, reach) = (output + Array(text(line).utf8), count + 1, .nothing)
+            if spill == .nextLine {
+                (output, count, spill) = (output + Array(redacted(line).utf8), count + 1, .nothing)
             } else if !isAll, let json = JSONMask(line, depth: depth) {
                 (output, count) = (output + json.output, count + json.count)
             } else {
                 let masked = self.line(line)
-                (output, count, reach) = (
-                    output + masked.output, count + masked.count, masked.reach
+                (output, count, spill) = (
+                    output + masked.output, count + masked.count, masked.spill
                 )
             }
             if end < bytes.endIndex { output.append(UInt8(ascii: "\n")) }
@@ -147,7 +146,7 @@ package struct Mask: Sendable {
     /// A line that hides more secrets behind escapes than it shows is masked as a whole.
     private static func line(
         _ line: ArraySlice<UInt8>
-    ) -> (output: [UInt8], count: Int, reach: SecretScanner.Reach) {
+    ) -> (output: [UInt8], count: Int, spill: SecretScanner.Spill) {
         var scanner = SecretScanner(line)
         scanner.scan()
         let percent = line.contains(UInt8(ascii: "%")) ? percentDecoded(line, keepsMalformed: true) : nil
@@ -157,9 +156,9 @@ package struct Mask: Sendable {
             let isKnown =
                 SecretValues.ranges(in: plain).count > SecretValues.ranges(in: Array(line)).count
             guard inner.count > scanner.count || isKnown else { continue }
-            return (Array(text(line).utf8), inner.count, inner.reach)
+            return (Array(redacted(line).utf8), inner.count, inner.spill)
         }
-        return (scanner.output, scanner.count, scanner.reach)
+        return (scanner.output, scanner.count, scanner.spill)
     }
 
     /// The text without JSON's escapes of visible ASCII, at any depth of strings.
@@ -190,20 +189,20 @@ package struct Mask: Sendable {
     }
 
     /// A log without the process's secrets, tokens and private keys.
-    package static func values(in entry: LogEntry) -> LogEntry {
+    package static func hidingKnownSecrets(in entry: LogEntry) -> LogEntry {
         LogEntry(
             time: entry.time,
-            fields: entry.fields.map { (values(in: $0.key), values(in: $0.value)) }
+            fields: entry.fields.map { (hidingKnownSecrets(in: $0.key), hidingKnownSecrets(in: $0.value)) }
         )
     }
 
     /// Text without them. Names are not looked at.
-    package static func values(in text: String) -> String {
+    package static func hidingKnownSecrets(in text: String) -> String {
         var bytes = Array(text.utf8)
         let found = SecretValues.ranges(in: bytes)
         guard !found.isEmpty else { return text }
         for range in found.reversed() {
-            bytes.replaceSubrange(range, with: Array(self.text(bytes[range]).utf8))
+            bytes.replaceSubrange(range, with: Array(redacted(bytes[range]).utf8))
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -95,9 +95,9 @@ package final class RefusedRequests: Sendable {
                 key: sender.key,
                 status: status,
                 code: refusal.code,
-                reason: clipped(Mask.text(in: refusal.reason), to: 500),
+                reason: clipped(Mask.hidingSecrets(in: refusal.reason), to: 500),
                 agent: head?.field("user-agent").map { agent in
-                    let shown = hidesLogs ? Mask.text(Array(agent.utf8)) : Mask.text(in: agent)
+                    let shown = hidesLogs ? Mask.redacted(Array(agent.utf8)) : Mask.hidingSecrets(in: agent)
                     return clipped(shown, to: 200)
                 },
                 bytes: head?.declaredBodyBytes

@@ -1,13 +1,10 @@
-import JSON
-import System
-
 /// Finds values behind the names of secrets in one line of text, however damaged it is: `"name": value`, `name=value`,
 /// `name: value`, `--name value`, `<name>value<`, `Bearer value`, `https://user:password@host`.
 ///
 /// It finds names by the separator behind them, so a stray quote cannot hide one.
 struct SecretScanner {
-    /// What the line hides of the text behind it.
-    enum Reach {
+    /// How much of the text after this line must be hidden too.
+    enum Spill {
         case nothing, nextLine, rest
     }
 
@@ -15,27 +12,27 @@ struct SecretScanner {
     private static let schemes = ["bearer", "basic", "apikey", "splunk", "digest", "token"]
 
     private let bytes: ArraySlice<UInt8>
-    private var place: Int
+    private var position: Int
     /// Everything before it is in the output.
     private var copied: Int
     private(set) var output: [UInt8] = []
     private(set) var count = 0
-    private(set) var reach = Reach.nothing
+    private(set) var spill = Spill.nothing
 
     init(_ line: ArraySlice<UInt8>) {
         bytes = line
-        (place, copied) = (line.startIndex, line.startIndex)
+        (position, copied) = (line.startIndex, line.startIndex)
     }
 
     mutating func scan() {
-        while place < bytes.endIndex {
-            let byte = bytes[place]
+        while position < bytes.endIndex {
+            let byte = bytes[position]
             switch byte {
-            case UInt8(ascii: ":") where bytes[place...].starts(with: "://".utf8): maskUser()
+            case UInt8(ascii: ":") where bytes[position...].starts(with: "://".utf8): maskUser()
             case UInt8(ascii: ":"), UInt8(ascii: "="): maskNamed()
             case UInt8(ascii: " "): maskSpaced()
             case UInt8(ascii: ">"): maskElement()
-            default: place += 1
+            default: position += 1
             }
         }
         output += bytes[copied...]
@@ -43,13 +40,13 @@ struct SecretScanner {
 
     private mutating func hide(_ range: Range<Int>) {
         guard range.lowerBound >= copied, !range.isEmpty else { return }
-        output += bytes[copied..<range.lowerBound] + Array(Mask.text(bytes[range]).utf8)
-        (copied, place) = (range.upperBound, range.upperBound)
+        output += bytes[copied..<range.lowerBound] + Array(Mask.redacted(bytes[range]).utf8)
+        (copied, position) = (range.upperBound, range.upperBound)
         count += 1
     }
 
-    private func byte(_ place: Int) -> UInt8? {
-        bytes.indices.contains(place) ? bytes[place] : nil
+    private func byte(_ position: Int) -> UInt8? {
+        bytes.indices.contains(position) ? bytes[position] : nil
     }
 
     private func end(from start: Int, _ isPart: (UInt8) -> Bool) -> Int {
@@ -86,40 +83,39 @@ struct SecretScanner {
     // MARK: - Values
 
     private mutating func maskNamed() {
-        let separator = bytes[place]
-        let (name, isQuoted) = name(before: place)
-        place += 1
-        let isNoWord = name == "s" && separator == UInt8(ascii: ":") && !isQuoted
-        guard !hideAttribute(name), !name.isEmpty, !isNoWord, SecretNames.contains(name) else {
-            return
-        }
-        let start = end(from: place) { isBlank($0) || [0x3a, 0x3d, 0x3e].contains($0) }
+        let separator = bytes[position]
+        let (name, isQuoted) = name(before: position)
+        position += 1
+        if hideAttribute(name) { return }
+        let isUnit = name == "s" && separator == UInt8(ascii: ":") && !isQuoted
+        guard !isUnit, SecretNames.contains(name) else { return }
+        let start = end(from: position) { isBlank($0) || [0x3a, 0x3d, 0x3e].contains($0) }
         let isHeader =
             name.lowercased().hasSuffix("authorization") || name.lowercased().hasSuffix("cookie")
-        hideValue(from: start, isWide: separator == UInt8(ascii: ":"), toEnd: isHeader && !isQuoted)
+        hideValue(from: start, mayContainSpaces: separator == UInt8(ascii: ":"), toLineEnd: isHeader && !isQuoted)
     }
 
     /// `{"key": "password", "value": …}`: the value may stand on any side, so the line is hidden.
     private mutating func hideAttribute(_ name: String) -> Bool {
         guard Mask.labelNames.contains(name.lowercased()) else { return false }
-        let start = end(from: place, isBlank)
+        let start = end(from: position, isBlank)
         guard let value = quotedValue(from: start), value.isClosed,
             SecretNames.contains(unescaped(bytes[value.content]))
         else { return false }
         (output, copied) = ([], bytes.startIndex)
         hide(bytes.startIndex..<bytes.endIndex)
-        reach = .rest
+        spill = .rest
         return true
     }
 
-    /// `isWide`: the value may have spaces. `toEnd`: it is a header field, which ends with its line.
-    private mutating func hideValue(from start: Int, isWide: Bool, toEnd: Bool) {
+    /// `mayContainSpaces`: the value may have spaces. `toLineEnd`: it is a header field, which ends with its line.
+    private mutating func hideValue(from start: Int, mayContainSpaces: Bool, toLineEnd: Bool) {
         guard let first = byte(start) else {
-            reach = .nextLine
+            spill = .nextLine
             return
         }
         if let value = quotedValue(from: start) {
-            if !value.isClosed { reach = .rest }
+            if !value.isClosed { spill = .rest }
             return hide(value.content)
         }
         // Brackets within strings cannot be told from others here, so the value ends with the line.
@@ -128,15 +124,15 @@ struct SecretScanner {
             let depth = rest.reduce(0) {
                 $0 + ("{[(".utf8.contains($1) ? 1 : 0) - ("}])".utf8.contains($1) ? 1 : 0)
             }
-            if depth > 0 { reach = .rest }
+            if depth > 0 { spill = .rest }
             return hide(start..<bytes.endIndex)
         }
         // A block of YAML.
-        if first == UInt8(ascii: "|") || first == UInt8(ascii: ">") { reach = .rest }
+        if first == UInt8(ascii: "|") || first == UInt8(ascii: ">") { spill = .rest }
         var last = start
-        while last < bytes.endIndex, toEnd || !endsValue(last, isWide: isWide) { last += 1 }
+        while last < bytes.endIndex, toLineEnd || !endsValue(last, mayContainSpaces: mayContainSpaces) { last += 1 }
         let word = String(decoding: bytes[start..<last], as: UTF8.self).lowercased()
-        if !isWide, Self.schemes.contains(word) {
+        if !mayContainSpaces, Self.schemes.contains(word) {
             last = end(from: end(from: last, isBlank)) { $0 > 0x20 }
         }
         hide(start..<last)
@@ -148,13 +144,13 @@ struct SecretScanner {
         guard let quote = byte(first), isQuote(quote) else { return nil }
         let level = first - start
         var escapes = 0
-        for place in bytes.indices[(first + 1)...] {
-            if bytes[place] == UInt8(ascii: "\\") {
+        for position in bytes.indices[(first + 1)...] {
+            if bytes[position] == UInt8(ascii: "\\") {
                 escapes += 1
                 continue
             }
-            if bytes[place] == quote, escapes % (2 * (level + 1)) <= level {
-                return (first + 1..<place - min(escapes, level), true)
+            if bytes[position] == quote, escapes % (2 * (level + 1)) <= level {
+                return (first + 1..<position - min(escapes, level), true)
             }
             escapes = 0
         }
@@ -162,15 +158,15 @@ struct SecretScanner {
     }
 
     /// True at a character that ends a value without quotes, judged by what follows it.
-    private func endsValue(_ place: Int, isWide: Bool) -> Bool {
+    private func endsValue(_ position: Int, mayContainSpaces: Bool) -> Bool {
         // A bound, or long runs of these would take quadratic time.
-        let run = bytes[(place + 1)...].prefix(16).prefix {
+        let run = bytes[(position + 1)...].prefix(16).prefix {
             isQuote($0) || $0 == UInt8(ascii: "\\")
         }
         let next = run.endIndex
-        switch bytes[place] {
+        switch bytes[position] {
         case ..<0x20, UInt8(ascii: "&"), UInt8(ascii: "<"): return true
-        case 0x20: return !isWide
+        case 0x20: return !mayContainSpaces
         case UInt8(ascii: ","), UInt8(ascii: ";"):
             guard let following = byte(next), following > 0x20 else { return true }
             let name = end(from: next) { isNameByte($0) }
@@ -189,13 +185,13 @@ struct SecretScanner {
 
     /// `Bearer value`, and `--name value`.
     private mutating func maskSpaced() {
-        let space = place
+        let space = position
         let start = end(from: space) { isBlank($0) }
-        place = start
+        position = start
         let word = name(before: space).text
         let last = end(from: start) { isNameByte($0) || "+/=~".utf8.contains($0) }
         if word.hasPrefix("--"), SecretNames.contains(word) {
-            return hideValue(from: start, isWide: false, toEnd: false)
+            return hideValue(from: start, mayContainSpaces: false, toLineEnd: false)
         }
         let isToken =
             last - start >= 8
@@ -207,28 +203,28 @@ struct SecretScanner {
 
     /// `<name …>value<`
     private mutating func maskElement() {
-        let end = place
-        place += 1
+        let end = position
+        position += 1
         let tag = bytes[copied..<end].suffix(Self.nameBytesMax)
         guard let start = tag.lastIndex(of: UInt8(ascii: "<")) else { return }
         let name = String(decoding: tag[(start + 1)...].prefix { $0 > 0x20 }, as: UTF8.self)
         guard !name.hasPrefix("/"), SecretNames.contains(name) else { return }
-        let last = self.end(from: place) { $0 != UInt8(ascii: "<") }
-        if last == bytes.endIndex { reach = .rest }
-        hide(place..<last)
+        let last = self.end(from: position) { $0 != UInt8(ascii: "<") }
+        if last == bytes.endIndex { spill = .rest }
+        hide(position..<last)
     }
 
     /// User and password of an address.
     private mutating func maskUser() {
-        place += 3
-        let last = end(from: place) { $0 > 0x20 && !"/?#\"'<>\\`".utf8.contains($0) }
-        let host = bytes[place..<last]
-        if let at = host.lastIndex(of: UInt8(ascii: "@")) { return hide(place..<at) }
+        position += 3
+        let last = end(from: position) { $0 > 0x20 && !"/?#\"'<>\\`".utf8.contains($0) }
+        let host = bytes[position..<last]
+        if let at = host.lastIndex(of: UInt8(ascii: "@")) { return hide(position..<at) }
         // What is no port is a password whose end a limit has cut.
         guard let colon = host.lastIndex(of: UInt8(ascii: ":")), host.first != UInt8(ascii: "["),
             host[colon...].dropFirst().contains(where: { !(0x30...0x39).contains($0) })
         else { return }
-        hide(place..<last)
+        hide(position..<last)
     }
 
     // MARK: - Characters

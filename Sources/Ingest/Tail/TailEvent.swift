@@ -12,16 +12,16 @@ enum TailEvent {
 
     /// `size` is the number of bytes that the encoded log has.
     static func bytes(_ stored: LogEntry, size: Int, of key: StreamKey) -> [UInt8] {
-        let entry = Mask.values(in: stored)
+        let entry = Mask.hidingKnownSecrets(in: stored)
         var json = JSONWriter()
         json.object { json in
             json.member("destination", key.destination)
-            json.member("logstore", Mask.values(in: key.logstore))
-            json.member("topic", Mask.values(in: key.trailer.topic))
-            json.member("source", Mask.values(in: key.trailer.source))
+            json.member("logstore", Mask.hidingKnownSecrets(in: key.logstore))
+            json.member("topic", Mask.hidingKnownSecrets(in: key.trailer.topic))
+            json.member("source", Mask.hidingKnownSecrets(in: key.trailer.source))
             json.object("tags") { json in
                 for tag in key.trailer.tags {
-                    json.member(Mask.values(in: tag.key), Mask.values(in: tag.value))
+                    json.member(Mask.hidingKnownSecrets(in: tag.key), Mask.hidingKnownSecrets(in: tag.value))
                 }
             }
             // What is written so far, and some for the names and numbers of the rest.

@@ -14,12 +14,12 @@ enum MaskEntry: FuzzEntry {
         let line = Array("m=1 password=\(canary) x=1\n{\"password\":\"\(canary)\"}\n".utf8)
         try hides(noise + line + bytes)
         try hides(bytes + secret.withBytes { Array($0) } + bytes)
-        let once = Mask.text(in: bytes)
+        let once = Mask.hidingSecrets(in: bytes)
         try check(once.count <= 64 * (bytes.count + 1), "\(bytes.count) bytes become \(once.count)")
     }
 
     private static func hides(_ text: [UInt8]) throws(Contradiction) {
-        let shown = String(decoding: Mask.text(in: text), as: UTF8.self)
+        let shown = String(decoding: Mask.hidingSecrets(in: text), as: UTF8.self)
         try check(!shown.contains(canary), "a password is shown")
         try check(!shown.contains(secret.revealed), "a secret of the process is shown")
     }

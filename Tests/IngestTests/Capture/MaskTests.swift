@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct MaskTests {
-    private func shown(_ text: String) -> String { Mask.text(in: text) }
+    private func shown(_ text: String) -> String { Mask.hidingSecrets(in: text) }
 
     @Test(
         "A secret behind its name is masked in every shape of text",
