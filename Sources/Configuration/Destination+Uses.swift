@@ -95,9 +95,9 @@ extension Destination {
         if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
         if !transfer.resolvers.isEmpty {
             let rules = transfer.resolvers
-            let usual = rules.usual.isEmpty ? [NameSettings.system] : rules.usual
-            let named = rules.rules.sorted { $0.key < $1.key }.map { ("of \($0) ", $1) }
-            let lists = (named + [("", usual)]).map {
+            let general = NameSettings.orSystem(rules.general)
+            let named = rules.byHost.sorted { $0.key < $1.key }.map { ("of \($0) ", $1) }
+            let lists = (named + [("", general)]).map {
                 $0 + "from " + $1.joined(separator: ", else ")
             }
             lines.append("addresses \(lists.joined(separator: "; "))")

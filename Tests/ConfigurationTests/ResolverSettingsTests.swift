@@ -94,7 +94,7 @@ private let output = "destinations: {out: {kind: stdout}}\n"
             [:]
         )
         var wanted: ResolverRules = ["lab"]
-        wanted.rules = ["*.log.aliyuncs.com": ["lab", "system"], "a.b": ["system"]]
+        wanted.byHost = ["*.log.aliyuncs.com": ["lab", "system"], "a.b": ["system"]]
         let destination = configuration.destinations[0]
         #expect(destination.deliverySettings.transport.resolvers == wanted)
         #expect(configuration.webhook.resolvers == wanted)

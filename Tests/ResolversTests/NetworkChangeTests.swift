@@ -19,7 +19,7 @@ import Testing
         var changes = NetworkChanges()
         #expect(changes.due == nil)
         for milliseconds in stride(from: 0, to: 900, by: 10) {
-            changes.note(now + .milliseconds(milliseconds))
+            changes.changed(at: now + .milliseconds(milliseconds))
         }
         #expect(changes.due == now + .seconds(1))
         let isEarly = changes.takeDue(now + .milliseconds(999))
@@ -28,13 +28,13 @@ import Testing
         #expect(isDue && changes.due == nil)
         var taken = 0
         for second in 2..<602 {
-            changes.note(now + .seconds(second))
+            changes.changed(at: now + .seconds(second))
             if changes.takeDue(now + .seconds(second)) { taken += 1 }
         }
         #expect(taken == 10)
         // After a quiet time the next one counts at once.
         _ = changes.takeDue(now + .seconds(1000))
-        changes.note(now + .seconds(2000))
+        changes.changed(at: now + .seconds(2000))
         #expect(changes.due == now + .seconds(2001))
     }
 
@@ -72,7 +72,7 @@ import Testing
     func rules() {
         var rules: ResolverRules = ["usual"]
         #expect(rules.resolvers(of: "a.b.c") == ["usual"])
-        rules.rules = ["*.c": ["short"], "*.b.c": ["long"], "a.b.c": ["own"], "c": ["top"]]
+        rules.byHost = ["*.c": ["short"], "*.b.c": ["long"], "a.b.c": ["own"], "c": ["top"]]
         let wanted = [
             "a.b.c": "own", "x.b.c": "long", "x.y.b.c": "long", "b.c": "short", "x.c": "short",
             "c": "top", "xc": "usual", "a.b.c.d": "usual", "": "usual",

@@ -71,14 +71,14 @@ extension Section {
             let host = HostName.canonical(name)
             let names = group.resolvers(name) ?? []
             if name == "default" {
-                rules.usual = names
+                rules.general = names
             } else if HostName.isValid(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host) {
-                rules.rules[host] = names.isEmpty ? [NameSettings.system] : names
+                rules.byHost[host] = NameSettings.orSystem(names)
             } else {
                 group.problem(name, "is neither a host, nor *. with a host's end, nor default")
             }
         }
-        if rules.rules.count > 64 { problem(key, "has more than 64 hosts; use wildcards") }
+        if rules.byHost.count > 64 { problem(key, "has more than 64 hosts; use wildcards") }
         group.refuseOthers()
         return rules
     }
@@ -88,7 +88,7 @@ extension Setting where Group: SettingGroup {
     /// `resolve` of whatever asks over the network. An empty list is the system alone, without the cache.
     static func resolve(_ path: WritableKeyPath<Group, ResolverRules>) -> Setting {
         func shown(_ names: [String]) -> SettingValue {
-            .list((names.isEmpty ? [NameSettings.system] : names).map { .text($0) })
+            .list(NameSettings.orSystem(names).map { .text($0) })
         }
         return Setting(
             SettingDescription(
@@ -105,9 +105,9 @@ extension Setting where Group: SettingGroup {
             path,
             show: { group in
                 let rules = group[keyPath: path]
-                guard !rules.rules.isEmpty else { return shown(rules.usual) }
-                let named = rules.rules.sorted { $0.key < $1.key }.map { ($0, shown($1)) }
-                return .group(named + [("default", shown(rules.usual))])
+                guard !rules.byHost.isEmpty else { return shown(rules.general) }
+                let named = rules.byHost.sorted { $0.key < $1.key }.map { ($0, shown($1)) }
+                return .group(named + [("default", shown(rules.general))])
             }
         ) { $0.resolverRules("resolve") }
     }

@@ -59,9 +59,9 @@ package final class ProblemReport {
     /// There is a key for hashes in place of values.
     var filtersHaveSecret = false
     /// The instructions of all regular expressions so far.
-    private var patternSize = 0
-    private static let patternSizeMax = 200_000
-    var hasTooManyPatterns: Bool { patternSize > Self.patternSizeMax }
+    private var instructions = 0
+    private static let instructionsMax = 200_000
+    var hasTooManyPatterns: Bool { instructions > Self.instructionsMax }
     /// Header fields that conditions may ask.
     var filtersHeaders: [String] = []
 
@@ -88,11 +88,11 @@ package final class ProblemReport {
 
     /// Counts the instructions of regular expressions. All of them together are bounded, because each is in memory while
     /// the rules are used, and compiling them takes time.
-    func takePatterns(_ size: Int) throws(Mismatch) {
-        patternSize += size
+    func countInstructions(_ count: Int) throws(Mismatch) {
+        instructions += count
         guard hasTooManyPatterns else { return }
         throw Mismatch(
-            "the regular expressions up to here compile to more than \(Self.patternSizeMax) "
+            "the regular expressions up to here compile to more than \(Self.instructionsMax) "
                 + "instructions; write fewer or smaller ones: repeat counts such as {25} and classes "
                 + "such as \\pL are large"
         )

@@ -16,21 +16,22 @@ package struct Kind<Value> {
     let shape: SettingShape
     /// For defaults and the admin JSON.
     let show: (Value) -> SettingValue
-    /// The instructions of its regular expressions; see `ProblemReport.take`. Nil: it has none.
-    let size: ((Value) -> Int)?
+    /// The number of RE2 instructions in a value; nil: the kind has no regular expressions. See
+    /// `ProblemReport.countInstructions`.
+    let instructions: ((Value) -> Int)?
     let parse: (String) throws(Mismatch) -> Value
 
     init(
         wants: String,
         _ shape: SettingShape = .text(),
         show: @escaping (Value) -> SettingValue = { _ in .hidden },
-        size: ((Value) -> Int)? = nil,
+        instructions: ((Value) -> Int)? = nil,
         parse: @escaping (String) throws(Mismatch) -> Value
     ) {
         self.wants = wants
         self.shape = shape
         self.show = show
-        self.size = size
+        self.instructions = instructions
         self.parse = parse
     }
 }

@@ -3,7 +3,7 @@ import Routing
 
 extension Kind<TagPattern> {
     static var tagPattern: Kind {
-        Kind(wants: "a pattern of tags such as pv.**", size: \.size) { text throws(Mismatch) in
+        Kind(wants: "a pattern of tags such as pv.**", instructions: \.instructions) { text throws(Mismatch) in
             do throws(PatternProblem) {
                 return try TagPattern(text)
             } catch {
@@ -18,7 +18,7 @@ extension Kind<TagPattern> {
 
 extension Kind<TextPattern> {
     static var textPattern: Kind {
-        Kind(wants: "a regular expression such as ^/health", size: \.size) {
+        Kind(wants: "a regular expression such as ^/health", instructions: \.instructions) {
             text throws(Mismatch) in
             do throws(PatternProblem) {
                 return try TextPattern(text)

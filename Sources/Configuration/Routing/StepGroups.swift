@@ -49,7 +49,7 @@ extension Kind<Redaction.What> {
         let names = PersonalData.allCases.map(\.rawValue)
         return Kind(
             wants: "one of \(names.joined(separator: ", ")), or a regular expression",
-            size: { if case .matches(let pattern) = $0 { pattern.size } else { 0 } }
+            instructions: { if case .matches(let pattern) = $0 { pattern.instructions } else { 0 } }
         ) { text throws(Mismatch) in
             if let known = PersonalData(rawValue: text) { return .known(known) }
             // As an expression, a word with a typing error would be found nowhere, and nothing replaced.

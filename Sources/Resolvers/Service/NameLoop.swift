@@ -115,7 +115,7 @@ final class NameLoop {
                     sleep(from: now),
                     watching: parts.network.map { .readable($0.descriptor) }
                 )
-                if parts.network?.takeChange() == true { networkChanges.note(.now) }
+                if parts.network?.takeChange() == true { networkChanges.changed(at: .now) }
             }
         }
         cancelAll()

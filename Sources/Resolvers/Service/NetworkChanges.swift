@@ -3,15 +3,15 @@ import System
 /// When hosts are asked for again after the machine's network has changed: a second after the first change, because
 /// addresses and routes come one by one, and at most once a minute, however often an interface comes and goes.
 struct NetworkChanges {
-    static let settling: Duration = .seconds(1)
-    static let pause: Duration = .seconds(60)
+    static let settleTime: Duration = .seconds(1)
+    static let intervalMin: Duration = .seconds(60)
 
     private(set) var due: Moment?
     private var last: Moment?
 
-    mutating func note(_ now: Moment) {
+    mutating func changed(at now: Moment) {
         guard due == nil else { return }
-        due = max(now + Self.settling, last.map { $0 + Self.pause } ?? now)
+        due = max(now + Self.settleTime, last.map { $0 + Self.intervalMin } ?? now)
     }
 
     mutating func takeDue(_ now: Moment) -> Bool {

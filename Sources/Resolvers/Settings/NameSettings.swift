@@ -24,6 +24,8 @@ package struct NameSettings: Sendable, Equatable {
     /// The system's answers tell no TTL.
     static let systemTimeToLive: Duration = .seconds(60)
     package static let system = "system"
+    /// An empty list is the system alone.
+    package static func orSystem(_ names: [String]) -> [String] { names.isEmpty ? [system] : names }
     /// What a configuration may have.
     package static let resolversMax = 16
     package static let hostsLimit = 1024

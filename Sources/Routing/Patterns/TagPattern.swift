@@ -8,13 +8,15 @@ package struct TagPattern: Sendable, Hashable {
     /// What braces and spaces expand to.
     package static let alternativesMax = 64
     /// The instructions of its expressions together.
-    package static let sizeMax = 8192
+    package static let instructionsMax = 8192
 
     enum Alternative: Sendable {
         case glob(TagGlob)
         case expression(TagExpression)
 
-        var size: Int { if case .expression(let expression) = self { expression.size } else { 0 } }
+        var instructions: Int {
+            if case .expression(let expression) = self { expression.instructions } else { 0 }
+        }
     }
 
     package let text: String
@@ -27,7 +29,7 @@ package struct TagPattern: Sendable, Hashable {
     }
 
     /// The instructions that its expressions compile to.
-    package var size: Int { alternatives.reduce(0) { $0 + $1.size } }
+    package var instructions: Int { alternatives.reduce(0) { $0 + $1.instructions } }
 
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 
@@ -66,7 +68,7 @@ struct TagExpression: Sendable {
     private let wanted: Expression
     private let unwanted: Expression?
 
-    var size: Int { wanted.size + (unwanted?.size ?? 0) }
+    var instructions: Int { wanted.instructions + (unwanted?.instructions ?? 0) }
 
     /// `offset` is the place of the text in its pattern, for errors.
     init(_ text: Substring, at offset: Int) throws(PatternProblem) {

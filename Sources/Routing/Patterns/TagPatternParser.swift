@@ -27,7 +27,7 @@ struct TagPatternParser {
             default: finished += try sequence(in: nil).map { .glob(TagGlob(items: $0)) }
             }
             try bound(finished.count)
-            guard finished.reduce(0, { $0 + $1.size }) <= TagPattern.sizeMax else {
+            guard finished.reduce(0, { $0 + $1.instructions }) <= TagPattern.instructionsMax else {
                 throw problem("its regular expressions are too large together; split them", 0)
             }
         }

@@ -25,7 +25,7 @@ package struct TextPattern: Sendable, Equatable {
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 
     /// The instructions that it compiles to: the measure of its memory, and of the time to compile it.
-    package var size: Int { expression.size }
+    package var instructions: Int { expression.instructions }
 
     /// The number of groups, named or not.
     package var groupCount: Int { expression.groupCount }
@@ -71,7 +71,7 @@ final class Expression: @unchecked Sendable {
     static let memoryMax = 1 << 20
 
     let groupCount: Int
-    let size: Int
+    let instructions: Int
     private let pointer: OpaquePointer
 
     init(_ text: String, memoryMax: Int = Expression.memoryMax) throws(PatternProblem) {
@@ -91,7 +91,7 @@ final class Expression: @unchecked Sendable {
         }
         pointer = created
         groupCount = Int(sluice_re2_groups(created))
-        size = Int(sluice_re2_size(created))
+        instructions = Int(sluice_re2_size(created))
         guard groupCount <= TextPattern.groupsMax else {
             throw PatternProblem(
                 position: 0,
