@@ -163,15 +163,7 @@ struct QueueDesk {
             json.array("logs") { json in
                 for log in logs {
                     json.object { json in
-                        json.member("destination", log.stream.destination)
-                        json.member("logstore", Mask.hidingKnownSecrets(in: log.stream.logstore))
-                        json.member("topic", Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
-                        json.member("source", Mask.hidingKnownSecrets(in: log.stream.trailer.source))
-                        json.object("tags") { json in
-                            for tag in log.stream.trailer.tags {
-                                json.member(Mask.hidingKnownSecrets(in: tag.key), Mask.hidingKnownSecrets(in: tag.value))
-                            }
-                        }
+                        json.stream(log.stream)
                         json.member("accepted", log.accepted.rfc3339)
                         json.object("log") { $0.log(Mask.hidingKnownSecrets(in: log.entry)) }
                     }

@@ -15,15 +15,7 @@ enum TailEvent {
         let entry = Mask.hidingKnownSecrets(in: stored)
         var json = JSONWriter()
         json.object { json in
-            json.member("destination", key.destination)
-            json.member("logstore", Mask.hidingKnownSecrets(in: key.logstore))
-            json.member("topic", Mask.hidingKnownSecrets(in: key.trailer.topic))
-            json.member("source", Mask.hidingKnownSecrets(in: key.trailer.source))
-            json.object("tags") { json in
-                for tag in key.trailer.tags {
-                    json.member(Mask.hidingKnownSecrets(in: tag.key), Mask.hidingKnownSecrets(in: tag.value))
-                }
-            }
+            json.stream(key)
             // What is written so far, and some for the names and numbers of the rest.
             let budget = Self.bytesMax - json.bytes.count - 256
             guard size > budget / Self.escapedMax, let cut = CutLog(entry, budget: budget) else {

@@ -2,7 +2,7 @@ import Configuration
 import HTTP
 package import JSON
 package import Logs
-import Queue
+package import Queue
 import Synchronization
 import System
 
@@ -126,5 +126,18 @@ extension JSONWriter {
         let fraction = entry.time.nanoseconds > 0 ? ".\(nanoseconds)" : ""
         member("__time__", "\(entry.time.seconds)\(fraction)")
         for (key, value) in entry.fields { member(key, value) }
+    }
+
+    /// Writes the members that name a stream, without known secrets.
+    package mutating func stream(_ key: StreamKey) {
+        member("destination", key.destination)
+        member("logstore", Mask.hidingKnownSecrets(in: key.logstore))
+        member("topic", Mask.hidingKnownSecrets(in: key.trailer.topic))
+        member("source", Mask.hidingKnownSecrets(in: key.trailer.source))
+        object("tags") { json in
+            for (key, value) in key.trailer.tags {
+                json.member(Mask.hidingKnownSecrets(in: key), Mask.hidingKnownSecrets(in: value))
+            }
+        }
     }
 }
