@@ -322,7 +322,8 @@ import Testing
         let contents: [FleetMessage.Content] = [
             .repeats([], sentAt: WallTime(seconds: 1)),
             .repeats([identity(1), identity(2, "")], sentAt: WallTime(seconds: -1)),
-            .question(7, challenge: 8, []), .question(UInt64.max, challenge: UInt64.max, [1, 2, 3]),
+            .question(7, challenge: 8, []),
+            .question(UInt64.max, challenge: UInt64.max, [1, 2, 3]),
             .answer(0, [9]), .call(1), .here(2, challenge: 4), .busy(3),
         ]
         for content in contents {

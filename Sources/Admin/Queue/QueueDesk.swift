@@ -152,7 +152,8 @@ struct QueueDesk {
             let entry = Mask.hidingKnownSecrets(in: log.entry)
             let fields = entry.fields.map { "\(printable($0.key))=\(printable($0.value))" }
             let topic = printable(Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
-            return "\(log.accepted.rfc3339)  \(Mask.hidingKnownSecrets(in: log.stream.logstore))  \(topic)  "
+            return
+                "\(log.accepted.rfc3339)  \(Mask.hidingKnownSecrets(in: log.stream.logstore))  \(topic)  "
                 + "\(fields.joined(separator: " "))\n"
         }.joined()
     }

@@ -189,7 +189,9 @@ package struct Section: ~Copyable {
     /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
     func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
         // Compiling costs the time, so one report of too many patterns is the last one.
-        guard !node.isNull, kind.instructions == nil || !report.hasTooManyPatterns else { return nil }
+        guard !node.isNull, kind.instructions == nil || !report.hasTooManyPatterns else {
+            return nil
+        }
         do throws(Mismatch) {
             return try value(of: node, kind)
         } catch {

@@ -3,7 +3,8 @@ import Routing
 
 extension Kind<TagPattern> {
     static var tagPattern: Kind {
-        Kind(wants: "a pattern of tags such as pv.**", instructions: \.instructions) { text throws(Mismatch) in
+        Kind(wants: "a pattern of tags such as pv.**", instructions: \.instructions) {
+            text throws(Mismatch) in
             do throws(PatternProblem) {
                 return try TagPattern(text)
             } catch {

@@ -251,7 +251,10 @@ struct CaptureDraft: Sendable {
         if redacts, !isRefused { return Mask.redacted(response.body) }
         let beginning = response.body.prefix(Self.answerBytesMax)
         let isCut = beginning.count < response.body.count
-        return String(decoding: Mask.hidingSecrets(in: Array(beginning), isCut: isCut), as: UTF8.self)
+        return String(
+            decoding: Mask.hidingSecrets(in: Array(beginning), isCut: isCut),
+            as: UTF8.self
+        )
     }
 
     /// In the order in which they were made.

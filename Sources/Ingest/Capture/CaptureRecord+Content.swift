@@ -124,7 +124,9 @@ extension CaptureRecord.Log {
         let masked = fields.map { name, value in
             if SecretNames.contains(name) {
                 extent = .masked
-                return (name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8)))
+                return (
+                    name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8))
+                )
             }
             let bytes = Array(value.utf8.prefix(valueBytesMax))
             let cut = value.utf8.count - bytes.count

@@ -25,7 +25,9 @@ package enum Mask {
             let name = String(decoding: head.bytes[field.name], as: UTF8.self)
             let value = Array(head.bytes[field.value])
             let isHidden = hidesLogs && logHeaders.contains(name.lowercased())
-            return (hidingKnownSecrets(in: name), isHidden ? redacted(value) : self.field(name, value))
+            return (
+                hidingKnownSecrets(in: name), isHidden ? redacted(value) : self.field(name, value)
+            )
         }
     }
 
@@ -149,7 +151,8 @@ package enum Mask {
     ) -> (output: [UInt8], count: Int, spill: SecretScanner.Spill) {
         var scanner = SecretScanner(line)
         scanner.scan()
-        let percent = line.contains(UInt8(ascii: "%")) ? percentDecoded(line, keepsMalformed: true) : nil
+        let percent =
+            line.contains(UInt8(ascii: "%")) ? percentDecoded(line, keepsMalformed: true) : nil
         for plain in [unescaped(line), percent].compactMap(\.self) where plain != Array(line) {
             var inner = SecretScanner(plain[...])
             inner.scan()
@@ -192,7 +195,9 @@ package enum Mask {
     package static func hidingKnownSecrets(in entry: LogEntry) -> LogEntry {
         LogEntry(
             time: entry.time,
-            fields: entry.fields.map { (hidingKnownSecrets(in: $0.key), hidingKnownSecrets(in: $0.value)) }
+            fields: entry.fields.map {
+                (hidingKnownSecrets(in: $0.key), hidingKnownSecrets(in: $0.value))
+            }
         )
     }
 

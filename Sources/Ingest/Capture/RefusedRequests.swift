@@ -97,7 +97,8 @@ package final class RefusedRequests: Sendable {
                 code: refusal.code,
                 reason: clipped(Mask.hidingSecrets(in: refusal.reason), to: 500),
                 agent: head?.field("user-agent").map { agent in
-                    let shown = hidesLogs ? Mask.redacted(Array(agent.utf8)) : Mask.hidingSecrets(in: agent)
+                    let shown =
+                        hidesLogs ? Mask.redacted(Array(agent.utf8)) : Mask.hidingSecrets(in: agent)
                     return clipped(shown, to: 200)
                 },
                 bytes: head?.declaredBodyBytes

@@ -92,7 +92,11 @@ struct SecretScanner {
         let start = end(from: position) { isBlank($0) || [0x3a, 0x3d, 0x3e].contains($0) }
         let isHeader =
             name.lowercased().hasSuffix("authorization") || name.lowercased().hasSuffix("cookie")
-        hideValue(from: start, mayContainSpaces: separator == UInt8(ascii: ":"), toLineEnd: isHeader && !isQuoted)
+        hideValue(
+            from: start,
+            mayContainSpaces: separator == UInt8(ascii: ":"),
+            toLineEnd: isHeader && !isQuoted
+        )
     }
 
     /// `{"key": "password", "value": …}`: the value may stand on any side, so the line is hidden.
@@ -130,7 +134,9 @@ struct SecretScanner {
         // A block of YAML.
         if first == UInt8(ascii: "|") || first == UInt8(ascii: ">") { spill = .rest }
         var last = start
-        while last < bytes.endIndex, toLineEnd || !endsValue(last, mayContainSpaces: mayContainSpaces) { last += 1 }
+        while last < bytes.endIndex,
+            toLineEnd || !endsValue(last, mayContainSpaces: mayContainSpaces)
+        { last += 1 }
         let word = String(decoding: bytes[start..<last], as: UTF8.self).lowercased()
         if !mayContainSpaces, Self.schemes.contains(word) {
             last = end(from: end(from: last, isBlank)) { $0 > 0x20 }

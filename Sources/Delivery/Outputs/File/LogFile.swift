@@ -138,7 +138,8 @@ extension WriteProblem {
                 remedy: "move the file away, or choose another path"
             )
         case OpenLogFile.guarded:
-            let reason = target.guarded.reasonNotToWrite(to: target.path) ?? "belongs to the gateway"
+            let reason =
+                target.guarded.reasonNotToWrite(to: target.path) ?? "belongs to the gateway"
             self.init(
                 code: "GUARDED",
                 message: "\(target.path) \(reason)",
