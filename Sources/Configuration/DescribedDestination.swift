@@ -50,7 +50,8 @@ struct DescribedDestination {
                 for key in decided.givenFileKeys {
                     section.problem(
                         key,
-                        "names a file, which only the configuration file may do; change it there"
+                        "names a file and cannot be changed by PATCH; change it in the configuration file "
+                            + "and reload"
                     )
                 }
             }

@@ -89,7 +89,7 @@ import Testing
                 try reader.read(["archive": decided], rereadsFile: true)
             }
             #expect(
-                error?.description.contains("only the configuration file may do") == true,
+                error?.description.contains("names a file and cannot be changed by PATCH") == true,
                 "\(error?.description ?? "")"
             )
         }

@@ -120,9 +120,9 @@ private let output = "destinations: {out: {kind: stdout}}\n"
             ("{a.b: [lib]}", "resolve.a.b: there is no resolver named lib; did you mean lab?"),
             ("{a.b: [lab, lab]}", "resolve.a.b: names a resolver twice"),
             ("{a.b: []}", "resolve.a.b: "),
-            ("{\"*.*.b\": [lab]}", "resolve.*.*.b: is neither a host"),
-            ("{\"a*.b\": [lab]}", "resolve.a*.b: is neither a host"),
-            ("{\"*\": [lab]}", "resolve.*: is neither a host"),
+            ("{\"*.*.b\": [lab]}", "resolve.*.*.b: is not a host"),
+            ("{\"a*.b\": [lab]}", "resolve.a*.b: is not a host"),
+            ("{\"*\": [lab]}", "resolve.*: is not a host"),
             ("{default: [lib]}", "resolve.default: there is no resolver named lib"),
             ("[lib]", "resolve: there is no resolver named lib"),
         ]

@@ -19,7 +19,10 @@ enum BrowserRules {
             return refused("a change in a session needs the field x-sluice-csrf: 1")
         }
         guard head.field("origin") != nil else {
-            return refused("a change in a session needs an Origin of this listener")
+            return refused(
+                "a change with a session cookie needs the header Origin of this listener; "
+                    + "scripts send Authorization instead"
+            )
         }
         return originProblem(head)
     }

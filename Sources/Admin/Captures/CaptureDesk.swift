@@ -115,8 +115,8 @@ struct CaptureDesk {
                 "TooManyCaptures",
                 error == .tooManyRunning
                     ? "\(Captures.runningMax) captures run already; stop one of them"
-                    : "the captures have all of their \(sizeText(captures.bytesMax)) (limits.captures); "
-                        + "remove one of them"
+                    : "all captures together hold limits.captures "
+                        + "(\(sizeText(captures.bytesMax))); stop one, or raise it"
             )
         }
         var entry = audit.entry(holder, head, "start capture", session.id)

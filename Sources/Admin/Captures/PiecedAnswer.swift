@@ -29,7 +29,11 @@ final class PiecedAnswer: Sendable {
     ) throws(HTTPProblem) {
         guard count.add(1, ordering: .relaxed).oldValue < countMax else {
             count.subtract(1, ordering: .relaxed)
-            throw HTTPProblem(503, "ServerBusy", "\(countMax) exports are under way; retry")
+            throw HTTPProblem(
+                503,
+                "ServerBusy",
+                "\(countMax) exports are running, the most at a time; retry when one ends"
+            )
         }
         let answer = PiecedAnswer(worker, head, responder, piece)
         guard worker.post({ answer.begin() }) else { throw .tooManyViews }

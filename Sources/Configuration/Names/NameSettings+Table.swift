@@ -75,10 +75,15 @@ extension Section {
             } else if HostName.isValid(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host) {
                 rules.byHost[host] = NameSettings.orSystem(names)
             } else {
-                group.problem(name, "is neither a host, nor *. with a host's end, nor default")
+                group.problem(name, "is not a host, a wildcard such as *.example.com, or default")
             }
         }
-        if rules.byHost.count > 64 { problem(key, "has more than 64 hosts; use wildcards") }
+        if rules.byHost.count > 64 {
+            problem(
+                key,
+                "has \(rules.byHost.count) hosts; at most 64 are allowed; join some with a wildcard"
+            )
+        }
         group.refuseOthers()
         return rules
     }

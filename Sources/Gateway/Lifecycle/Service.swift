@@ -107,7 +107,13 @@ package struct Service: Sendable {
             do throws(SystemError) {
                 try partner.issueKey(into: configuration.dataDirectory)
             } catch {
-                journal.warning("no key for a rotation", ["reason": error.description])
+                journal.warning(
+                    "cannot write the sandbox's second key; sluice rotate has no key to try",
+                    [
+                        "path": SandboxPartner.issuedFile(in: configuration.dataDirectory),
+                        "reason": error.description, "remedy": "make data_dir writable",
+                    ]
+                )
             }
             Terminal.say(partner.welcome(gateway))
         }

@@ -89,8 +89,8 @@ extension Refusal {
         Refusal(
             413,
             "PostBodyTooLarge",
-            "the body has \(count) logs, and a body of its size may have \(most): one for each byte as sent, "
-                + "but at least 16384; send logs that are not empty, or smaller batches"
+            "the body has \(count) logs; a body of its size may have \(most) (one per byte as sent, "
+                + "at least 16384); send fewer logs per request, and none that are empty"
         )
     }
 

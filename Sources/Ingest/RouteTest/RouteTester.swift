@@ -90,8 +90,8 @@ package struct RouteTester {
         throw HTTPProblem(
             400,
             "ParameterInvalid",
-            "\(steps) steps of filters and \(sizeText(bytes)) of logs are too much for one trial; "
-                + "try fewer steps, or fewer logs"
+            "\(sizeText(bytes)) of logs times \(steps) filter steps exceeds "
+                + "\(sizeText(Self.workMax)); send fewer logs or steps"
         )
     }
 

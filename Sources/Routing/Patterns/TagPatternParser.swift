@@ -28,7 +28,11 @@ struct TagPatternParser {
             }
             try bound(finished.count)
             guard finished.reduce(0, { $0 + $1.instructions }) <= TagPattern.instructionsMax else {
-                throw problem("its regular expressions are too large together; split them", 0)
+                throw problem(
+                    "its regular expressions compile to more than \(TagPattern.instructionsMax) RE2 instructions; "
+                        + "use smaller repeat counts, or several patterns",
+                    0
+                )
             }
         }
         guard !finished.isEmpty else { throw problem("the pattern is empty", 0) }

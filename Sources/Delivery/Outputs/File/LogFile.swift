@@ -134,7 +134,7 @@ extension WriteProblem {
         case OpenLogFile.foreign:
             self.init(
                 code: "NOT_LOGS",
-                message: "\(target.path) does not begin with a log of Sluice",
+                message: "\(target.path) exists and its first line is not a Sluice log",
                 remedy: "move the file away, or choose another path"
             )
         case OpenLogFile.guarded:
