@@ -63,8 +63,8 @@ extension GatewayConfiguration {
         return configuration.destinations.isEmpty ? nil : configuration
     }
 
-    /// Files that destinations must not write to: those in the data directory, and all that another setting, an option
-    /// or the environment may mean by its text.
+    /// Everything in `data_dir`, the files of `${file:…}`, and each existing file whose path is the whole text of
+    /// another setting, option or environment variable.
     private func guardedFiles(_ file: borrowing Section) -> GuardedFiles {
         let inputs = file.report.inputs
         var guarded = GuardedFiles()

@@ -10,8 +10,9 @@ package enum KnownSecrets {
     /// Secrets by a part of the hash of their first bytes: too little of it to tell them.
     private struct Registry: Sendable {
         let seed = randomBytes(40)
-        /// The marks in use, which spare most places of a text a look into the dictionary.
+        /// Set where a candidate may be; spares most positions the dictionary look-up. Never cleared.
         var marks = [Bool](repeating: false, count: markCount)
+        /// Candidates by 24 hash bits of their first 8 bytes: too few bits to reveal the secret.
         var candidates: [UInt32: [Candidate]] = [:]
 
         func head(_ text: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
@@ -80,8 +81,8 @@ package enum KnownSecrets {
         }
     }
 
-    /// The places of secrets in the text, in order. A beginning of eight bytes or more counts at the text's end, where
-    /// a limit may have cut the rest.
+    /// The ranges of known secrets, in order. At the text's end a prefix of 8 bytes counts, because a limit may have
+    /// cut the rest.
     package static func ranges(in text: UnsafeRawBufferPointer) -> [Range<Int>] {
         guard text.count >= bytesMin else { return [] }
         let known = registry.withLock { $0 }

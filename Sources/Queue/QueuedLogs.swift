@@ -9,7 +9,7 @@ package struct QueuedLog: Sendable {
     /// The bytes of its texts.
     package let weight: Int
 
-    /// What is kept of one log, and of all logs that are looked at together, but for the last one.
+    /// The most that is kept of one log; all logs shown together may exceed `bytesTogether` by one log.
     static let bytesMax = 64 << 10
     package static let bytesTogether = 1 << 20
 

@@ -21,7 +21,7 @@ final class AdminDoor {
 
     private let access: AdminTokens
     private let journal: Journal
-    /// The name of the cookie on this listener. The other one may be set by anything on this host.
+    /// This listener's cookie. Another program on this host could set the other name.
     private let cookieName: String
     private var doorkeeper = Doorkeeper()
     private var sessions = ConsoleSessions()

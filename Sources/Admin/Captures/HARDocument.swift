@@ -29,7 +29,7 @@ struct HARDocument {
         return (number > 1 ? [UInt8(ascii: ",")] : []) + json.bytes.dropFirst().dropLast()
     }
 
-    /// What stands around the entries.
+    /// The document before and after the entries.
     private var frame: (beginning: [UInt8], end: [UInt8]) {
         var json = JSONWriter()
         json.object { json in

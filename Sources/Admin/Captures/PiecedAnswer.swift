@@ -2,8 +2,8 @@ import HTTP
 import Synchronization
 import System
 
-/// Writes a long answer in pieces on a worker thread, each when the client has taken those before it. So an answer of any
-/// length holds the memory of one piece, and a slow client holds no thread.
+/// Streams a long answer from a worker thread, one piece at a time, each after the client has read the last. So an
+/// answer of any length holds the memory of one piece, and a slow client holds no thread.
 final class PiecedAnswer: Sendable {
     /// How many are written at a time; each holds a piece.
     static let countMax = 4
@@ -20,7 +20,7 @@ final class PiecedAnswer: Sendable {
     private let piece: @Sendable (Int) -> [UInt8]?
     private let position = Atomic<Int>(0)
 
-    /// `responder` is that of the request itself, because others have no streams.
+    /// `responder` must be the request's own; a wrapped one cannot stream.
     static func send(
         _ head: Response,
         to responder: Responder,

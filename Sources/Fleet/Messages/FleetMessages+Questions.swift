@@ -32,7 +32,7 @@ struct QuestionBook: Sendable {
     }
 
     private var asked: [UInt64: Asked] = [:]
-    /// Nobody waits for answers any more.
+    /// No caller waits any more: the gateway stops.
     private var isClosed = false
     private var answering = 0
     /// The last one is told to those who call. The one before it still counts.
@@ -132,7 +132,7 @@ extension FleetMessages {
         }
     }
 
-    /// Those of the nodes that have a gateway at this moment, another one than this. One that lives answers at once.
+    /// The nodes that answer now.
     func call(_ nodes: Set<String>, atMost patience: Duration = .milliseconds(500)) -> Set<String> {
         Set(exchange(with: nodes, question: nil, atMost: patience).keys)
     }

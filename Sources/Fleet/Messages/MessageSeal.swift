@@ -26,7 +26,7 @@ struct MessageSeal: Equatable, Sendable {
 
     private func key(_ isCall: Bool) -> [UInt8] { isCall ? clusterKey : ownKey }
 
-    /// The associated data binds the recipient, so that no other gateway understands the message, nor its sender.
+    /// Binds the recipient: no other gateway, nor the sender, can open the message.
     private static func associated(_ head: UInt8, _ recipient: String?) -> [UInt8] {
         [head] + Array("sluice \(recipient ?? "")".utf8)
     }
@@ -61,7 +61,7 @@ struct MessageSeal: Equatable, Sendable {
         guard let message = plain.flatMap(FleetMessage.init), message.isCall == isCall else {
             return nil
         }
-        // Only news is for all.
+        // Only news of stored requests may be addressed to all.
         if case .repeats = message.content { return message }
         return isToAll ? nil : message
     }

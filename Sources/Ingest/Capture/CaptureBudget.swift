@@ -1,7 +1,6 @@
 import System
 
-/// The bytes that a capture may keep, or all captures together. Its records take them, and so does what the records learn
-/// later. They go back to the common budget when nothing refers to the capture any more.
+/// A byte budget of one capture, or of all. A capture returns its bytes to the common budget when it is released.
 final class CaptureBudget: Sendable {
     let bytesMax: Int
     private let common: CaptureBudget?

@@ -44,7 +44,7 @@ extension CaptureRecord.Body {
 }
 
 extension TakenLogs {
-    /// What is looked at: more than the logs of what is kept of a body.
+    /// How much of the logs is searched. It must exceed the kept part of a body.
     private static let namesBytesMax = 4 * CaptureRecord.Body.bytesMax
 
     /// True if one of the logs, or their tags, have a secret.

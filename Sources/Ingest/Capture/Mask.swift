@@ -73,7 +73,7 @@ package enum Mask {
     /// True for a percent-encoded value that holds a secret, in an address of a page or in JSON.
     private static func hasSecret(_ value: some Collection<UInt8>) -> Bool {
         let bytes = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-        // What is no text cannot be looked into.
+        // Bytes that are not UTF-8 cannot be searched, so they are hidden.
         guard let plain = percentDecodedText(bytes[...]) else { return true }
         let inner = Array(plain.utf8)
         return hidingSecrets(in: inner) != inner

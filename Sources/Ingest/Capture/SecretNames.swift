@@ -17,7 +17,7 @@ package enum SecretNames {
         var wasSmall = false
         for scalar in name.unicodeScalars {
             let (isSmall, isCapital) = ("a"..."z" ~= scalar, "A"..."Z" ~= scalar)
-            // `userPin` has two words, and so has `PINCode`, of which the second letter ends the first word below.
+            // A capital after a small letter begins a word (userPin). In PINCode the small o shows that C began one.
             if isCapital && wasSmall || !isSmall && !isCapital {
                 if words.contains(word) { return true }
                 word = ""

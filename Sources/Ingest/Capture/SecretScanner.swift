@@ -62,7 +62,7 @@ struct SecretScanner {
         var start = end
         if let quote = byte(end - 1), isQuote(quote), end - 1 >= copied {
             end -= 1
-            // Those of an escaped quote.
+            // Skip the backslashes of an escaped quote.
             while end > copied, bytes[end - 1] == UInt8(ascii: "\\") { end -= 1 }
             start = end
             while start > copied, end - start < Self.nameBytesMax, bytes[start - 1] != quote {
@@ -144,7 +144,7 @@ struct SecretScanner {
         hide(start..<last)
     }
 
-    /// What is between quotes. They may be escaped, as in JSON within a string; then the closing one is, too.
+    /// The text between quotes. Escaped quotes (JSON in a string) end at a quote escaped equally often.
     private func quotedValue(from start: Int) -> (content: Range<Int>, isClosed: Bool)? {
         let first = end(from: start) { $0 == UInt8(ascii: "\\") }
         guard let quote = byte(first), isQuote(quote) else { return nil }

@@ -53,7 +53,7 @@ package final class Inflater {
     /// Inflates a body whose head does not declare the size of its content. Returns false if the content is larger than
     /// the limit allows. Otherwise the next call of `inflate` for the same body returns the content, or its error.
     ///
-    /// Call `shrink` before the memory of the body has another content.
+    /// Call `shrink` before the body's memory is reused: the body is recognised by its address.
     package func prepare(
         _ body: UnsafeRawBufferPointer,
         _ coding: ContentCoding,

@@ -107,8 +107,8 @@ package struct AlibabaV2: ResolverDialect {
         )
     }
 
-    /// The server chooses the cipher, but may not answer an encrypted query in plain text: between the gateway and an
-    /// `http` server anyone could. What cannot be opened may come from anyone, so it counts against the server only.
+    /// The server chooses the cipher. If `aes_key` is set, plain text is refused: on `http` anyone could have sent it.
+    /// An undecryptable answer counts against the server, not the account.
     private func opened(_ data: JSONValue, mode: JSONValue?) throws(QueryFailure) -> JSONValue {
         let number = mode?.wholeNumber ?? mode?.text.flatMap { Int($0) } ?? 0
         guard number != 0 else {

@@ -69,7 +69,7 @@ package struct QueryFailure: Error, Equatable, Sendable, CustomStringConvertible
     package enum Kind: String, Sendable, CaseIterable {
         /// No answer, or none that a server of this kind gives. Another server may do better.
         case server
-        /// The service refuses this account or these settings in so many words. Asking again changes nothing. An answer
+        /// The service explicitly refuses this account or these settings. Asking again changes nothing. An answer
         /// that only cannot be read is a failure of the server: a captive portal sends those, too.
         case account
         /// It takes the query for one of another time.
