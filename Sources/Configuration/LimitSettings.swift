@@ -65,8 +65,8 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         }
         size("captures", \.captureBytes, 1 << 20...1 << 40) {
             """
-            409 for a new [capture](capture.md), and those that run are full: the memory of all \
-            captures together
+            409 for a new [capture](capture.md); running ones keep no more. The memory of all captures \
+            together
             """
         }
         Setting("device_nice", \.deviceNice, .count(0...19), reload: .atRestart) {

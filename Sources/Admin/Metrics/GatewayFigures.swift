@@ -86,7 +86,7 @@ enum GatewayFigures {
             Figure(
                 "sluice_captures_bytes",
                 \.looks.captureBytes,
-                "Memory of all captures; limits.captures is the most."
+                "Bytes held by all captures, at most limits.captures."
             ),
             Figure(
                 "sluice_refusals_missed_total",
