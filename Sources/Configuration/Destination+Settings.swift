@@ -18,15 +18,6 @@ extension Destination: SettingGroup {
         backlogSettings
     }
 
-    /// Keys of earlier versions, and what they are called now.
-    package static var formerKeys: [String: String] {
-        var keys: [String: String] = [:]
-        for setting in descriptions {
-            if let former = setting.former { keys[former] = setting.key }
-        }
-        return keys
-    }
-
     // MARK: - Kinds
 
     @SettingRows<Destination> static var kindSettings: [Setting<Destination>] {
@@ -131,7 +122,7 @@ extension Destination: SettingGroup {
             `/logs/pv.home` goes to `pv` with topic `pv.home`
             """
         }
-        Setting("max_logstores", \.backlog.logstoresMax, .count(1...10_000), was: "logstores_max") {
+        Setting("max_logstores", \.backlog.logstoresMax, .count(1...10_000)) {
             """
             with `"*"`: how many logstores may have logs in the queue at a time; one more gets 503, \
             and its device keeps the logs. In a `_bulk`, documents with a place are stored, and only \

@@ -113,12 +113,9 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
             Setting("bytes", \.bytes, Allowance.bytes) {
                 "bytes that each address may send, as `bytes` of [keys](budgets.md)"
             }
-            Setting(
-                "max_addresses",
-                \.addressesMax,
-                .count(addressesMin...16_777_216),
-                was: "addresses_max"
-            ) { "addresses whose use is remembered, about 60 B each" }
+            Setting("max_addresses", \.addressesMax, .count(addressesMin...16_777_216)) {
+                "addresses whose use is remembered, about 60 B each"
+            }
         }
     }
 

@@ -75,12 +75,11 @@ import Testing
             trial,
             "PATCH",
             Self.path,
-            #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0},"logstores_max":5}"#
+            #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0}}"#
         )
         #expect(answer.status == 400)
         for part in [
             "destinations.default.concurrency", "colour: unknown key", "packet.logs",
-            "logstores_max: is called max_logstores now",
         ] {
             #expect(answer.text.contains(part), "\(part) in \(answer.text)")
         }

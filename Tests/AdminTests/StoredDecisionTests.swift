@@ -101,10 +101,10 @@ import Testing
     }
 
     @Test(
-        "A stored decision with a former key is shown with the present one",
+        "A stored decision is shown, and whether it is in force",
         arguments: [("5", "decided"), ("0", "decided_and_left_out")]
     )
-    func formerKey(value: String, member: String) throws {
+    func shownDecision(value: String, member: String) throws {
         let directory = TemporaryDirectory()
         let sandbox = try SandboxPartner(.silent)
         defer { sandbox.stop() }
@@ -112,7 +112,7 @@ import Testing
             let gateway = try SandboxedGateway.gateway(sandbox, directory)
             defer { gateway.stop(within: .zero) }
             let earlier = Decision(
-                ["destination/default": Array(#"{"logstores_max":"\#(value)"}"#.utf8)],
+                ["destination/default": Array(#"{"max_logstores":"\#(value)"}"#.utf8)],
                 AuditEntry(actor: "a", address: "b", action: "patch", subject: "default")
             )
             #expect(gateway.store.store(earlier) == nil)

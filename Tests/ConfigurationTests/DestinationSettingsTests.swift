@@ -247,7 +247,6 @@ private func destination(
                 "max_logstores: 5",
                 "max_logstores: there is one logstore, app-log; write logstore: \"*\", or remove max_logstores"
             ),
-            ("logstores_max: 5", "logstores_max: is called max_logstores now; write that"),
             (
                 "clock_offset: soon",
                 "clock_offset: \"soon\" is not an offset; write one such as 90s or -2h"
@@ -281,10 +280,6 @@ private func destination(
                 "devices.duplicates.max: -1 is not between 0 and 2000000"
             ),
             (
-                "devices: {per_address: {addresses_max: 100}}",
-                "devices.per_address.addresses_max: is called max_addresses now; write that"
-            ),
-            (
                 "devices: {duplicates: on}",
                 "devices.duplicates: wants a group of settings, got a plain value"
             ),
@@ -292,17 +287,6 @@ private func destination(
     )
     func refusedElsewhere(text: String, expected: String) {
         #expect(problems(described("", rest: text)) == "sluice.yaml:2: \(expected)")
-    }
-
-    @Test("A decision that an earlier version stored is understood under its present key")
-    func formerDecision() throws {
-        func read(_ json: String) throws -> String {
-            try DecidedSettings(json: Array(json.utf8), renamed: Destination.formerKeys).json
-        }
-        #expect(try read(#"{"logstores_max":"5"}"#) == #"{"max_logstores":"5"}"#)
-        #expect(
-            try read(#"{"logstores_max":"5","max_logstores":"6"}"#) == #"{"max_logstores":"6"}"#
-        )
     }
 
     @Test("Each wrong value of a list is told with its own line")

@@ -12,16 +12,8 @@ package struct DecidedSettings: Equatable, Sendable {
 
     package init() {}
 
-    /// Reads what `json` wrote. Keys that an earlier version stored get their present names.
-    package init(json: [UInt8], renamed: [String: String] = [:]) throws(YAMLError) {
-        try merge(json)
-        for (former, present) in renamed {
-            guard let index = entries.firstIndex(where: { $0.key == former }) else { continue }
-            let old = entries.remove(at: index)
-            guard !entries.contains(where: { $0.key == present }) else { continue }
-            entries.append(YAMLNode.Entry(key: present, line: old.line, value: old.value))
-        }
-    }
+    /// Reads what `json` wrote.
+    package init(json: [UInt8]) throws(YAMLError) { try merge(json) }
 
     /// Takes over a JSON object (RFC 7396): a member that is null is as the file says again.
     package mutating func merge(_ patch: [UInt8]) throws(YAMLError) {

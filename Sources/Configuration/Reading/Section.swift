@@ -10,8 +10,6 @@ package struct Section: ~Copyable {
     /// The keys, in the order of the file.
     var names: [String] = []
     private var known: [String] = []
-    /// Keys of earlier versions and what they are called now.
-    private var formerKeys: [String: String] = [:]
     /// False in a group that options and variables do not speak of.
     var takesOverrides = true
 
@@ -137,9 +135,7 @@ package struct Section: ~Copyable {
     /// Reports every key that was not asked for.
     consuming func refuseOthers() {
         for key in names where !known.contains(key) {
-            if let present = formerKeys[key] {
-                problem(key, "is called \(present) now; write that")
-            } else if key == "<<" {
+            if key == "<<" {
                 problem(key, "merge keys are not supported; use an alias for the whole value")
             } else if let start = key.firstIndex(of: " "), known.contains(String(key[..<start])) {
                 // The rest of such a key may be a secret, so it is not repeated.
@@ -170,9 +166,6 @@ package struct Section: ~Copyable {
     mutating func know(_ key: String) {
         if !known.contains(key) { known.append(key) }
     }
-
-    /// A key of earlier versions is refused with its present name.
-    mutating func rename(_ former: String, to present: String) { formerKeys[former] = present }
 
     /// The setting's value where it can be read, without a report where it cannot: for checks that compare it
     /// with other settings.

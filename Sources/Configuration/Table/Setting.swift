@@ -91,7 +91,6 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default given: String? = nil,
         required inSandbox: Value? = nil,
-        was former: String? = nil,
         reload: Reload = .atOnce,
         help: () -> String
     ) {
@@ -104,14 +103,12 @@ extension Setting where Group: SettingGroup {
                 default: given ?? kind.show(Group()[keyPath: path]).written.map { "`\($0)`" },
                 override: override,
                 isRequired: inSandbox != nil,
-                isImmediate: reload != .atRestart,
-                former: former
+                isImmediate: reload != .atRestart
             ),
             path,
             reload: reload,
             show: { kind.show($0[keyPath: path]) }
         ) { section in
-            if let former { section.rename(former, to: key) }
             guard let inSandbox else { return section.value(key, kind, override) }
             return section.required(key, override, inSandbox: inSandbox) { $0.value(key, kind, $1) }
         }

@@ -14,8 +14,6 @@ package struct SettingDescription: Sendable {
     let isNullable: Bool
     /// A reload applies it without a restart.
     package let isImmediate: Bool
-    /// What it was called in earlier versions.
-    let former: String?
     /// Of a group.
     let members: [SettingDescription]?
     /// A list of such groups.
@@ -33,7 +31,6 @@ package struct SettingDescription: Sendable {
         isRequired: Bool = false,
         isNullable: Bool = false,
         isImmediate: Bool = true,
-        former: String? = nil,
         members: [SettingDescription]? = nil,
         isList: Bool = false,
         isMap: Bool = false
@@ -47,7 +44,6 @@ package struct SettingDescription: Sendable {
         self.isRequired = isRequired
         self.isNullable = isNullable
         self.isImmediate = isImmediate
-        self.former = former
         self.members = members
         self.isList = isList
         self.isMap = isMap

@@ -28,10 +28,7 @@ package struct StoredDecisions: Sendable, Equatable {
             } else if name.hasPrefix(Self.destinationStart) {
                 let destination = String(name.dropFirst(Self.destinationStart.count))
                 do {
-                    settings[destination] = try DecidedSettings(
-                        json: value,
-                        renamed: Destination.formerKeys
-                    )
+                    settings[destination] = try DecidedSettings(json: value)
                 } catch {
                     unreadable.append(name)
                 }
