@@ -1,5 +1,4 @@
 import Foundation
-import SLS
 import TestSupport
 import Testing
 
@@ -44,20 +43,10 @@ import Testing
         "| \(answer) | \(meaning) | \(words(rule.plan)) | \(rule.result.number) | \(remedy) |"
     }
 
-    /// Codes that mean the same to delivery and to the operator share a row.
     static var byCode: [String] {
-        Judge.byCode.flatMap { row -> [String] in
-            let codes = row.codes.compactMap(ErrorCode.known)
-            var meanings: [(meaning: String, remedy: String)] = []
-            for code in codes where !meanings.contains(where: { $0 == (code.meaning, code.remedy) })
-            {
-                meanings.append((code.meaning, code.remedy))
-            }
-            return meanings.map { meaning, remedy in
-                let names = codes.filter { $0.meaning == meaning && $0.remedy == remedy }
-                    .map { "`\($0.name)`" }
-                return Self.row(names.joined(separator: ", "), meaning, row.rule, remedy)
-            }
+        ErrorCode.table.map { code in
+            let names = code.names.map { "`\($0)`" }.joined(separator: ", ")
+            return row(names, code.meaning, code.rule, code.remedy)
         }
     }
 
@@ -96,7 +85,7 @@ import Testing
         #expect(Self.rows == expected, "It is to be:\n\(expected.joined(separator: "\n"))")
     }
 
-    @Test("Every result of the SDKs has its row", arguments: ProducerResult.allCases)
+    @Test("Every result that is reported has its row", arguments: ProducerResult.allCases)
     func results(result: ProducerResult) {
         #expect(Self.document.contains("| `\(result.name)` | \(result.number) |"))
     }

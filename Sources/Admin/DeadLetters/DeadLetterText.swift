@@ -1,8 +1,8 @@
+import Delivery
 import Ingest
 import JSON
 import Logs
 import Queue
-import SLS
 import System
 
 /// Dead letters as text and as JSON.

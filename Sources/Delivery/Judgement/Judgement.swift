@@ -45,16 +45,16 @@ struct Judgement: Equatable {
     var action: Action
     var kind: DeliveryFailure.Kind
     let result: ProducerResult
-    let status: Int?
+    var status: Int?
     /// The destination's error code, or the transport's.
-    let code: String?
+    var code: String?
     /// Without the secrets of the credential that signed the request.
     let message: String
-    let requestID: String?
+    var requestID: String?
     var remedy: String
-    let retryAfter: Duration?
+    var retryAfter: Duration?
     /// The logs may be stored all the same, which makes a refused sequence number good news later.
-    let isOutcomeUnknown: Bool
+    var isOutcomeUnknown = false
     var traits: Traits = []
     /// The units of a used up quota.
     var quota = Quota.unknown

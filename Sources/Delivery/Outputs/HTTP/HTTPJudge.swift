@@ -32,7 +32,7 @@ struct HTTPJudge {
         let status = response.head.status
         let isSuccess =
             successes.isEmpty ? (200...299).contains(status) : successes.contains(status)
-        let rule = isSuccess ? Self.stored : Self.rules.first { $0.statuses.contains(status) }
+        let rule = isSuccess ? Self.stored : Self.rules.first { $0.fits(status) }
         let known = rule ?? Self.unknown
         var judgement = Judgement(
             action: known.action,
@@ -62,18 +62,7 @@ struct HTTPJudge {
 
     /// `isTaken` tells whether curl took something of the body, so that it may have arrived.
     func judge(_ problem: TransportProblem, isTaken: Bool) -> Judgement {
-        Judgement(
-            action: .again(problem.scope),
-            kind: .network,
-            result: .sendNetworkError,
-            status: nil,
-            code: problem.code,
-            message: redacted(problem.message),
-            requestID: nil,
-            remedy: problem.remedy,
-            retryAfter: nil,
-            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
-        )
+        Judgement(problem, message: redacted(problem.message), isTaken: isTaken)
     }
 
     // MARK: - The answer's words
@@ -112,15 +101,15 @@ struct HTTPJudge {
 
 extension HTTPJudge {
     private struct Rule {
-        let statuses: ClosedRange<Int>
+        let statuses: [ClosedRange<Int>]
         let action: Judgement.Action
         let kind: DeliveryFailure.Kind
         let result: ProducerResult
         let remedy: String
 
         init(
-            _ statuses: ClosedRange<Int>,
-            _ action: Judgement.Action,
+            _ statuses: ClosedRange<Int>...,
+            action: Judgement.Action,
             _ kind: DeliveryFailure.Kind,
             _ result: ProducerResult,
             _ remedy: String
@@ -131,13 +120,15 @@ extension HTTPJudge {
             self.result = result
             self.remedy = remedy
         }
+
+        func fits(_ status: Int) -> Bool { statuses.contains { $0.contains(status) } }
     }
 
-    private static let stored = Rule(0...999, .acknowledge, .other, .ok, "none needed")
+    private static let stored = Rule(0...999, action: .acknowledge, .other, .ok, "none needed")
 
     private static let unknown = Rule(
         0...999,
-        .again(.endpoint),
+        action: .again(.endpoint),
         .other,
         .sendDiscardError,
         "check url: this is no answer of an HTTP server to a POST"
@@ -147,89 +138,77 @@ extension HTTPJudge {
     private static let rules: [Rule] = [
         Rule(
             200...299,
-            .pause(.project),
+            action: .pause(.project),
             .request,
             .sendDiscardError,
             "add the status to success if it says that the logs are stored; otherwise check url"
         ),
         Rule(
             300...399,
-            .pause(.project),
+            action: .pause(.project),
             .request,
             .sendDiscardError,
             "set url to where the redirection leads; Sluice follows none"
         ),
         Rule(
             401...401,
-            .pause(.project),
+            action: .pause(.project),
             .unauthorized,
             .sendUnauthorized,
             "check the headers that prove who sends, as authorization"
         ),
         Rule(
             403...403,
-            .pause(.project),
+            action: .pause(.project),
             .unauthorized,
             .sendUnauthorized,
             "check the headers that prove who sends, and what they may do there"
         ),
-        Rule(404...404, .pause(.project), .notFound, .sendUnauthorized, "check url"),
-        Rule(410...410, .pause(.project), .notFound, .sendUnauthorized, "check url"),
+        Rule(
+            404...404,
+            410...410,
+            action: .pause(.project),
+            .notFound,
+            .sendUnauthorized,
+            "check url"
+        ),
         Rule(
             408...408,
-            .again(.endpoint),
+            425...425,
+            500...599,
+            action: .again(.endpoint),
             .server,
             .sendServerError,
             "none needed unless it lasts"
         ),
         Rule(
             413...413,
-            .split,
+            action: .split,
             .content,
             .sendDiscardError,
             "lower packet.bytes or packet.logs of the destination"
         ),
         Rule(
-            425...425,
-            .again(.endpoint),
-            .server,
-            .sendServerError,
-            "none needed unless it lasts"
-        ),
-        Rule(
             429...429,
-            .slowDown(.quota),
+            action: .slowDown(.quota),
             .quota,
             .sendQuotaError,
             "none needed unless it lasts"
         ),
         Rule(
             400...400,
-            .split,
-            .content,
-            .sendDiscardError,
-            "look for what the server does not like about the log; body and shape choose the form"
-        ),
-        Rule(
             422...422,
-            .split,
+            action: .split,
             .content,
             .sendDiscardError,
             "look for what the server does not like about the log; body and shape choose the form"
         ),
         Rule(
             400...499,
-            .pause(.project),
+            action: .pause(.project),
             .request,
             .sendDiscardError,
             "check url, body and compress against what the server takes"
-        ),
-        Rule(
-            500...599,
-            .again(.endpoint),
-            .server,
-            .sendServerError,
-            "none needed unless it lasts"
         ),
     ]
 }

@@ -42,13 +42,8 @@ extension Judgement {
         action: .acknowledge,
         kind: .other,
         result: .ok,
-        status: nil,
-        code: nil,
         message: "written",
-        requestID: nil,
         remedy: "none needed",
-        retryAfter: nil,
-        isOutcomeUnknown: false,
         traits: .answered
     )
 
@@ -58,13 +53,9 @@ extension Judgement {
             action: .pause(.project),
             kind: .write,
             result: .writeError,
-            status: nil,
             code: problem.code,
             message: problem.message,
-            requestID: nil,
-            remedy: problem.remedy,
-            retryAfter: nil,
-            isOutcomeUnknown: false
+            remedy: problem.remedy
         )
     }
 }

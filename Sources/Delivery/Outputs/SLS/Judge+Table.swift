@@ -1,95 +1,19 @@
 import SLS
 
+/// The rules of answers without a known code; `ErrorCode` has those of codes.
 extension Judge {
-    /// What each code means for delivery; its meaning for the operator is in `ErrorCode`'s table. A code decides
-    /// before the status that it came with.
-    static let byCode: [Rule.ByCode] = [
-        .init(
-            Rule(.resign, .clock, .sendTimeError),
-            "RequestTimeExpired",
-            "RequestTimeTooSkewed"
-        ),
-        .init(
-            Rule(.split, .content, .sendDiscardError),
-            "PostBodyInvalid",
-            "PostBodyTooLarge",
-            "InvalidTimestamp",
-            "InvalidEncoding",
-            "InvalidKey"
-        ),
-        .init(
-            Rule(.suspect, .request, .sendDiscardError),
-            "ParameterInvalid",
-            "PostBodyUncompressError",
-            "InvalidCompressType",
-            "InvalidRequestTime",
-            "InvalidDateFormat",
-            "MissingDate",
-            "MissingParameter",
-            "MissingContentType",
-            "InvalidContentType",
-            "MissingContentLength",
-            "MissingBodyRawSize",
-            "InvalidBodyRawSize",
-            "MissingHost",
-            "MissingAPIVersion",
-            "InvalidAPIVersion",
-            "MissAccessKeyId",
-            "MissingSignatureMethod",
-            "InvalidSignatureMethod"
-        ),
-        .init(Rule(.suspect, .request, .parametersInvalid), "InvalidMethod"),
-        .init(Rule(.sequence, .sequence, .sendDiscardError), "InvalidSequenceId"),
-        .init(
-            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
-            "SignatureNotMatch",
-            "InvalidAccessKeyId",
-            "SecurityTokenExpired",
-            "SecurityToken.Expired"
-        ),
-        .init(Rule(.pause(.logstore), .unauthorized, .sendUnauthorized), "Unauthorized"),
-        .init(Rule(.slowDown(.logstore), .quota, .sendQuotaError), "ShardWriteQuotaExceed"),
-        .init(
-            Rule(.slowDown(.quota), .quota, .sendQuotaError),
-            "WriteQuotaExceed",
-            "ProjectQuotaExceed",
-            "ExceedQuota",
-            "QuotaExceed",
-            "ReadQuotaExceed",
-            "MetaOperationQpsLimitExceeded"
-        ),
-        .init(Rule(.pause(.project), .suspended, .sendQuotaError), "ProjectForbidden"),
-        .init(
-            Rule(.pause(.project), .notFound, .sendUnauthorized),
-            "ProjectNotExist",
-            "ProjectNotExists"
-        ),
-        .init(Rule(.pause(.project), .notFound, .sendDiscardError), "InvalidHost"),
-        .init(
-            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
-            "LogStoreNotExist",
-            "LogstoreNotExists"
-        ),
-        .init(
-            Rule(.again(.endpoint), .server, .sendServerError),
-            "InternalServerError",
-            "RequestTimeout",
-            "ServerBusy"
-        ),
-    ]
-
     /// For answers with a request id and an unknown code, or none. The first row that fits.
     static let byStatus: [Rule.ByStatus] = [
         // The one status that is about the credential. Where it is about one logstore all the same, the destination
         // notices when other logstores store packets.
         .init(
             401...401,
-            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
+            .unauthorized,
             "check the credential and its permission to write to this logstore"
         ),
         .init(
             403...403,
-            Rule(.slowDown(.quota), .quota, .sendQuotaError),
+            .quota,
             "look the code up in the documentation of SLS; it may be a quota to raise",
             saying: "quota",
             "exceed"
@@ -100,41 +24,25 @@ extension Judge {
             Rule(.pause(.logstore), .other, .sendQuotaError),
             "look the code up in the documentation of SLS; it may be a permission or an access rule"
         ),
-        .init(
-            404...404,
-            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
-            "check endpoint, project and logstore"
-        ),
+        .init(404...404, .noLogstore, "check endpoint, project and logstore"),
         .init(
             405...405,
             Rule(.suspect, .request, .parametersInvalid),
             "check the endpoint, and that nothing on the way changes requests"
         ),
-        .init(
-            413...413,
-            Rule(.split, .content, .sendDiscardError),
-            "lower packet.bytes of the destination"
-        ),
+        .init(413...413, .content, "lower packet.bytes of the destination"),
         .init(
             429...429,
             Rule(.slowDown(.logstore), .quota, .sendDiscardError),
             "none needed unless it lasts"
         ),
-        .init(
-            500...599,
-            Rule(.again(.endpoint), .server, .sendServerError),
-            "none needed unless it lasts"
-        ),
+        .init(500...599, .server, "none needed unless it lasts"),
         .init(
             300...399,
             Rule(.pause(.project), .request, .sendDiscardError),
             "set the endpoint that the redirection leads to; Sluice follows none"
         ),
-        .init(
-            400...499,
-            Rule(.suspect, .request, .sendDiscardError),
-            "look the code up in the documentation of SLS"
-        ),
+        .init(400...499, .suspect, "look the code up in the documentation of SLS"),
         .init(
             0...999,
             Rule(.again(.endpoint), .other, .sendDiscardError),
@@ -202,16 +110,12 @@ struct Rule: Equatable {
 }
 
 extension Rule {
-    /// For codes that SLS is known to send.
-    struct ByCode {
-        let rule: Rule
-        let codes: [String]
-
-        init(_ rule: Rule, _ codes: String...) {
-            self.rule = rule
-            self.codes = codes
-        }
-    }
+    static let content = Rule(.split, .content, .sendDiscardError)
+    static let suspect = Rule(.suspect, .request, .sendDiscardError)
+    static let unauthorized = Rule(.pause(.project), .unauthorized, .sendUnauthorized)
+    static let quota = Rule(.slowDown(.quota), .quota, .sendQuotaError)
+    static let noLogstore = Rule(.pause(.logstore), .notFound, .sendUnauthorized)
+    static let server = Rule(.again(.endpoint), .server, .sendServerError)
 
     /// For answers of SLS with an unknown code.
     struct ByStatus {

@@ -23,7 +23,7 @@ enum Judge {
         }
         let known = answer.errorCode.flatMap(ErrorCode.known)
         let byStatus = byStatus.first { $0.fits(answer) }
-        let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
+        let rule = known?.rule ?? byStatus?.rule ?? foreign
         let action = action(of: rule, answer, attempt)
         let message = answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)"
         return Judgement(
@@ -43,26 +43,9 @@ enum Judge {
         isTaken: Bool = false,
         by credential: Credential? = nil
     ) -> Judgement {
-        Judgement(
-            action: .again(problem.scope),
-            kind: transport.kind,
-            result: transport.result,
-            status: nil,
-            code: problem.code,
-            message: credential?.redacted(problem.message) ?? problem.message,
-            requestID: nil,
-            remedy: problem.remedy,
-            retryAfter: nil,
-            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
-        )
+        let message = credential?.redacted(problem.message) ?? problem.message
+        return Judgement(problem, message: message, isTaken: isTaken)
     }
-
-    private static let ruleByCode = Dictionary(
-        byCode.flatMap { row in row.codes.map { ($0, row.rule) } },
-        uniquingKeysWith: { first, _ in first }
-    )
-
-    private static func rule(for code: String) -> Rule? { ruleByCode[code] }
 
     private static func action(
         of rule: Rule,
@@ -96,18 +79,29 @@ enum Judge {
 }
 
 extension Judgement {
+    /// For a request without an answer. `isTaken` tells whether curl took something of the body, which may have
+    /// arrived.
+    init(_ problem: TransportProblem, message: String, isTaken: Bool) {
+        self.init(
+            action: .again(problem.scope),
+            kind: Judge.transport.kind,
+            result: Judge.transport.result,
+            code: problem.code,
+            message: message,
+            remedy: problem.remedy,
+            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
+        )
+    }
+
     fileprivate static func stored(_ answer: SLSAnswer) -> Judgement {
         Judgement(
             action: .acknowledge,
             kind: .other,
             result: .ok,
             status: answer.status,
-            code: nil,
             message: "stored",
             requestID: answer.requestID,
             remedy: "none needed",
-            retryAfter: nil,
-            isOutcomeUnknown: false,
             traits: .answered,
             time: answer.time,
             countedAs: answer.countedAs

@@ -26,7 +26,7 @@ extension SLSAnswer {
     var countedAs: String {
         if isStored { return "OK" }
         guard requestID != nil else { return "not_sls" }
-        return errorCode.flatMap { ErrorCode.known($0)?.name } ?? "other"
+        return errorCode.flatMap { ErrorCode.known($0) == nil ? nil : $0 } ?? "other"
     }
 
     var time: AnswerTime {
