@@ -240,8 +240,7 @@ let package = Package(
             of: "Queue",
             uses: [
                 "System", "CommitLog", "TestCommitLog", "Logs", "SQLite", "SQLiteQueue", "CSQLite",
-            ],
-            excluding: ["Fixtures"]
+            ]
         ),
         tests(
             of: "Fleet",

@@ -64,30 +64,4 @@ import Testing
         #expect(store.purging(.matching(.init())).changed == found.dead)
         #expect(store.status.ledger.isClosed && store.status.ledger.dead == 0)
     }
-
-    @Test("A database without a table of dead letters gets one and keeps its queued logs")
-    func migration() throws {
-        let path = directory.path + "/queue.db"
-        _ = try fill(
-            """
-            DROP TABLE dead;
-            DROP TABLE decisions;
-            DROP TABLE audit;
-            DROP TABLE intake;
-            ALTER TABLE rows DROP COLUMN replays;
-            ALTER TABLE ledger DROP COLUMN skipped;
-            ALTER TABLE streams DROP COLUMN checksum;
-            ALTER TABLE packets DROP COLUMN lane_key;
-            ALTER TABLE packets DROP COLUMN lane_sequence;
-            PRAGMA user_version = 2
-            """
-        )
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
-        #expect(store.status.ledger.queued == 10)
-        // Their letters went with the table, which this start found out.
-        #expect(store.status.ledger.dead == 0 && store.status.repairedLogs == 100)
-        #expect(try store.deadNumbers().isEmpty)
-        #expect(fileSize(path) ?? 0 > 0)
-    }
 }

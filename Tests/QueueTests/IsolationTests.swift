@@ -163,7 +163,7 @@ import Testing
         #expect(second.status.ledger.isClosed && second.status.rows == 0)
     }
 
-    @Test("Rows of an earlier version, which have one number each, are cut as well")
+    @Test("Rows whose numbers leave no room between them are cut as well")
     func tightNumbers() throws {
         let store = try open()
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<10, at: seconds)))

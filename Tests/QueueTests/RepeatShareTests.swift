@@ -109,21 +109,6 @@ import Testing
         #expect(send(1, by: "new", store) == BatchIdentity.of(1000).repeated)
         #expect(send(1, by: nil, store) == BatchIdentity.of(1000).repeated)
     }
-
-    @Test("Requests of an earlier version are recognised until they are too old")
-    func earlierVersion() throws {
-        let store = try open()
-        #expect(send(1, by: nil, store) == .stored)
-        store.close()
-        let connection = try Connection(directory.path + "/queue.db", .readWrite)
-        let change = try connection.prepare("UPDATE repeats SET digest = ?")
-        change.bind(1, BatchIdentity.of(1000).digest)
-        try change.run()
-        try connection.finish()
-        let again = try open()
-        defer { again.close() }
-        #expect(send(1, by: "phone", again) == BatchIdentity.of(1000).repeated)
-    }
 }
 
 @Suite struct RepeatOwnersTests {

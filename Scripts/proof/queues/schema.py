@@ -12,4 +12,4 @@ def schema_version() -> int:
 
 def schema_steps() -> list[str]:
     text = swift_source("QueueSchema.swift")
-    return re.findall(r'^        """\n(.*?)^        """,', text, re.MULTILINE | re.DOTALL)
+    return re.findall(r'^        """\n(.*?)^        """,?$', text, re.MULTILINE | re.DOTALL)

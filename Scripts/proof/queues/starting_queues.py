@@ -8,7 +8,7 @@ from collections.abc import Callable
 from harness.gateway import Gateway
 from harness.waiting import wait_until
 from proof.clients.writer import Writer
-from proof.queues.schema import schema_steps
+from proof.queues.schema import schema_steps, schema_version
 from proof.trial import Trial
 
 # A data directory, and the device that wrote its content.
@@ -99,8 +99,14 @@ def wipe(file: pathlib.Path, page: int, size: int) -> None:
         database.write(b"\xa5" * size)
 
 
-def older(trial: Trial, base: Base, version: int = 1) -> Base:
-    """The same queue as an older version of Sluice wrote it."""
+def older(trial: Trial, base: Base) -> list[Base]:
+    """The same queue as the first and the previous version of Sluice wrote it. The first version has none."""
+    return [
+        migrated_back(trial, base, version) for version in sorted({1, schema_version() - 1} - {0, schema_version()})
+    ]
+
+
+def migrated_back(trial: Trial, base: Base, version: int) -> Base:
     data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
     (data / "queue.db").unlink()
     database = sqlite3.connect(data / "queue.db")

@@ -107,10 +107,10 @@ package struct Inspection {
         readPackets()
         readRows()
         comparePackets()
-        if schema >= 3 { readLetters() }
-        if schema >= 2 { readRepeats() }
+        readLetters()
+        readRepeats()
         compareLedgers()
-        if schema >= 7 { compareIntake() }
+        compareIntake()
     }
 
     /// Runs SQLite's own check of every page, and of the agreement between indexes and tables.

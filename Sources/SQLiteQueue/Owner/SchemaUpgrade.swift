@@ -8,6 +8,8 @@ struct SchemaUpgrade {
     let room: DiskRoom
     let journal: Journal
     let freeBytesMin: Int
+    /// The version that the database gets.
+    var target = QueueSchema.migrations.count
 
     /// Copies the database before the first change, because nothing leads from a newer schema back to an older one. The
     /// copy stays until an operator deletes it. If a copy of the same version exists, it is replaced: it comes from a
@@ -19,7 +21,7 @@ struct SchemaUpgrade {
         // With less free space the queue would take no logs after the migration.
         let needed = bytes + min(freeBytesMin, 1 << 60)
         guard room.look() >= needed else {
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: room.freeBytes))
+            throw .noRoomToKeep(noRoom(schema, bytes: needed, free: room.freeBytes))
         }
         journal.info(
             "queue has an older schema and is copied before it is changed",
@@ -30,25 +32,24 @@ struct SchemaUpgrade {
             try copy.publish()
         } catch  where error.kind == .full {
             copy.discard()
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: room.look()))
+            throw .noRoomToKeep(noRoom(schema, bytes: needed, free: room.look()))
         }
     }
 
     func report(from schema: Int) {
-        guard schema > 0, schema < QueueSchema.migrations.count else { return }
+        guard schema > 0, schema < target else { return }
         let kept = directory.older(schema)
         journal.info(
             "queue was migrated to a newer schema, and a copy of the old one stays until you delete it",
             [
-                "from": schema, "to": QueueSchema.migrations.count, "kept": kept,
-                "bytes": fileSize(kept) ?? 0,
+                "from": schema, "to": target, "kept": kept, "bytes": fileSize(kept) ?? 0,
             ]
         )
     }
 
-    private static func noRoom(_ schema: Int, bytes: Int, free: Int) -> String {
+    private func noRoom(_ schema: Int, bytes: Int, free: Int) -> String {
         """
-        has schema \(schema) and must be brought to \(QueueSchema.migrations.count), before which a copy of it is kept; that \
+        has schema \(schema) and must be brought to \(target), before which a copy of it is kept; that \
         takes \(bytes) bytes with queue.min_free_bytes, and \(free) are free. Free them, let the version that wrote it deliver its logs (sluice \
         drain) so that it becomes smaller, or move the data directory to a larger disk and set data_dir
         """

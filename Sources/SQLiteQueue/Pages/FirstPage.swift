@@ -115,8 +115,6 @@ extension FirstPage {
     /// Damage that SQLite would accept, or take for the work of another version.
     static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         guard newerVersion(stored) == nil, let found = stored.page(1) else { return nil }
-        let own = FirstPage(version: QueueSchema.migrations.count, pageBytes: stored.pageBytes)
-        if let own, own.hasTables(of: found), own.hasHead(of: found) { return nil }
         var isAlike = false
         for page in all(stored.pageBytes) where page.hasTables(of: found) {
             if page.hasHead(of: found) { return nil }

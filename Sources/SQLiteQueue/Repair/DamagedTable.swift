@@ -14,8 +14,7 @@ struct DamagedTable {
     /// True if something could not be read.
     private(set) var hasGaps = false
 
-    /// Prepares to read `columns`. The integer `key` must be the first of them. A table of an older schema may lack
-    /// `replays`, which reads as 0 then.
+    /// Prepares to read `columns`. The integer `key` must be the first of them.
     init(
         _ connection: Connection,
         in file: DamagedFile,
@@ -27,11 +26,6 @@ struct DamagedTable {
         let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
         root = Int(try connection.integer(sql))
         // The index may be damaged at other places than the table, so the query uses only the table.
-        let count = "SELECT count(*) FROM pragma_table_info('\(table)') WHERE name = 'replays'"
-        var columns = columns
-        if columns.hasSuffix(", replays"), try connection.integer(count) == 0 {
-            columns = columns.dropLast("replays".count) + "0"
-        }
         let rows = "FROM \(table) NOT INDEXED WHERE \(key) BETWEEN ?1 AND ?2 ORDER BY \(key)"
         scan = try connection.prepare("SELECT \(columns) \(rows)")
         leafScan = try connection.prepare("SELECT \(columns) \(rows)")

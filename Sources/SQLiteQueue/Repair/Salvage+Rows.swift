@@ -56,8 +56,7 @@ extension Salvage {
         return places.mapValues(MergedRanges.init)
     }
 
-    /// Gives the row a new number if its own is taken: another row that was split since may have taken the number of a
-    /// row of an earlier version.
+    /// Gives the row a new number if its own is taken, as by another copy of the row.
     private mutating func numbered(_ row: RowRecord) throws(SQLiteError) -> RowRecord {
         guard try saved.rows.has(row.id) else { return row }
         return RowRecord(

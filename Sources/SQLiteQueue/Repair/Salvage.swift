@@ -158,7 +158,7 @@ extension Salvage {
         try saved.save(remainder)
     }
 
-    /// Takes over the old tally, as far as it agrees with the ledgers. A database of an older schema has none.
+    /// Takes over the old tally, as far as it agrees with the ledgers.
     private func saveIntake() throws(SQLiteError) {
         let old = try file.readable { () throws(SQLiteError) in try IntakeTable.sums(damaged) }
         if let old = old.flatMap(\.self) { try saved.intake.save(old) }

@@ -176,8 +176,8 @@ final class PacketIsolation: StorePart {
     }
 
     /// The number for the second half of a row. A row takes as many numbers as it has logs, so its second half has a
-    /// number of its own before the next row. Rows of an earlier version have one number each. If another row has the
-    /// wanted number, the half goes after all rows of its stream. Rows that wait there must then be sealed, because a
+    /// number of its own before the next row. If another row has it all the same, as an old copy of a row that a
+    /// salvage brought back leaves it, the half goes after all rows of its stream. Rows that wait there must then be sealed, because a
     /// packet never lies after waiting rows.
     private func numberForHalf(
         _ wanted: Int64,

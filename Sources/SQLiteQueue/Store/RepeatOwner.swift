@@ -4,8 +4,7 @@ import Queue
 ///
 /// A start must know the owners, or one key could displace requests that other devices have to repeat. So the first
 /// bytes of the stored digest name the owner: three bytes for the key, two for the destination. The other eleven
-/// identify the request. In requests that an earlier version remembered, these bytes belong to the digest and name
-/// owners that do not exist.
+/// identify the request.
 struct RepeatOwner: Hashable {
     /// The bytes of a stored digest that name its owner.
     static let bytes = 5
@@ -85,8 +84,8 @@ struct RepeatOwners {
         bySender[owner.sender] = left > 0 ? left : nil
     }
 
-    /// Above this number the owners are not distinguished. They are rows of an earlier version, whose owners are
-    /// random, or so many keys that each has next to nothing. Then the oldest of all leave.
+    /// Above this number the owners are not distinguished, because each has next to nothing. Then the oldest of all
+    /// leave.
     static let ownersMax = 4096
 
     /// The oldest requests of the owner with the most: at most `most`, and at most an eighth of them, so that it keeps

@@ -34,7 +34,7 @@ struct Checksum {
 }
 
 extension Checksum {
-    /// The value of the column `checksum`. Rows of an older schema have no count of replays, so 0 leaves it as it was.
+    /// The value of the column `checksum`. It covers every count of replays but 0.
     static func of(
         _ payload: [UInt8],
         row: Int64,

@@ -86,7 +86,6 @@ struct DeadRecord {
         for bytes in [stream.trailer.bytes, payload] {
             bytes.withUnsafeBytes { checksum.add($0) }
         }
-        // Letters of an older schema have no count.
         if replays != 0 { checksum.add(UInt64(bitPattern: Int64(replays))) }
         return Int64(bitPattern: checksum.value)
     }

@@ -21,7 +21,7 @@ final class IntakeTable {
     /// The stored sums. Nil if there is no row or if a number is implausible.
     func sums() throws(SQLiteError) -> IntakeTally? { try Self.sums(readOne) }
 
-    /// The same of a database that may be damaged or of an older schema.
+    /// The same of a database that may be damaged.
     static func sums(_ connection: Connection) throws(SQLiteError) -> IntakeTally? {
         try sums(connection.prepare(query))
     }

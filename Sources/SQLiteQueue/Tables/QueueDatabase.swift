@@ -77,27 +77,28 @@ extension QueueDatabase {
     static func connect(
         _ path: String,
         _ configuration: QueueConfiguration,
+        _ steps: [String] = QueueSchema.migrations,
         keepingOlder keep: KeepOlder = { _, _ in }
     ) throws(SQLiteError) -> (connection: Connection, found: Int) {
         let connection = try Connection(path, .readWrite)
         let version = Int(try connection.integer("PRAGMA user_version"))
-        guard version <= QueueSchema.migrations.count else {
-            throw .newerSchema(version, known: QueueSchema.migrations.count)
+        guard version <= steps.count else {
+            throw .newerSchema(version, known: steps.count)
         }
         if version == 0 {
             try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
         } else if try connection.integer("PRAGMA application_id") != QueueSchema.applicationID {
             throw .damage("the file is not a Sluice queue")
         } else {
-            try QueueSchema.expectColumns(of: version, in: connection)
+            try QueueSchema.expectColumns(of: version, steps, in: connection)
         }
         try Pragmas.owner(
             connection,
             configuration.commitLog == nil ? configuration.durability : nil,
             configuration.tuning
         )
-        if version > 0, version < QueueSchema.migrations.count { try keep(connection, version) }
-        try QueueSchema.migrate(connection, from: version)
+        if version > 0, version < steps.count { try keep(connection, version) }
+        try QueueSchema.migrate(connection, from: version, steps)
         return (connection, version)
     }
 }

@@ -7,17 +7,21 @@ enum QueueSchema {
         """
         PRAGMA application_id = \(applicationID);
 
+        -- The checksum covers what a stream's logs take from it: a flipped bit would change their tags or their
+        -- logstore.
         CREATE TABLE streams (
             id INTEGER PRIMARY KEY,
             destination TEXT NOT NULL,
             logstore TEXT NOT NULL,
             trailer BLOB NOT NULL,
             pack_prefix TEXT NOT NULL,
-            next_pack INTEGER NOT NULL
+            next_pack INTEGER NOT NULL,
+            checksum INTEGER
         );
 
-        -- Consecutive batches of one stream as one lz4 block. The payload comes last, so that the
-        -- other columns never lie on its overflow pages.
+        -- Consecutive batches of one stream as one lz4 block. The payload comes behind the columns that are read
+        -- without it, so that they never lie on its overflow pages. `replays` is how often the logs were replayed as
+        -- dead letters. SQLite stores 0 and 1 without a byte of content.
         CREATE TABLE rows (
             id INTEGER PRIMARY KEY,
             stream INTEGER NOT NULL,
@@ -26,14 +30,16 @@ enum QueueSchema {
             size INTEGER NOT NULL,
             received INTEGER NOT NULL,
             checksum INTEGER NOT NULL,
-            payload BLOB NOT NULL
+            payload BLOB NOT NULL,
+            replays INTEGER NOT NULL DEFAULT 0
         );
 
         -- Everything about rows but their payload: sealing and start-up read this and nothing else.
         CREATE INDEX rows_by_stream ON rows (stream, id, logs, raw, size, received);
 
-        -- Sealed packets. Those of a stream are consecutive, so its rows behind the last one are
-        -- those that wait.
+        -- Sealed packets. Those of a stream are consecutive, so its rows behind the last one are those that wait.
+        -- For delivery exactly once: the hash key under which the packet is sent, 16 bytes, and its number there.
+        -- NULL where packets go without.
         CREATE TABLE packets (
             number INTEGER PRIMARY KEY,
             stream INTEGER NOT NULL,
@@ -42,9 +48,12 @@ enum QueueSchema {
             logs INTEGER NOT NULL,
             raw INTEGER NOT NULL,
             oldest INTEGER NOT NULL,
-            pack INTEGER NOT NULL
+            pack INTEGER NOT NULL,
+            lane_key BLOB,
+            lane_sequence INTEGER
         );
 
+        -- `skipped` are logs of batches that a destination could do without and had no room for.
         CREATE TABLE ledger (
             destination TEXT PRIMARY KEY,
             accepted INTEGER NOT NULL,
@@ -52,15 +61,15 @@ enum QueueSchema {
             queued INTEGER NOT NULL,
             dead INTEGER NOT NULL,
             expired INTEGER NOT NULL,
-            discarded INTEGER NOT NULL
+            discarded INTEGER NOT NULL,
+            skipped INTEGER NOT NULL DEFAULT 0
         ) WITHOUT ROWID;
 
         CREATE TABLE settings (
             name TEXT PRIMARY KEY,
             value BLOB NOT NULL
-        ) WITHOUT ROWID
-        """,
-        """
+        ) WITHOUT ROWID;
+
         -- Requests that are remembered, in the order in which they were stored.
         CREATE TABLE repeats (
             number INTEGER PRIMARY KEY,
@@ -68,9 +77,8 @@ enum QueueSchema {
             received INTEGER NOT NULL,
             logs INTEGER NOT NULL,
             receipt BLOB NOT NULL
-        )
-        """,
-        """
+        );
+
         -- Logs that cannot be delivered as they are, one a row: an entry as it would be sent, lz4 when it has
         -- less than `raw` bytes. Where there is no status or request id they are 0 and ''.
         CREATE TABLE dead (
@@ -87,21 +95,15 @@ enum QueueSchema {
             raw INTEGER NOT NULL,
             cost INTEGER NOT NULL,
             checksum INTEGER NOT NULL,
-            payload BLOB NOT NULL
+            payload BLOB NOT NULL,
+            replays INTEGER NOT NULL DEFAULT 0
         );
 
         -- For lists, for sums without reading a letter, and for age.
         CREATE INDEX dead_by_destination ON dead (destination, id, logstore, code);
         CREATE INDEX dead_by_reason ON dead (destination, code, cost, died);
-        CREATE INDEX dead_by_age ON dead (died)
-        """,
-        """
-        -- For delivery exactly once: the hash key under which the packet is sent, 16 bytes, and its number there.
-        -- NULL where packets go without.
-        ALTER TABLE packets ADD COLUMN lane_key BLOB;
-        ALTER TABLE packets ADD COLUMN lane_sequence INTEGER
-        """,
-        """
+        CREATE INDEX dead_by_age ON dead (died);
+
         -- What operators decided while the gateway ran, and who decided what.
         CREATE TABLE decisions (
             name TEXT PRIMARY KEY,
@@ -117,18 +119,9 @@ enum QueueSchema {
             subject TEXT NOT NULL,
             before TEXT NOT NULL,
             after TEXT NOT NULL
-        )
-        """,
-        """
-        -- Of what a stream's logs take from it: without it a flipped bit would change their tags, or their logstore.
-        -- Filled where it is added.
-        ALTER TABLE streams ADD COLUMN checksum INTEGER
-        """,
-        """
-        -- Logs of batches that a destination could do without and had no room for.
-        ALTER TABLE ledger ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
+        );
 
-        -- What became of the logs of requests, in one row. Until now each accepted log had one destination.
+        -- What became of the logs of requests, in one row.
         CREATE TABLE intake (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             received INTEGER NOT NULL,
@@ -137,13 +130,8 @@ enum QueueSchema {
             routed INTEGER NOT NULL,
             copies INTEGER NOT NULL
         );
-        INSERT INTO intake SELECT 1, logs, 0, 0, logs, logs FROM (SELECT coalesce(sum(accepted), 0) AS logs FROM ledger)
-        """,
+        INSERT INTO intake VALUES (1, 0, 0, 0, 0, 0)
         """
-        -- How often the logs were replayed as dead letters. SQLite stores 0 and 1 without a byte of content.
-        ALTER TABLE rows ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE dead ADD COLUMN replays INTEGER NOT NULL DEFAULT 0
-        """,
     ]
 
     /// "SLUC". It lets `file` and the gateway recognise the database.
@@ -160,15 +148,18 @@ enum QueueSchema {
         let missing = steps[found...].joined(separator: ";\n")
         // If a statement fails, the transaction ends with the connection.
         try connection.execute("BEGIN IMMEDIATE; \(missing)")
-        if found < provingStreams, steps.count >= provingStreams { try proveStreams(connection) }
         try connection.execute("PRAGMA user_version = \(steps.count); COMMIT")
     }
 
     /// Throws if a column of this version is missing or has changed. SQLite's statements would fail with an error that
     /// does not look like damage, or a text would be stored as a number.
-    static func expectColumns(of version: Int, in connection: Connection) throws(SQLiteError) {
+    static func expectColumns(
+        of version: Int,
+        _ steps: [String] = migrations,
+        in connection: Connection
+    ) throws(SQLiteError) {
         let sound = try Connection(":memory:", .readWrite)
-        try migrate(sound, from: 0, Array(migrations[..<version]))
+        try migrate(sound, from: 0, Array(steps[..<version]))
         guard try columns(of: sound).isSubset(of: columns(of: connection)) else {
             throw .damage("its tables are not those of version \(version)")
         }
@@ -187,20 +178,5 @@ enum QueueSchema {
         var columns: Set<String> = []
         while try all.step() { columns.insert(all.text(0)) }
         return columns
-    }
-
-    /// The first version in which streams have checksums.
-    private static let provingStreams = 6
-
-    private static func proveStreams(_ connection: Connection) throws(SQLiteError) {
-        var records: [StreamRecord] = []
-        let all = try connection.prepare("SELECT * FROM streams")
-        while try all.step() { records.append(try StreamRecord(unproved: all)) }
-        let prove = try connection.prepare("UPDATE streams SET checksum = ?2 WHERE id = ?1")
-        for record in records {
-            prove.bind(1, record.id)
-            prove.bind(2, record.checksum)
-            try prove.run()
-        }
     }
 }

@@ -45,17 +45,7 @@ extension StreamRecord {
         try self.init(row, nextPack: row.integer(5, in: Plausible.counts))
     }
 
-    /// For a table that has no checksums yet.
-    init(unproved row: Statement) throws(SQLiteError) {
-        let nextPack = try row.integer(5, in: Plausible.counts)
-        try self.init(row, nextPack: nextPack, isProved: false)
-    }
-
-    private init(
-        _ row: Statement,
-        nextPack: Int64,
-        isProved: Bool = true
-    ) throws(SQLiteError) {
+    private init(_ row: Statement, nextPack: Int64) throws(SQLiteError) {
         id = try row.integer(0, in: Plausible.ids)
         key = StreamKey(
             destination: row.text(1),
@@ -64,8 +54,8 @@ extension StreamRecord {
         )
         packPrefix = row.text(4)
         self.nextPack = nextPack
-        // A record whose end is missing reads like one from before the column existed.
-        guard !isProved || row.columns <= 6 || !row.isNull(6) && row.integer(6) == checksum else {
+        // The checksum of a record whose end is missing is NULL.
+        guard !row.isNull(6), row.integer(6) == checksum else {
             throw .damage("stream \(id) has changed on the disk")
         }
     }
@@ -137,8 +127,7 @@ extension Ledger {
         dead = row.integer(4)
         expired = row.integer(5)
         discarded = row.integer(6)
-        // A database of before schema 7 has no such column.
-        skipped = row.columns > 7 ? row.integer(7) : 0
+        skipped = row.integer(7)
     }
 
     private static var columns: [WritableKeyPath<Ledger, Int64>] {

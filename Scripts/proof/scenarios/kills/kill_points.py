@@ -15,7 +15,6 @@ from harness.sandbox import Sandbox
 from proof.clients.writer import Writer, post_together
 from proof.fan_out import FanOut
 from proof.queues import starting_queues
-from proof.queues.schema import schema_version
 from proof.queues.starting_queues import Base
 from proof.scenarios.kills.killed_run import KilledRun, KillScene
 from proof.scenarios.kills.traced_points import Point, points
@@ -47,8 +46,8 @@ def scenario(trial: Trial) -> Iterator[KillScene]:
     yield KillScene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
     if trial.is_long:
         yield KillScene("salvage with a log", starting_queues.damaged_behind_log(trial), deliver)
-    for version in (1, schema_version() - 1) if trial.is_long else (1,):
-        yield KillScene(f"migration from {version}", starting_queues.older(trial, backlog, version), deliver)
+    for older in starting_queues.older(trial, backlog)[: 2 if trial.is_long else 1]:
+        yield KillScene(f"migration of {older[0].name}", older, deliver)
 
 
 def first_start(case: KilledRun) -> None:

@@ -114,7 +114,8 @@ def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
     data, writer, gone = starting_queues.damaged(trial, backlog)
     yield Recording(trial, "salvage", (data, writer), [delivered, delivered], gone=frozenset(gone)), 0.1
     yield Recording(trial, "salvage with a log", starting_queues.damaged_behind_log(trial), [delivered]), 0.1
-    yield Recording(trial, "migration", starting_queues.older(trial, backlog), [delivered, delivered]), 0.1
+    for older in starting_queues.older(trial, backlog)[:1]:
+        yield Recording(trial, "migration", older, [delivered, delivered]), 0.1
     if trial.is_long:
         yield Recording(trial, "large", None, [large, delivered]), 0.1
 
