@@ -101,6 +101,7 @@ extension DeviceHandler {
                 taken.groups,
                 routing(head, request, receipt, repeatedBytesMax)
             )
+        logCount += dispatched.counts.added
         if let trace {
             draft?.dispatched(taken.groups, dispatched, trace, plans)
         }

@@ -195,7 +195,8 @@ package final class DeviceHandler: RequestHandler {
         guard max(bytes, body.count) > short else { return nil }
         let isShort =
             if !decoder.inflates(head, dialect.coding) {
-                dialect.isText && ContentCost.isShort(text: body)
+                // Filters may cost more than reading.
+                !tables.routing.hasFilters && dialect.isText && ContentCost.isShort(text: body)
             } else {
                 body.count <= short
                     && decoder.prepareContent(of: body, atMost: short, head, dialect.coding)

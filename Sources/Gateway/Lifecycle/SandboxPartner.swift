@@ -90,7 +90,7 @@ package final class SandboxPartner: Sendable {
     }
 
     /// The first steps, for a newcomer.
-    func welcome(_ gateway: Gateway) -> String {
+    func welcome(_ gateway: Gateway, hasIssuedKey: Bool) -> String {
         let configuration = gateway.configuration.withLock { $0 }
         let devices = gateway.deviceAddress.reachable
         let destination = configuration.defaultDestination
@@ -106,6 +106,10 @@ package final class SandboxPartner: Sendable {
         let status =
             trust.map { "--cacert \($0) https://\(admin)" } ?? "http://\(admin)"
         let scheme = trust == nil ? "http" : "https"
+        let rotation =
+            hasIssuedKey
+            ? "sluice rotate --file \(Self.issuedFile(in: configuration.dataDirectory))"
+            : "needs a file of the sandbox's second key, which could not be written"
         return """
 
             Sluice \(Version.current) with a sandbox in place of SLS: nothing leaves this machine.
@@ -113,7 +117,7 @@ package final class SandboxPartner: Sendable {
               Send a log        curl -d '{"level":"info","msg":"hello"}' http://\(devices)/logs/hello
               See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
               or in a browser   http://\(address)/
-              Rotate its key    sluice rotate --file \(Self.issuedFile(in: configuration.dataDirectory))
+              Rotate its key    \(rotation)
               How it is doing   curl -H "Authorization: Bearer \(token)" \(status)/admin/status
               The console       \(scheme)://\(admin)/console/   (its token: \(token))
 

@@ -104,8 +104,10 @@ package struct Service: Sendable {
             journal.info("the admin token is stored in a file", ["path": path])
         }
         if let partner {
+            var hasIssuedKey = false
             do throws(SystemError) {
                 try partner.issueKey(into: configuration.dataDirectory)
+                hasIssuedKey = true
             } catch {
                 journal.warning(
                     "cannot write the sandbox's second key; sluice rotate has no key to try",
@@ -115,7 +117,7 @@ package struct Service: Sendable {
                     ]
                 )
             }
-            Terminal.say(partner.welcome(gateway))
+            Terminal.say(partner.welcome(gateway, hasIssuedKey: hasIssuedKey))
         }
         if isReloadOwed { gateway.reread() }
         wait: while true {

@@ -26,10 +26,10 @@ package struct AskedRequest: Sendable {
             path: head.pathText,
             query: head.queryText
         ) { name in
-            func text(_ range: Range<Int>) -> String {
-                String(decoding: head.bytes[range], as: UTF8.self)
+            let field = head.fields.first {
+                head.bytes[$0.name].elementsEqual(name.utf8) { $0 | 0x20 == $1 | 0x20 }
             }
-            return head.fields.first { text($0.name).lowercased() == name }.map { text($0.value) }
+            return field.map { String(decoding: head.bytes[$0.value], as: UTF8.self) }
         }
     }
 

@@ -8,6 +8,8 @@ import System
 extension RoutingTable {
     var hasRoutes: Bool { router?.rules.routes != nil }
 
+    var hasFilters: Bool { router?.rules.filters.isEmpty == false }
+
     /// The configuration was checked with a router of its own.
     static func router(_ rules: RoutingRules) -> Router? {
         guard !rules.isEmpty else { return nil }

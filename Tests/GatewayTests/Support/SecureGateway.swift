@@ -46,7 +46,7 @@ final class SecureGateway {
         sandbox.stop()
     }
 
-    var welcome: String { sandbox.welcome(gateway) }
+    var welcome: String { sandbox.welcome(gateway, hasIssuedKey: true) }
     var watch: CertificateWatch { gateway.certificates.watches[0] }
 
     func admin(_ certificate: String? = nil, for name: String? = nil) -> TestClient {
