@@ -132,6 +132,16 @@ import Testing
         #expect(end.server.counters.largeRequests.started == (body.isLarge ? 1 : 0))
     }
 
+    @Test("Filters may cost more than reading, so with them text beyond 128 KiB is large")
+    func filtered() throws {
+        let filters = "filters: [{ steps: [{ remove: [a] }] }]\n"
+        let end = try DeviceListener(filters + DeviceListener.twoDestinations)
+        for (bytes, started) in [(Self.short, 0), (2 * Self.short, 1)] {
+            #expect(try end.client.post("/logs/app", Self.blanks(bytes)).status > 0)
+            #expect(end.server.counters.largeRequests.started == started)
+        }
+    }
+
     @Test("Content that a loop inflates to estimate its cost belongs to its body alone")
     func prepared() throws {
         let end = try DeviceListener()
