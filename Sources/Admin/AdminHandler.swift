@@ -80,12 +80,14 @@ package final class AdminHandler: RequestHandler {
     package init(_ shared: Shared) {
         self.shared = shared
         let (audit, workers) = (shared.audit, shared.workers)
+        let exports = PiecedAnswers(on: workers.views)
         deadLetters = DeadLetterDesk(
             shared.store,
             shared.devices.captures,
             audit,
             views: workers.views,
-            changes: workers.changesElsewhere
+            changes: workers.changesElsewhere,
+            exports: exports
         )
         destinations = DestinationDesk(
             destinations: shared.destinations,
@@ -109,7 +111,8 @@ package final class AdminHandler: RequestHandler {
             reporter: shared.reporter,
             letters: shared.store,
             audit: audit,
-            views: workers.views
+            views: workers.views,
+            exports: exports
         )
         clients = ClientsDocument(
             reporter: shared.reporter,
@@ -192,7 +195,15 @@ package final class AdminHandler: RequestHandler {
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }
             let actor = Operator(name: holder.name(at: head.peer), address: head.peer.host)
-            deadLetters.handle(route, head, body, actor, responder)
+            deadLetters.handle(
+                route,
+                head,
+                body,
+                actor,
+                responder,
+                unlabelled: unlabelled,
+                label
+            )
         case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
             guard let holder else { return }
             destinations.handle(route, head, body, holder, responder)

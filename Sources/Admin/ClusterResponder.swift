@@ -25,10 +25,10 @@ struct ClusterResponder: Sendable {
     ) {
         switch question {
         case .sums: reply(ClusterAnswer.bytes(of: shared.store.deadLetterSums))
-        case .letters(let after, let filter, let limit, let wantsText):
-            let list = LetterList(cluster: ClusterView(store: shared.store), wantsText: wantsText)
+        case .letters(let after, let filter, let limit, let form):
+            let list = LetterList(cluster: ClusterView(store: shared.store), form: form)
             do throws(QueueError) {
-                guard let found = try list.own(after, filter, limit: limit) else {
+                guard let found = try list.answer(after, filter, limit: limit) else {
                     return reply(ClusterAnswer.bytes(of: HTTPProblem.noDeadLetter(after).response))
                 }
                 reply(ClusterAnswer.bytes(of: found))
@@ -56,8 +56,7 @@ struct ClusterResponder: Sendable {
                 shared.devices.captures,
                 shared.audit,
                 views: shared.workers.answers,
-                changes: shared.workers.answers,
-                relays: false
+                changes: shared.workers.answers
             )
             request.body.withUnsafeBytes { body in
                 desk.handle(route, head, body, request.actor, responder)

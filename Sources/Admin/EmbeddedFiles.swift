@@ -74,6 +74,12 @@ enum EmbeddedFiles {
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
+          "403": {
+            "description": "A browser that uses an unknown host name",
+            "content": {
+              "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
+            }
+          },
           "408": { "$ref": "#/components/responses/Timeout" },
           "414": { "$ref": "#/components/responses/TargetTooLong" },
           "415": { "$ref": "#/components/responses/UnsupportedMediaType" },
@@ -104,6 +110,7 @@ enum EmbeddedFiles {
         "responses": {
           "200": { "$ref": "#/components/responses/Head" },
           "400": { "$ref": "#/components/responses/Head" },
+          "403": { "$ref": "#/components/responses/Head" },
           "408": { "$ref": "#/components/responses/Head" },
           "414": { "$ref": "#/components/responses/Head" },
           "415": { "$ref": "#/components/responses/Head" },
@@ -2248,7 +2255,7 @@ enum EmbeddedFiles {
           "403": { "$ref": "#/components/responses/ReadOnly" },
           "408": { "$ref": "#/components/responses/Timeout" },
           "409": {
-            "description": "Too many captures run",
+            "description": "Too many captures run, or all captures have no bytes left",
             "content": {
               "application/json": { "schema": { "$ref": "#/components/schemas/Error" } }
             }
@@ -4645,7 +4652,7 @@ enum EmbeddedFiles {
           "request_id": { "type": ["string", "null"] },
           "bytes": { "type": "integer", "minimum": 0 },
           "log": {
-            "description": "null if the dead letter is damaged on disk",
+            "description": "null if the dead letter is damaged on disk; in a list the beginning of a log of more than 64 KiB, and the value where it is cut ends with the number of further bytes",
             "type": ["object", "null"],
             "additionalProperties": { "type": "string" }
           },
@@ -4936,7 +4943,12 @@ enum EmbeddedFiles {
                 "properties": {
                   "path": {
                     "type": ["string", "null"],
-                    "description": "The beginning of the path",
+                    "description": "The beginning of the path; * stands for any text",
+                    "minLength": 1
+                  },
+                  "host": {
+                    "type": ["string", "null"],
+                    "description": "The host of the request, for every port if it names none; * stands for any text",
                     "minLength": 1
                   },
                   "tag": {
@@ -4987,13 +4999,14 @@ enum EmbeddedFiles {
                   "type": "object",
                   "properties": {
                     "path": { "type": ["string", "null"] },
+                    "host": { "type": ["string", "null"] },
                     "tag": { "type": ["string", "null"] },
                     "key": { "type": ["string", "null"] },
                     "address": { "type": ["string", "null"] },
                     "status": { "type": ["string", "null"] },
                     "text": { "type": ["string", "null"] }
                   },
-                  "required": ["path", "tag", "key", "address", "status", "text"],
+                  "required": ["path", "host", "tag", "key", "address", "status", "text"],
                   "additionalProperties": false
                 },
                 "records": { "type": "integer", "minimum": 0 },
@@ -5028,13 +5041,14 @@ enum EmbeddedFiles {
             "type": "object",
             "properties": {
               "path": { "type": ["string", "null"] },
+              "host": { "type": ["string", "null"] },
               "tag": { "type": ["string", "null"] },
               "key": { "type": ["string", "null"] },
               "address": { "type": ["string", "null"] },
               "status": { "type": ["string", "null"] },
               "text": { "type": ["string", "null"] }
             },
-            "required": ["path", "tag", "key", "address", "status", "text"],
+            "required": ["path", "host", "tag", "key", "address", "status", "text"],
             "additionalProperties": false
           },
           "records": { "type": "integer", "minimum": 0 },

@@ -41,6 +41,9 @@ package struct DeadLetter: Sendable, Identifiable {
     /// The time of the last replay. Nil if there was none.
     package var lastReplay: WallTime? { replays > 0 ? received : nil }
 
+    /// The bytes of the log.
+    package var bytes: Int { log?.bytes.count ?? 0 }
+
     /// Time and fields. Nil if the log changed on the disk, or if the letter holds text that is not a log.
     package var content: LogEntry? {
         log?.bytes.withUnsafeBytes { try? LogEntry($0) }

@@ -9,23 +9,32 @@ package struct QueuedLog: Sendable {
     /// The bytes of its texts.
     package let weight: Int
 
-    /// The most that is kept of one log; all logs shown together may exceed `bytesTogether` by one log.
-    static let bytesMax = 64 << 10
+    /// What is kept of all logs that are looked at together, but for the last one.
     package static let bytesTogether = 1 << 20
 
     /// Keeps the beginning of a long log. The value where it is cut says how many bytes follow.
     package init(stream: StreamKey, accepted: WallTime, entry: LogEntry) {
         self.stream = stream
         self.accepted = accepted
-        let bytes = entry.fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        self.entry = bytes > Self.bytesMax ? Self.beginning(of: entry, bytes) : entry
-        weight = min(bytes, Self.bytesMax) + stream.trailer.bytes.count
+        self.entry = entry.beginning
+        weight = min(entry.bytes, LogEntry.shownMax) + stream.trailer.bytes.count
+    }
+}
+
+extension LogEntry {
+    /// The bytes that lists show of a log.
+    package static let shownMax = 64 << 10
+
+    fileprivate var bytes: Int {
+        fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 
-    private static func beginning(of entry: LogEntry, _ bytes: Int) -> LogEntry {
-        var (room, left) = (bytesMax, bytes)
+    /// What lists show. The value where a long log is cut says how many bytes follow.
+    package var beginning: LogEntry {
+        var (room, left) = (Self.shownMax, bytes)
+        guard left > room else { return self }
         var fields: [(key: String, value: String)] = []
-        for field in entry.fields {
+        for field in self.fields {
             let key = field.key.prefix(bytes: room)
             let value = field.value.prefix(bytes: room - key.utf8.count)
             room -= key.utf8.count + value.utf8.count
@@ -35,7 +44,7 @@ package struct QueuedLog: Sendable {
             fields.append((key, isWhole ? value : "\(value)… (\(left) more bytes)"))
             guard isWhole else { break }
         }
-        return LogEntry(time: entry.time, fields: fields)
+        return LogEntry(time: time, fields: fields)
     }
 }
 

@@ -185,6 +185,12 @@ package func jsonQuoted(_ text: String) -> String {
 /// Appends UTF-8 as a JSON string literal, with its quotes.
 package func appendJSONQuoted(_ text: UnsafeRawBufferPointer, to quoted: inout [UInt8]) {
     quoted.append(UInt8(ascii: "\""))
+    appendJSONEscaped(text, to: &quoted)
+    quoted.append(UInt8(ascii: "\""))
+}
+
+/// The same without quotes, for a part of a text that is cut between characters.
+package func appendJSONEscaped(_ text: UnsafeRawBufferPointer, to quoted: inout [UInt8]) {
     var place = 0
     /// The start of the bytes that need no escape and are not copied yet.
     var plain = 0
@@ -215,7 +221,6 @@ package func appendJSONQuoted(_ text: UnsafeRawBufferPointer, to quoted: inout [
         plain = place
     }
     quoted += text[plain...]
-    quoted.append(UInt8(ascii: "\""))
 }
 
 /// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1), a Unicode line end

@@ -61,7 +61,7 @@ import Testing
         let request =
             "GET /admin/captures/\(id)/export HTTP/1.1\r\nhost: h\r\n"
             + "authorization: Bearer \(SandboxedGateway.token)\r\n\r\n"
-        let lazy = try (0..<PiecedAnswer.countMax).map { _ in
+        let lazy = try (0..<PiecedAnswers.countMax).map { _ in
             try trial.admin.opened(sending: request)
         }
         for each in lazy { #expect(each.receives("200")) }
@@ -69,6 +69,10 @@ import Testing
         let test = try trial.admin.post("/admin/routes/test", #"{"tag":"a"}"#.utf8, json)
         #expect(test.status == 200, "\(test.text)")
         #expect(try trial.admin("/admin/captures/\(id)/export").status == 503)
+        // Each gateway counts its own.
+        let other = try SandboxedGateway()
+        let its = try capture(1, in: other)
+        #expect(try other.admin("/admin/captures/\(its)/export").status == 200)
         for each in lazy { each.reset() }
         let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/captures/\(id)/export"

@@ -16,8 +16,10 @@ import Testing
                 LetterName(shard: "gw-1~0a1b2c3d", number: 0),
                 DeadLetterFilter(destination: "app", code: "Wrong"),
                 limit: 100,
-                wantsText: true
+                .text
             ),
+            .letters(LetterName(shard: "a", number: 1), DeadLetterFilter(), limit: 1, .whole),
+            .letters(LetterName(shard: "a", number: 1), DeadLetterFilter(), limit: 1, .beginnings),
             .request(
                 RelayedRequest(
                     method: .put,

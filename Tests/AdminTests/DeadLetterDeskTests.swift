@@ -102,6 +102,63 @@ import Testing
         #expect(numbers == ["0", "1", "2", "3", "4"])
     }
 
+    @Test("A long letter goes out in pieces and is whole; lists show its beginning")
+    func long() throws {
+        let value = String(repeating: "\u{1}é\"", count: 100_000)
+        let trial = try SandboxedGateway()
+        try trial.bury(2, long: value)
+        let id = try #require(ids(trial).first)
+        for path in ["/admin/dead-letters/\(id)", "/admin/dead-letters/export?limit=1"] {
+            let answer = try trial.admin(path)
+            #expect(answer["transfer-encoding"] == "chunked")
+            #expect(answer.content.suffix(2) == Array("}\n".utf8)[...])
+            let letter = try trial.object(path)
+            let log = letter["log"] as? [String: String]
+            #expect(log?["long"] == value && log?["number"] == "0" && log?.count == 4)
+        }
+        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people)
+        #expect(page.content.count > 900_000)
+        #expect(page.content.suffix(3) == Array("\"}\n".utf8)[...])
+        let lines = try trial.admin("/admin/dead-letters/export").lines
+        #expect(lines.count == 2)
+        let list = try trial.admin("/admin/dead-letters")
+        #expect(list.body.count < 600_000, "\(list.body.count)")
+        #expect(list.text.contains(" more bytes)\""))
+        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
+        let path = "/admin/dead-letters/\(id)"
+        let head = try trial.admin.send("HEAD", path, [UInt8](), token)
+        #expect(head.status == 200 && head.body.isEmpty)
+    }
+
+    @Test("Other gateways get the beginning of a letter that is too long for a message")
+    func passesBeginnings() throws {
+        let trial = try SandboxedGateway()
+        try trial.bury(1, long: String(repeating: "\u{1}", count: 1 << 20))
+        try trial.bury(1, long: "whole")
+        let list = LetterList(cluster: ClusterView(store: trial.gateway.store), form: .whole)
+        let begin = LetterName(shard: nil, number: 0)
+        let answer = try #require(try list.answer(begin, .init(), limit: 10))
+        #expect(answer.rows.count == 2 && answer.next == nil)
+        #expect(answer.rows.first?.contains(" more bytes)") == true)
+        #expect(answer.rows.last?.contains(#""long":"whole""#) == true)
+        #expect(answer.rows.reduce(0) { $0 + $1.utf8.count } < 1 << 20)
+    }
+
+    @Test("Pieces are bounded, and cut between characters", arguments: 0..<4)
+    func pieces(offset: Int) throws {
+        let long = String(repeating: "😀\u{85}", count: 50_000)
+        let text = String(repeating: "a", count: offset) + long
+        let pieces = LetterPieces([.fields([(key: text, value: text)])])
+        var written: [UInt8] = []
+        while let piece = pieces.next() {
+            #expect(piece.count < 7 * 64 << 10)
+            #expect(String(validating: piece, as: UTF8.self) != nil)
+            written += piece
+        }
+        let quoted = jsonQuoted(text)
+        #expect(String(decoding: written, as: UTF8.self) == ",\(quoted):\(quoted)")
+    }
+
     @Test("Replayed letters are delivered; purged ones count as discarded")
     func replaysAndPurges() throws {
         let trial = try trial(3)

@@ -16,6 +16,7 @@ struct CaptureDesk {
     let audit: AuditTrail
     /// The thread for long reads: a replay runs filters.
     let views: SerialWorker
+    let exports: PiecedAnswers
 
     private var captures: Captures { devices.captures }
 
@@ -152,7 +153,7 @@ struct CaptureDesk {
         to responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) throws(HTTPProblem) {
-        try PiecedAnswer.send(head, to: responder, on: views) { number in
+        try exports.send(head, to: responder) { number in
             withExtendedLifetime(session) { piece(number) }
         }
     }

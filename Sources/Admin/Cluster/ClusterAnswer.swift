@@ -7,8 +7,8 @@ import System
 enum ClusterAnswer {
     /// Rendered letters, and where the next ones of the shard begin; nil: there are none.
     struct Letters: Equatable {
-        /// What an answer may have, but for its last row.
-        static let bytesMax = 8 << 20
+        /// What an answer may have, but for its last row, and what a row may have.
+        static let bytesMax = 4 << 20
 
         var rows: [String] = []
         var next: Int64?

@@ -7,8 +7,18 @@ import System
 
 /// What one gateway asks another one for an operator.
 enum ClusterQuestion: Equatable {
+    /// How letters are written.
+    enum Form {
+        /// Rows for people.
+        case text
+        /// Rows for programs, with the beginnings of long logs.
+        case beginnings
+        /// Lines of an export.
+        case whole
+    }
+
     /// Dead letters of a shard, rendered.
-    case letters(LetterName, DeadLetterFilter, limit: Int, wantsText: Bool)
+    case letters(LetterName, DeadLetterFilter, limit: Int, Form)
     /// The sums of dead letters.
     case sums
     /// A request that an operator may make, and the answer of the gateway alone.
@@ -22,13 +32,14 @@ enum ClusterQuestion: Equatable {
         var json = JSONWriter()
         json.object { json in
             switch self {
-            case .letters(let after, let filter, let limit, let wantsText):
+            case .letters(let after, let filter, let limit, let form):
                 json.member("letters_after", after.description)
                 json.member("destination", filter.destination)
                 json.member("logstore", filter.logstore)
                 json.member("code", filter.code)
                 json.member("limit", limit)
-                json.member("text", wantsText)
+                json.member("text", form == .text)
+                json.member("whole", form == .whole)
             case .sums: json.member("sums", true)
             case .request(let request):
                 json.member("method", request.method.name)
@@ -54,7 +65,10 @@ enum ClusterQuestion: Equatable {
                 logstore: json["logstore"]?.text,
                 code: json["code"]?.text
             )
-            self = .letters(after, filter, limit: max(1, min(limit, 1000)), wantsText: wantsText)
+            // Other versions do not say it, and may export.
+            let isWhole = json["whole"] != .bool(false)
+            let form: Form = wantsText ? .text : isWhole ? .whole : .beginnings
+            self = .letters(after, filter, limit: max(1, min(limit, 1000)), form)
         } else if json["sums"] == .bool(true) {
             self = .sums
         } else if let method = json["method"]?.text.flatMap(RequestHead.Method.init(relayed:)),

@@ -19,8 +19,8 @@ final class DeadLetterDesk {
     private let views: SerialWorker
     /// The thread for changes at other gateways, which take longer.
     private let changes: SerialWorker
-    /// False: another gateway asks, and wants only what is here.
-    private let relays: Bool
+    /// nil: another gateway asks, and wants only what is here.
+    private let exports: PiecedAnswers?
     private let cluster: ClusterView
     private let decoder = JSONLogDecoder()
 
@@ -30,14 +30,14 @@ final class DeadLetterDesk {
         _ audit: AuditTrail,
         views: SerialWorker,
         changes: SerialWorker,
-        relays: Bool = true
+        exports: PiecedAnswers? = nil
     ) {
         self.letters = letters
         self.captures = captures
         self.audit = audit
         self.views = views
         self.changes = changes
-        self.relays = relays
+        self.exports = exports
         cluster = ClusterView(store: letters)
     }
 
@@ -46,8 +46,11 @@ final class DeadLetterDesk {
         _ head: RequestHead,
         _ body: UnsafeRawBufferPointer,
         _ actor: Operator,
-        _ responder: Responder
+        _ responder: Responder,
+        unlabelled: Responder? = nil,
+        _ label: Int = 0
     ) {
+        let way = exports.flatMap { exports in unlabelled.map { (exports, $0, label) } }
         do throws(HTTPProblem) {
             let query = try DeadLetterQuery(head)
             switch (route, head.method) {
@@ -56,13 +59,14 @@ final class DeadLetterDesk {
                     return try relay(name, head, body, actor, responder)
                 }
                 guard method == .put else {
-                    return try show(id, name, head.wantsText, responder)
+                    return try show(id, name, head.wantsText, responder, way)
                 }
                 let line = actor.entry("edit", "dead letter \(name)")
                 try edit(id, name, query, body, head.wantsText, line, responder)
             case (.deadLetterReplay, _): try change(.replay, query, head, actor, responder)
             case (.deadLetterPurge, _): try change(.purge, query, head, actor, responder)
-            default: try list(query, head, isExport: route == .deadLetterExport, responder)
+            case (.deadLetterExport, _): try export(query, responder, way)
+            default: try list(query, head, responder)
             }
         } catch {
             responder.send(error.response)
@@ -77,7 +81,7 @@ final class DeadLetterDesk {
         _ actor: Operator,
         _ responder: Responder
     ) throws(HTTPProblem) {
-        guard relays, let shard = name.shard else { throw .noDeadLetter(name) }
+        guard exports != nil, let shard = name.shard else { throw .noDeadLetter(name) }
         let sight = cluster.look()
         guard let node = sight.node(of: shard) else {
             guard sight.isWhole else { throw HTTPProblem(503, "ServerBusy", ClusterView.unseen) }
@@ -95,39 +99,25 @@ final class DeadLetterDesk {
     private func list(
         _ query: DeadLetterQuery,
         _ head: RequestHead,
-        isExport: Bool,
         _ responder: Responder
     ) throws(HTTPProblem) {
-        let wantsText = head.wantsText && !isExport
-        let list = LetterList(cluster: cluster, wantsText: wantsText)
+        let wantsText = head.wantsText
+        let list = LetterList(cluster: cluster, form: wantsText ? .text : .beginnings)
         let isTaken = views.post {
             do throws(HTTPProblem) {
                 var page = try Self.read { () throws(QueueError) in try list.page(query) }
                 let isFirst = query.after == nil
                 var sums: [DeadLetterSum] = []
-                if isFirst, !isExport {
+                if isFirst {
                     let found = list.sums()
                     sums = found.sums
                     page.missing.formUnion(found.missing)
                 }
                 var response =
-                    if isExport {
-                        Response(
-                            status: 200,
-                            contentType: "application/x-ndjson",
-                            text: page.rows.map { $0 + "\n" }.joined()
-                        )
-                    } else if wantsText {
-                        Response(text: DeadLetterText.list(page, sums, isFirst: isFirst))
-                    } else {
-                        Response(json: DeadLetterText.document(page, sums))
-                    }
-                response.continues(at: page.next)
-                if !page.missing.isEmpty {
-                    response.fields.append(
-                        ("x-sluice-missing", Self.named(page.missing.sorted()))
-                    )
-                }
+                    wantsText
+                    ? Response(text: DeadLetterText.list(page, sums, isFirst: isFirst))
+                    : Response(json: DeadLetterText.document(page, sums))
+                response.continues(page)
                 responder.send(response)
             } catch {
                 responder.send(error.response)
@@ -136,17 +126,59 @@ final class DeadLetterDesk {
         guard isTaken else { throw .tooManyViews }
     }
 
-    /// Clients drop long header values, and would take the list for complete.
-    private static func named(_ missing: [String]) -> String {
-        let shown = missing.prefix(3).map { clipped($0, to: 60) }.joined(separator: ", ")
-        return missing.count > 3 ? "\(shown) and \(missing.count - 3) more" : shown
+    private func export(
+        _ query: DeadLetterQuery,
+        _ responder: Responder,
+        _ way: Way?
+    ) throws(HTTPProblem) {
+        let list = LetterList(cluster: cluster, form: .whole)
+        let isTaken = views.post {
+            do throws(HTTPProblem) {
+                let page = try Self.read { () throws(QueueError) in try list.page(query) }
+                var head = Response(status: 200, contentType: "application/x-ndjson", body: [])
+                head.continues(page)
+                try Self.send(head, LetterPieces(page.rows), of: page.bytes, responder, way)
+            } catch {
+                responder.send(error.response)
+            }
+        }
+        guard isTaken else { throw .tooManyViews }
+    }
+
+    /// The way of a long answer, with its label; nil: there is none, because another gateway asks.
+    private typealias Way = (exports: PiecedAnswers, responder: Responder, label: Int)
+
+    /// Sends letters of so many bytes: short ones at once, others in pieces.
+    private static func send(
+        _ head: Response,
+        _ pieces: LetterPieces,
+        of bytes: Int,
+        _ responder: Responder,
+        _ way: Way?
+    ) throws(HTTPProblem) {
+        if let way, bytes > LogEntry.shownMax {
+            return try way.exports.send(head.labelled(way.label), to: way.responder) { _ in
+                pieces.next()
+            }
+        }
+        guard let body = pieces.all(atMost: ClusterAnswer.Letters.bytesMax) else {
+            throw HTTPProblem(
+                501,
+                "NotSupported",
+                "the letter is too long to pass between gateways; ask the one that has it"
+            )
+        }
+        var head = head
+        head.body = body
+        responder.send(head)
     }
 
     private func show(
         _ id: Int64,
         _ name: LetterName,
         _ wantsText: Bool,
-        _ responder: Responder
+        _ responder: Responder,
+        _ way: Way?
     ) throws(HTTPProblem) {
         // It may have megabytes.
         let isTaken = views.post { [letters, captures] in
@@ -154,10 +186,16 @@ final class DeadLetterDesk {
                 let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
                 guard let letter else { throw .noDeadLetter(name) }
                 let records = captures.records(ofLetter: id)
-                responder.send(
+                let parts =
                     wantsText
-                        ? Response(text: DeadLetterText.page(letter, name, records))
-                        : Response(json: DeadLetterText.document(letter, name, records))
+                    ? DeadLetterText.page(letter, name, records)
+                    : DeadLetterText.document(letter, name, records)
+                try Self.send(
+                    wantsText ? Response(text: "") : Response(200, json: ""),
+                    LetterPieces(parts + [.written("\n")]),
+                    of: letter.bytes,
+                    responder,
+                    way
                 )
             } catch {
                 responder.send(error.response)
@@ -183,7 +221,7 @@ final class DeadLetterDesk {
             line: actor.entry(verb.rawValue, "dead letters \(query.inWords)"),
             request: RelayedRequest(head, actor)
         )
-        guard relays, changes.concernsOthers(query) else {
+        guard exports != nil, changes.concernsOthers(query) else {
             return changes.make(query, besides: .init(), responder)
         }
         let isTaken = self.changes.post {
@@ -269,6 +307,16 @@ extension HTTPProblem {
 }
 
 extension Response {
+    /// Adds the start of the next page, and what is missing on this one.
+    fileprivate mutating func continues(_ page: LetterList.Page) {
+        continues(at: page.next)
+        guard !page.missing.isEmpty else { return }
+        // Clients drop long header values, and would take the list for complete.
+        let shown = page.missing.sorted().prefix(3).map { clipped($0, to: 60) }
+        let more = page.missing.count > 3 ? " and \(page.missing.count - 3) more" : ""
+        fields.append(("x-sluice-missing", shown.joined(separator: ", ") + more))
+    }
+
     /// Adds the header with the start of the next page.
     mutating func continues(at next: (some CustomStringConvertible)?) {
         if let next { fields.append(("x-sluice-next", "\(next)")) }

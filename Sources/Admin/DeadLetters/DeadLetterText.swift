@@ -23,7 +23,7 @@ enum DeadLetterText {
             }
             lines.append("")
         }
-        return (lines + page.rows).map { $0 + "\n" }.joined()
+        return (lines + page.texts).map { $0 + "\n" }.joined()
     }
 
     /// One letter in one line.
@@ -43,7 +43,7 @@ enum DeadLetterText {
         _ letter: DeadLetter,
         _ name: LetterName,
         _ records: [CapturedRecord]
-    ) -> String {
+    ) -> [LetterPieces.Part] {
         let (stream, reason) = (letter.stream, letter.reason)
         var lines = [
             "dead letter  \(name)",
@@ -57,10 +57,12 @@ enum DeadLetterText {
         lines += records.map { "captured     capture \($0.capture), record \($0.record)" }
         if let id = reason.requestID { lines.append("request id   \(id)") }
         if let code = ErrorCode.known(reason.code) { lines.append("remedy       \(code.remedy)") }
-        lines.append(
-            "log          \(logDocument(letter) ?? "damaged on disk; purge it or replace it")"
-        )
-        return lines.joined(separator: "\n") + "\n"
+        lines.append("log          ")
+        let head: LetterPieces.Part = .written(lines.joined(separator: "\n")[...])
+        guard let entry = letter.content else {
+            return [head, .written("damaged on disk; purge it or replace it")]
+        }
+        return [head] + parts(entry)
     }
 
     static func document(_ page: LetterList.Page, _ sums: [DeadLetterSum]) -> JSONWriter {
@@ -78,21 +80,22 @@ enum DeadLetterText {
                 }
             }
             json.array("missing") { json in page.missing.sorted().forEach { json.element($0) } }
-            json.array("dead_letters") { json in page.rows.forEach { json.element(written: $0) } }
+            json.array("dead_letters") { json in page.texts.forEach { json.element(written: $0) } }
             json.letter("next", page.next)
         }
         return json
     }
 
-    /// One letter with the captured requests that it comes from.
+    /// One letter, with the captured requests that it comes from if they are given.
     static func document(
         _ letter: DeadLetter,
         _ name: LetterName,
-        _ records: [CapturedRecord]
-    ) -> JSONWriter {
+        _ records: [CapturedRecord]?
+    ) -> [LetterPieces.Part] {
         var json = JSONWriter()
         json.object { json in
             json.deadLetter(letter, name)
+            guard let records else { return }
             json.array("captures") { json in
                 for record in records {
                     json.object { json in
@@ -102,22 +105,26 @@ enum DeadLetterText {
                 }
             }
         }
-        return json
+        let head: LetterPieces.Part = .written(json.text.dropLast() + ",\"log\":")
+        return [head] + (letter.content.map(parts) ?? [.written("null")]) + [.written("}")]
     }
 
-    /// One JSON object without a line break.
+    /// One JSON object without a line break, with the beginning of a long log.
     static func line(_ letter: DeadLetter, _ name: LetterName) -> String {
         var json = JSONWriter()
-        json.object { $0.deadLetter(letter, name) }
+        json.object { json in
+            json.deadLetter(letter, name)
+            guard let entry = letter.content else { return json.member("log", nil as String?) }
+            json.object("log") { $0.log(entry.beginning) }
+        }
         return json.text
     }
 
     /// The log as a device would send it, which is also the body of an edit.
-    static func logDocument(_ letter: DeadLetter) -> String? {
-        guard let entry = letter.content else { return nil }
+    private static func parts(_ entry: LogEntry) -> [LetterPieces.Part] {
         var json = JSONWriter()
-        json.object { $0.log(entry) }
-        return json.text
+        json.object { $0.log(LogEntry(time: entry.time, fields: [])) }
+        return [.written(json.text.dropLast()), .fields(entry.fields[...]), .written("}")]
     }
 }
 
@@ -159,7 +166,5 @@ extension JSONWriter {
         if let status = reason.status { member("status", status) }
         member("request_id", reason.requestID)
         member("bytes", letter.cost)
-        guard let entry = letter.content else { return member("log", nil as String?) }
-        object("log") { $0.log(entry) }
     }
 }

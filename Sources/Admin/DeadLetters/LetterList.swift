@@ -7,16 +7,21 @@ import System
 struct LetterList {
     /// A page for an operator.
     struct Page {
-        var rows: [String] = []
+        var rows: [LetterPieces.Part] = []
         /// Where the next page begins; nil: this is the last one.
         var next: LetterName?
         /// Gateways that did not answer, and shards that none of them had. Their letters are not among these.
         var missing: Set<String> = []
-        fileprivate var bytes = 0
+        fileprivate(set) var bytes = 0
+
+        /// The rows of a list.
+        var texts: [String] {
+            rows.compactMap { if case .written(let text) = $0 { String(text) } else { nil } }
+        }
     }
 
     let cluster: ClusterView
-    let wantsText: Bool
+    let form: ClusterQuestion.Form
 
     private var letters: any DeadLetters { cluster.store }
 
@@ -33,7 +38,7 @@ struct LetterList {
             let after = LetterName(shard: place.shard, number: number)
             guard let found = try some(place, after, query, &page) else { continue }
             page.rows += found.rows
-            page.bytes += found.rows.reduce(0) { $0 + $1.utf8.count }
+            page.bytes += found.bytes
             if let next = found.next {
                 page.next = LetterName(shard: place.shard, number: next)
                 return page
@@ -52,22 +57,29 @@ struct LetterList {
         _ after: LetterName,
         _ query: DeadLetterQuery,
         _ page: inout Page
-    ) throws(QueueError) -> ClusterAnswer.Letters? {
+    ) throws(QueueError) -> Found? {
         let limit = query.limit - page.rows.count
-        let answer: ClusterAnswer.Letters?
+        let answer: Found?
         if let node = place.node {
             guard !page.missing.contains(node) else { return nil }
             let question = ClusterQuestion.letters(
                 after,
                 query.filter,
                 limit: limit,
-                wantsText: wantsText
+                form
             )
             guard let bytes = cluster.ask([node], question)[node] else {
                 page.missing.insert(node)
                 return nil
             }
-            answer = ClusterAnswer.letters(bytes)
+            answer = ClusterAnswer.letters(bytes).map { found in
+                let end = form == .whole ? "\n" : ""
+                return Found(
+                    rows: found.rows.map { .written("\($0)\(end)") },
+                    bytes: found.rows.reduce(0) { $0 + $1.utf8.count },
+                    next: found.next
+                )
+            }
         } else {
             answer = try own(after, query.filter, limit: limit)
         }
@@ -76,28 +88,64 @@ struct LetterList {
         return answer
     }
 
-    /// Letters of a shard of this gateway; nil: it has the shard no more.
-    func own(
+    private struct Found {
+        var rows: [LetterPieces.Part] = []
+        var bytes = 0
+        var next: Int64?
+    }
+
+    /// What another gateway gets for its operators; nil: this one has the shard no more.
+    func answer(
         _ after: LetterName,
         _ filter: DeadLetterFilter,
         limit: Int
     ) throws(QueueError) -> ClusterAnswer.Letters? {
+        guard let found = try own(after, filter, limit: limit) else { return nil }
+        var (answer, bytes) = (ClusterAnswer.Letters(next: found.next), 0)
+        for row in found.rows where bytes < ClusterAnswer.Letters.bytesMax {
+            switch row {
+            case .written(let text): answer.rows.append(String(text))
+            case .letter(let letter, let name):
+                // The escapes of control characters may make a letter too long for a message.
+                let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
+                answer.rows.append(
+                    whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
+                        ?? DeadLetterText.line(letter, name)
+                )
+                bytes += answer.rows.last?.utf8.count ?? 0
+                if bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
+            default: continue
+            }
+        }
+        return answer
+    }
+
+    /// Letters of a shard of this gateway; nil: it has the shard no more.
+    private func own(
+        _ after: LetterName,
+        _ filter: DeadLetterFilter,
+        limit: Int
+    ) throws(QueueError) -> Found? {
         guard let id = letters.letterID(after) else { return nil }
         let page = try letters.deadLetters(matching: filter, after: id, limit: limit)
         guard letters.letterID(after) != nil else { return nil }
-        var answer = ClusterAnswer.Letters()
+        var answer = Found()
         answer.next = page.next.map { letters.letterName($0).number }
-        var bytes = 0
         for letter in page.letters {
-            let name = letters.letterName(letter.id)
-            let row =
-                wantsText
-                ? DeadLetterText.row(letter, name) : DeadLetterText.line(letter, name)
             // Other gateways take an answer of a bounded size.
-            guard bytes < ClusterAnswer.Letters.bytesMax else { return answer }
-            answer.rows.append(row)
-            bytes += row.utf8.count
-            if bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
+            guard answer.bytes < ClusterAnswer.Letters.bytesMax else { return answer }
+            let name = letters.letterName(letter.id)
+            if form == .whole {
+                answer.rows.append(.letter(letter, name))
+                answer.bytes += letter.bytes
+            } else {
+                let row =
+                    form == .text
+                    ? DeadLetterText.row(letter, name) : DeadLetterText.line(letter, name)
+                answer.rows.append(.written(row[...]))
+                answer.bytes += row.utf8.count
+            }
+            if answer.bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
         }
         return answer
     }

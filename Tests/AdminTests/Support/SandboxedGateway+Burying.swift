@@ -10,12 +10,13 @@ import Testing
 @testable import Operations
 
 extension SandboxedGateway {
-    /// Lets so many logs arrive that are dead letters at once.
-    func bury(_ count: Int, code: String = "InvalidKey") throws {
+    /// Lets so many logs arrive that are dead letters at once, with a long text if given.
+    func bury(_ count: Int, code: String = "InvalidKey", long: String? = nil) throws {
         var logs = EncodedLogs()
         for index in 0..<count {
             let time = LogTime(seconds: 1_763_700_000, nanoseconds: 5)
-            logs.append(time: time, fields: [("number", "\(index)"), ("a\"b", "é\n")])
+            let fields = [("number", "\(index)"), ("a\"b", "é\n")]
+            logs.append(time: time, fields: fields + (long.map { [("long", $0)] } ?? []))
         }
         let reason = DeathReason(code: code, message: "no", requestID: "ABC", status: 400)
         let batch = Batch(

@@ -1,0 +1,84 @@
+import HTTP
+import Synchronization
+import System
+
+/// Streams long answers from a worker thread, one piece at a time, each after the client has read the last. So an answer
+/// of any length holds the memory of one piece, and a slow client holds no thread.
+final class PiecedAnswers: Sendable {
+    /// How many are written at a time; each holds a piece.
+    static let countMax = 4
+
+    fileprivate let worker: SerialWorker
+    fileprivate let count = Atomic<Int>(0)
+
+    init(on worker: SerialWorker) {
+        self.worker = worker
+    }
+
+    /// `responder` must be the request's own; a wrapped one cannot stream. The pieces have numbers from 0 on; nil
+    /// is behind the last one.
+    func send(
+        _ head: Response,
+        to responder: Responder,
+        _ piece: @escaping @Sendable (Int) -> [UInt8]?
+    ) throws(HTTPProblem) {
+        guard count.add(1, ordering: .relaxed).oldValue < Self.countMax else {
+            count.subtract(1, ordering: .relaxed)
+            throw HTTPProblem(
+                503,
+                "ServerBusy",
+                "\(Self.countMax) exports or long dead letters are sent, the most at a time; retry when one ends"
+            )
+        }
+        let answer = PiecedAnswer(self, head, responder, piece)
+        guard worker.post({ answer.begin() }) else { throw .tooManyViews }
+    }
+}
+
+private final class PiecedAnswer: Sendable {
+    /// Pieces up to this size are written together.
+    private static let bytesTogether = 256 << 10
+    /// No bound for a single piece: the budget for answers decides.
+    private static let unsentBytesMax = 64 << 20
+
+    private let answers: PiecedAnswers
+    private let head: Response
+    private let responder: Responder
+    private let piece: @Sendable (Int) -> [UInt8]?
+    private let position = Atomic<Int>(0)
+
+    init(
+        _ answers: PiecedAnswers,
+        _ head: Response,
+        _ responder: Responder,
+        _ piece: @escaping @Sendable (Int) -> [UInt8]?
+    ) {
+        (self.answers, self.head, self.responder, self.piece) = (answers, head, responder, piece)
+    }
+
+    deinit { answers.count.subtract(1, ordering: .relaxed) }
+
+    func begin() {
+        // Nil: the request was HEAD.
+        guard let stream = responder.stream(head, unsentBytesMax: Self.unsentBytesMax) else {
+            return
+        }
+        write(to: stream)
+    }
+
+    /// A stream that is not continued ends here, and the client sees that its answer is cut.
+    private func write(to stream: ResponseStream) {
+        var written = 0
+        while written < Self.bytesTogether {
+            guard let piece = piece(position.add(1, ordering: .relaxed).oldValue) else {
+                return stream.finish()
+            }
+            guard stream.write(piece) else { return }
+            written += piece.count
+        }
+        stream.whenSent { [self] in
+            guard stream.isOpen else { return }
+            _ = answers.worker.post(continuing: true) { self.write(to: stream) }
+        }
+    }
+}
