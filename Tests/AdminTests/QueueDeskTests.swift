@@ -41,6 +41,30 @@ import Testing
         ).text
     }
 
+    @Test("Gateways that are asked together share a bound, and count the streams beyond it")
+    func shares() throws {
+        #expect(QueueDesk.share(of: 4) == 1 << 20)
+        let trailer = GroupTrailer(topic: String(repeating: "t", count: 200), tags: [])
+        let entries = (0..<100).map { number in
+            StreamListing.Entry(
+                stream: StreamKey(destination: "default", logstore: "l\(number)", trailer: trailer),
+                logs: 1,
+                rawBytes: 1,
+                packets: 0,
+                oldest: .now
+            )
+        }
+        let view = QueueView(
+            report: try trial().gateway.report,
+            destination: nil,
+            listing: StreamListing(["default": .init(entries: entries)]),
+            bytesMax: 4000
+        )
+        for text in [view.document, view.text] { #expect(text.utf8.count < 8000, "\(text)") }
+        #expect(view.document.firstMatch(of: /"streams_more":[89][0-9]/) != nil)
+        #expect(view.text.firstMatch(of: /and [89][0-9] more streams/) != nil)
+    }
+
     @Test("Each stream is shown with its name, its logs and its age")
     func streams() throws {
         let trial = try trial()

@@ -9,6 +9,8 @@ import System
 /// Answers `GET /admin/queue`: the waiting logs by destination and stream, and their age.
 struct QueueDesk {
     private static let patience: Duration = .seconds(2)
+    /// What the answers of all gateways may have together. One that waits for the others holds each several times.
+    private static let bytesTogether = 4 << 20
 
     let reporter: Reporter
     let store: any GatewayQueue
@@ -51,11 +53,13 @@ struct QueueDesk {
             let request = RelayedRequest(head, Self.reader(head))
             let isTaken = views.post {
                 do throws(QueueError) {
-                    let logs = try store.oldestLogs(
+                    let found = try store.oldestLogs(
                         of: destination,
                         logstore: logstore,
                         limit: limit
                     )
+                    // A control character has six bytes in JSON.
+                    let logs = Array(found.prefix(within: share / 6))
                     let own =
                         wantsText
                         ? Response(text: Self.text(logs)) : Response(json: Self.document(logs))
@@ -69,6 +73,11 @@ struct QueueDesk {
             responder.send(error.response)
         }
     }
+
+    /// What one of so many gateways may answer. Each has the same share, and knows it without a question.
+    static func share(of gateways: Int) -> Int { bytesTogether / max(1, gateways) }
+
+    private var share: Int { Self.share(of: ClusterView(store: store).look().nodes.count + 1) }
 
     /// The audit log has no lines about readers, so they need no name.
     private static func reader(_ head: RequestHead) -> Operator {
@@ -189,7 +198,8 @@ struct QueueDesk {
         let view = QueueView(
             report: reporter.report,
             destination: wish.destination,
-            listing: listing
+            listing: listing,
+            bytesMax: listing == nil ? 0 : share
         )
         return wantsText ? Response(text: view.text) : Response(json: view.document)
     }
@@ -231,6 +241,8 @@ struct QueueView {
     let destination: String?
     /// nil if streams were not requested or could not be read.
     let listing: StreamListing?
+    /// Devices choose the names of streams, which may be long. Streams beyond this size are only counted.
+    let bytesMax: Int
 
     var destinations: [GatewayReport.Destination] {
         report.destinations.filter { destination ?? $0.name == $0.name }

@@ -5,9 +5,6 @@ import Queue
 import System
 
 extension QueueView {
-    /// Devices choose the names of streams, which may be long. Streams beyond this size are counted in `streams_more`.
-    private static let streamBytesMax = 8 << 20
-
     /// `GET /admin/queue`: the backlog, its bounds and its age.
     var document: String {
         let now = report.now
@@ -45,7 +42,7 @@ extension QueueView {
         var more = streams.more
         json.array("streams") { json in
             for entry in streams.entries {
-                guard json.bytes.count < Self.streamBytesMax else {
+                guard json.bytes.count < bytesMax else {
                     more += 1
                     continue
                 }

@@ -30,13 +30,22 @@ extension QueueView {
             return listing == nil ? ["  its streams were not listed; see GET /admin/status"] : []
         }
         guard !streams.entries.isEmpty else { return [] }
-        let rows = streams.entries.map { entry in
-            [
-                age(of: entry.oldest), "\(entry.logs)", roughSize(entry.rawBytes),
-                "\(entry.packets)", StreamNames(entry.stream).line,
-            ]
+        var (rows, bytes, left) = ([[String]](), 0, streams.more)
+        for entry in streams.entries {
+            guard bytes < bytesMax else {
+                left += 1
+                continue
+            }
+            let names = StreamNames(entry.stream).line
+            bytes += names.utf8.count
+            rows.append(
+                [
+                    age(of: entry.oldest), "\(entry.logs)", roughSize(entry.rawBytes),
+                    "\(entry.packets)", names,
+                ]
+            )
         }
-        let more = streams.more > 0 ? ["  and \(counted(streams.more, "more stream"))"] : []
+        let more = left > 0 ? ["  and \(counted(left, "more stream"))"] : []
         return Self.aligned([["OLDEST", "LOGS", "BYTES", "PACKETS", "STREAM"]] + rows) + more
     }
 
