@@ -9,8 +9,10 @@ import socket
 import time
 import typing
 
+from harness.calibration import slowness
 from harness.gateway import TOKEN, Gateway
 from harness.process import memory, per_thread
+from harness.protobuf import field, varint
 from proof.attacks.admin_requests import KNOWN, Request, any_request, walk
 from proof.clients.device import Device
 from proof.trial import Trial
@@ -18,8 +20,10 @@ from proof.trial import Trial
 READER = "prove-reader-token-0123456789abcdef0123456789abcdef"
 # Resident MiB of one request, and of ten at once.
 BAR, BAR_OF_TEN = 64.0, 160.0
-# Processor time of the listener's thread, as a multiple of `fixed_work`: 50 ms where that takes 10 ms.
-FOLD = 5.0
+# Processor milliseconds of the listener's thread in one turn, where the machine is as fast as usual.
+TURN = 50.0
+# An answer in pieces takes a turn for each of them: at least so many bytes.
+PIECES = 1 << 20
 # How often a request that seems too expensive is measured again.
 TRIES = 6
 # Seconds of search.
@@ -31,32 +35,35 @@ unrouted: dead_letter
 """
 
 
-def fixed_work() -> float:
-    """Processor seconds of a fixed piece of work on these cores, now."""
-    began, sum = time.thread_time(), 0
-    for number in range(200_000):
-        sum += number & 7
-    return time.thread_time() - began
+class Answer(typing.NamedTuple):
+    """The status is 0 where the gateway did not answer in time. `turns` is how often the listener's thread had to work
+    on it: once, but for an answer in pieces."""
+
+    status: int
+    turns: float
 
 
 class Cost(typing.NamedTuple):
-    """Growth in MiB, and processor seconds of the listener's thread for each of `fixed_work`."""
+    """Growth in MiB, and processor milliseconds of the listener's thread in one turn: at the usual speed of a machine,
+    and as measured."""
 
     growth: float
-    fold: float
-    seconds: float
+    usual: float
+    measured: float
 
     def fits(self, bar: float = BAR) -> bool:
-        return self.growth <= bar and self.fold <= FOLD
+        return self.growth <= bar and self.usual <= TURN
 
     def least(self, other: "Cost") -> "Cost":
         return Cost(*map(min, self, other))
 
     def rank(self, bar: float = BAR) -> float:
-        return max(self.growth / bar, self.fold / FOLD)
+        return max(self.growth / bar, self.usual / TURN)
 
     def __str__(self) -> str:
-        return f"{self.growth:.0f} MiB, {self.seconds * 1000:.1f} ms of admin-0 ({self.fold:.2f} calibrations)"
+        return (
+            f"{self.growth:.0f} MiB, {self.measured:.1f} ms of a turn of admin-0 ({self.usual:.1f} at the usual speed)"
+        )
 
 
 class AdminMeter:
@@ -83,6 +90,7 @@ class AdminMeter:
                 status, said = device.post(f"/logs/{tag}", long)
                 self.trial.expect(status == 200, f"{tag}: {status} {said[:200]!r}")
         device.close()
+        raw = self.bury_raw()
         # Memory that large bodies have left to the process would hide what a request takes.
         self.gateway.kill()
         self.gateway = self.start()
@@ -94,26 +102,42 @@ class AdminMeter:
             self.trial.expect(device.post("/logs/live.many", many)[0] == 200, f"captured request {number}")
         device.close()
         letters = json.loads(self.gateway.ask("/admin/dead-letters?limit=1"))["dead_letters"]
-        return {"capture": answer["id"], "record": "1", "letter": str(letters[0]["id"] if letters else 1)}
+        letter = str(letters[0]["id"] if letters else 1)
+        return {"capture": answer["id"], "record": "1", "letter": letter, "raw": str(raw), "before": str(raw - 1)}
+
+    def bury_raw(self) -> int:
+        """A log of 9 MiB of which each byte takes six in JSON becomes a dead letter. Returns its number."""
+        pairs = b"".join(field(2, field(1, f"k{number}") + field(2, b"\1" * ((1 << 20) - 10))) for number in range(9))
+        body = field(1, b"\x08" + varint(int(time.time())) + pairs)
+        device = Device(self.gateway.devices, seconds=60)
+        fields = ("Content-Type: application/x-protobuf", "x-log-apiversion: 0.6.0", f"x-log-bodyrawsize: {len(body)}")
+        status, said = device.post("/logstores/lostraw/shards/lb", body, *fields)
+        self.trial.expect(status == 200, f"raw control characters: {status} {said[:200]!r}")
+        device.close()
+        letters = json.loads(self.gateway.ask("/admin/dead-letters?limit=1000&logstore=lostraw"))["dead_letters"]
+        self.trial.expect(len(letters) == 1, f"raw control characters: {len(letters)} dead letters")
+        return int(letters[0]["id"])
 
     def thread_seconds(self) -> float:
         names = per_thread(self.gateway.process.pid, "comm", lambda file: file.read().strip())
         spent = per_thread(self.gateway.process.pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
         return sum(spent.get(thread, 0.0) for thread, name in names.items() if name == "admin-0")
 
-    def exchange(self, sent: bytes) -> int:
-        """The status; 0 where the gateway did not answer in time."""
-        beginning = b""
+    def exchange(self, sent: bytes) -> Answer:
+        beginning, count = b"", 0
         with (
             contextlib.suppress(OSError),
             socket.create_connection(("127.0.0.1", self.gateway.admin), 30) as connection,
         ):
             connection.sendall(sent)
             while piece := connection.recv(1 << 20):
-                beginning += piece[: max(0, 64 - len(beginning))]
+                beginning += piece[: max(0, 1024 - len(beginning))]
+                count += len(piece)
                 if b"/admin/tail" in sent[:40]:
                     break
-        return int(beginning.split(b" ", 2)[1]) if beginning.count(b" ") > 1 else 0
+        head = beginning.partition(b"\r\n\r\n")[0].lower()
+        turns = max(1.0, count / PIECES) if b"transfer-encoding: chunked" in head else 1.0
+        return Answer(int(head.split(b" ", 2)[1]) if head.count(b" ") > 1 else 0, turns)
 
     def measure(self, request: Request, token: str, count: int) -> tuple[Cost, set[int]]:
         path = request.path
@@ -122,12 +146,12 @@ class AdminMeter:
         sent = request._replace(path=path).written(token)
         process = self.gateway.process.pid
         pathlib.Path(f"/proc/{process}/clear_refs").write_text("5")
-        usual, resident, before = fixed_work(), memory(process, "VmRSS"), self.thread_seconds()
+        slow, resident, before = slowness(), memory(process, "VmRSS"), self.thread_seconds()
         with concurrent.futures.ThreadPoolExecutor(count) as clients:
-            statuses = set(clients.map(self.exchange, [sent] * count))
-        seconds = (self.thread_seconds() - before) / count
-        usual = max(usual, fixed_work())
-        return Cost(memory(process) - resident, seconds / usual, seconds), statuses
+            answers = list(clients.map(self.exchange, [sent] * count))
+        taken = (self.thread_seconds() - before) * 1000 / sum(answer.turns for answer in answers)
+        slow = max(slow, slowness())
+        return Cost(memory(process) - resident, taken / slow, taken), {answer.status for answer in answers}
 
     def cost(self, request: Request, token: str = READER, count: int = 1) -> Cost:
         """The least of several tries if the first seems too high."""
@@ -141,13 +165,15 @@ class AdminMeter:
         may_refuse = count > 1 or request.path == "/readyz"
         wrong = {status for status in statuses if status >= 500 and not (status == 503 and may_refuse)}
         self.trial.expect(not wrong and 0 not in statuses, f"{request}: answers {statuses}")
-        self.trial.expect(best.fits(bar), f"{count} at a time: {best}; {bar} MiB and {FOLD} are allowed, for {request}")
+        self.trial.expect(
+            best.fits(bar), f"{count} at a time: {best}; {bar} MiB and {TURN} ms are allowed, for {request}"
+        )
         return best
 
 
 def check(trial: Trial) -> None:
     meter = AdminMeter(trial)
-    trial.say(f"the calibration takes {min(fixed_work() for _ in range(5)) * 1000:.1f} ms; {FOLD} of them are allowed")
+    trial.say(f"this machine is {slowness():.1f} times as slow as usual now")
     cases: list[tuple[str, Request]] = [*KNOWN.items(), *((str(each), each) for each in walk())]
     for role, token in (("a reader", READER), ("the full role", TOKEN)):
         found = [(meter.cost(request, token), name) for name, request in cases]
