@@ -3397,7 +3397,13 @@ enum EmbeddedFiles {
             "type": "string",
             "maxLength": 1024
           },
-          "receipt": { "description": "for {{receipt}}", "type": "string", "maxLength": 1024 }
+          "receipt": { "description": "for {{receipt}}", "type": "string", "maxLength": 1024 },
+          "request": {
+            "description": "what conditions ask: a method and a path with its query, then lines of header fields; without it POST /logs/{tag}",
+            "type": "string",
+            "pattern": "^[^ \\n]+ /[^ \\n]*(\\n.*)*$",
+            "maxLength": 1024
+          }
         },
         "required": ["tag"],
         "additionalProperties": false
@@ -3468,8 +3474,13 @@ enum EmbeddedFiles {
           "effect": {
             "type": "string",
             "enum": [
-              "changed", "unchanged", "skipped", "dropped", "sampled_out", "tagged", "failed"
+              "changed", "unchanged", "skipped", "dropped", "sampled_out", "tagged", "split", "failed"
             ]
+          },
+          "logs": {
+            "description": "with split: how many go on in its place; their steps follow",
+            "type": "integer",
+            "minimum": 1
           },
           "tag": { "description": "with tagged: the new tag", "type": "string" },
           "reason": { "description": "with failed", "type": "string" },
