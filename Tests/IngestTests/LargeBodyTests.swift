@@ -54,8 +54,8 @@ import Testing
             isLarge: true
         ),
         Body(
-            testDescription: "bytes that are no text, 256 KiB",
-            content: [UInt8](repeating: 0xff, count: 2 * short),
+            testDescription: "bytes that are no text, 384 KiB",
+            content: [UInt8](repeating: 0xff, count: 3 * short),
             fields: [lines],
             isLarge: true
         ),
