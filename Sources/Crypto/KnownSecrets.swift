@@ -6,14 +6,37 @@ package enum KnownSecrets {
     /// Shorter values, such as an empty token, would be found in any text.
     package static let bytesMin = 8
     private static let markCount = 1 << 14
+    /// What may be hashed of a text: so many times its bytes, and some for a short one. The rest of a text that needs
+    /// more counts as secret.
+    private static let hashedPerByte = 16
+    private static let hashedMin = 64 << 10
+    /// What a digest costs besides its bytes, in bytes.
+    private static let digestCost = 128
 
     /// Secrets by a part of the hash of their first bytes: too little of it to tell them.
     private struct Registry: Sendable {
         let seed = randomBytes(40)
-        /// Set where a candidate may be; spares most positions the dictionary look-up. Never cleared.
-        var marks = [Bool](repeating: false, count: markCount)
-        /// Candidates by 24 hash bits of their first 8 bytes: too few bits to reveal the secret.
-        var candidates: [UInt32: [Candidate]] = [:]
+        /// How many secrets use a mark. Marks spare most places of a text a look into the dictionary.
+        var marks = [UInt32](repeating: 0, count: markCount)
+        /// By head and length, so that a place needs one digest for each length: how many hold a secret.
+        var secrets: [UInt32: [Int: [[UInt8]: Int]]] = [:]
+
+        mutating func add(_ secret: Candidate) {
+            marks[Int(secret.head) % markCount] += 1
+            secrets[secret.head, default: [:]][secret.length, default: [:]][
+                secret.digest,
+                default: 0
+            ] += 1
+        }
+
+        mutating func remove(_ secret: Candidate) {
+            let (head, length, digest) = (secret.head, secret.length, secret.digest)
+            marks[Int(head) % markCount] -= 1
+            secrets[head]?[length]?[digest]? -= 1
+            if secrets[head]?[length]?[digest] == 0 { secrets[head]?[length]?[digest] = nil }
+            if secrets[head]?[length]?.isEmpty == true { secrets[head]?[length] = nil }
+            if secrets[head]?.isEmpty == true { secrets[head] = nil }
+        }
 
         func head(_ text: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
             let start = text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
@@ -30,23 +53,32 @@ package enum KnownSecrets {
             Digest.hmacSHA256(key: seed, Array(bytes))
         }
 
-        /// The end of the longest secret that begins here.
-        func end(in text: UnsafeRawBufferPointer, _ place: Int) -> Int? {
+        /// The end of the longest secret that begins here. `budget` is what may still be hashed.
+        func end(
+            in text: UnsafeRawBufferPointer,
+            _ place: Int,
+            _ isCut: Bool,
+            _ budget: inout Int
+        ) -> Int? {
             let head = head(text, place)
-            guard marks[Int(head) % markCount], let all = candidates[head] else {
-                return nil
-            }
+            guard marks[Int(head) % markCount] > 0, let lengths = secrets[head] else { return nil }
             var end: Int?
-            for candidate in all {
-                let last = place + candidate.length
-                let isFound = last > text.count || digest(text[place..<last]) == candidate.digest
-                if isFound { end = max(end ?? 0, min(last, text.count)) }
+            for (length, digests) in lengths {
+                let last = place + length
+                guard last <= text.count else {
+                    if isCut { return text.count }
+                    continue
+                }
+                budget -= length + digestCost
+                guard budget >= 0 else { return text.count }
+                if digests[digest(text[place..<last])] != nil { end = max(end ?? 0, last) }
             }
             return end
         }
     }
 
-    private struct Candidate: Equatable, Sendable {
+    private struct Candidate: Sendable {
+        let head: UInt32
         let length: Int
         let digest: [UInt8]
     }
@@ -55,41 +87,40 @@ package enum KnownSecrets {
 
     /// Keeps a secret known as long as it lives.
     package final class Entry: Sendable {
-        private let head: UInt32
         private let candidate: Candidate
 
         /// nil: it is too short.
         package init?(_ bytes: UnsafeRawBufferPointer) {
             guard bytes.count >= bytesMin else { return nil }
-            (head, candidate) = registry.withLock { registry in
-                let head = registry.head(bytes, 0)
-                let candidate = Candidate(length: bytes.count, digest: registry.digest(bytes[...]))
-                registry.marks[Int(head) % markCount] = true
-                registry.candidates[head, default: []].append(candidate)
-                return (head, candidate)
+            candidate = registry.withLock { registry in
+                let candidate = Candidate(
+                    head: registry.head(bytes, 0),
+                    length: bytes.count,
+                    digest: registry.digest(bytes[...])
+                )
+                registry.add(candidate)
+                return candidate
             }
         }
 
         deinit {
-            registry.withLock { registry in
-                guard let index = registry.candidates[head]?.firstIndex(of: candidate) else {
-                    return
-                }
-                registry.candidates[head]?.remove(at: index)
-                if registry.candidates[head]?.isEmpty ?? false { registry.candidates[head] = nil }
-            }
+            registry.withLock { $0.remove(candidate) }
         }
     }
 
-    /// The ranges of known secrets, in order. At the text's end a prefix of 8 bytes counts, because a limit may have
-    /// cut the rest.
-    package static func ranges(in text: UnsafeRawBufferPointer) -> [Range<Int>] {
+    /// The places of secrets in the text, in order. `isCut`: a limit has cut its end, where the first eight bytes of a
+    /// secret are enough.
+    package static func ranges(
+        in text: UnsafeRawBufferPointer,
+        isCut: Bool = false
+    ) -> [Range<Int>] {
         guard text.count >= bytesMin else { return [] }
         let known = registry.withLock { $0 }
+        var budget = hashedMin + hashedPerByte * text.count
         var ranges: [Range<Int>] = []
         var place = 0
         while place + bytesMin <= text.count {
-            let end = known.end(in: text, place)
+            let end = known.end(in: text, place, isCut, &budget)
             if let end { ranges.append(place..<end) }
             place = end ?? place + 1
         }

@@ -268,7 +268,7 @@ struct CaptureDraft: Sendable {
                 .init(
                     step: step,
                     outcome: result,
-                    detail: clipped(Mask.hidingKnownSecrets(in: detail), to: 300)
+                    detail: clipped(Mask.hidingKnownSecrets(in: detail, isCut: true), to: 300)
                 )
             )
         }
@@ -292,7 +292,10 @@ struct CaptureDraft: Sendable {
             add("queue", "repeated", "receipt \(String(decoding: receipt, as: UTF8.self))")
         case nil: break
         }
-        if let refusal { add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason)) }
+        if let refusal {
+            // It quotes texts whose ends are cut.
+            add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason, isCut: true))
+        }
         return decisions
     }
 }

@@ -99,7 +99,8 @@ extension CaptureRecord.Log {
                 (after, isDropped, wasTooLong) = (nil, true, false)
                 reason = "dropped by filters[\(filter)]"
             case .deadLetter(let fault):
-                reason = "dead letter: \(fault.code): \(Mask.hidingSecrets(in: fault.message))"
+                let message = Mask.hidingSecrets(in: fault.message, isCut: true)
+                reason = "dead letter: \(fault.code): \(message)"
             }
         }
         let (before, extent) = Self.masked(fields)

@@ -38,20 +38,27 @@ package enum Mask {
     }
 
     /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
-    package static func path(_ path: String, hidesLogs: Bool) -> String {
-        guard hidesLogs else { return hidingSecrets(in: path) }
+    /// `isCut`: a limit has cut its end.
+    package static func path(_ path: String, hidesLogs: Bool, isCut: Bool = false) -> String {
+        guard hidesLogs else { return hidingSecrets(in: path, isCut: isCut) }
         for verb in ["/_doc/", "/_create/"] {
             guard let range = path.firstRange(of: verb) else { continue }
             let id = path[range.upperBound...]
             let beginning = hidingSecrets(in: String(path[..<range.upperBound]))
             return id.isEmpty ? beginning : beginning + redacted(Array(id.utf8))
         }
-        return hidingSecrets(in: path)
+        return hidingSecrets(in: path, isCut: isCut)
     }
 
-    /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value.
-    package static func query(_ query: some Collection<UInt8>, hidesLogs: Bool = false) -> String {
+    /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value. `isCut`: a limit has cut
+    /// its end.
+    package static func query(
+        _ query: some Collection<UInt8>,
+        hidesLogs: Bool = false,
+        isCut isQueryCut: Bool = false
+    ) -> String {
         query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in
+            let isCut = isQueryCut && pair.endIndex == query.endIndex
             let sides = pair.split(
                 separator: UInt8(ascii: "="),
                 maxSplits: 1,
@@ -59,11 +66,13 @@ package enum Mask {
             )
             let name = String(decoding: sides[0], as: UTF8.self)
             guard sides.count == 2 else {
-                return hidesLogs || hasSecret(sides[0]) ? redacted(sides[0]) : name
+                return hidesLogs || hasSecret(sides[0], isCut: isCut)
+                    ? redacted(sides[0]) : name
             }
             let plain = percentDecodedText(Array(sides[0])[...]) ?? name
             guard !hasSecret(sides[0]) else { return "\(redacted(sides[0]))=\(redacted(sides[1]))" }
-            guard hidesLogs || SecretNames.contains(plain) || hasSecret(sides[1]) else {
+            guard hidesLogs || SecretNames.contains(plain) || hasSecret(sides[1], isCut: isCut)
+            else {
                 return "\(name)=\(String(decoding: sides[1], as: UTF8.self))"
             }
             return "\(name)=\(redacted(sides[1]))"
@@ -71,16 +80,23 @@ package enum Mask {
     }
 
     /// True for a percent-encoded value that holds a secret, in an address of a page or in JSON.
-    private static func hasSecret(_ value: some Collection<UInt8>) -> Bool {
+    private static func hasSecret(_ value: some Collection<UInt8>, isCut: Bool = false) -> Bool {
+        // A short word has room for no secret and no name of one.
+        if value.count < KnownSecrets.bytesMin, value.allSatisfy(isWordByte) { return false }
         let bytes = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
         // Bytes that are not UTF-8 cannot be searched, so they are hidden.
         guard let plain = percentDecodedText(bytes[...]) else { return true }
         let inner = Array(plain.utf8)
-        return hidingSecrets(in: inner) != inner
+        return hidingSecrets(in: inner, isCut: isCut) != inner
     }
 
-    package static func hidingSecrets(in text: String) -> String {
-        String(decoding: hidingSecrets(in: Array(text.utf8)), as: UTF8.self)
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+            || byte == UInt8(ascii: "_")
+    }
+
+    package static func hidingSecrets(in text: String, isCut: Bool = false) -> String {
+        String(decoding: hidingSecrets(in: Array(text.utf8), isCut: isCut), as: UTF8.self)
     }
 
     /// Text with the values of secrets replaced: values behind a secret's name, the process's own secrets, JSON Web
@@ -106,20 +122,31 @@ package enum Mask {
         if let json = JSONMask(bytes, depth: depth) {
             (output, count) = (json.output, json.count)
         } else {
-            (output, count) = lines(of: bytes, depth: depth)
+            (output, count) = lines(of: bytes, depth: depth, isCut: isCut)
         }
         let found = SecretValues.ranges(in: output, isCut: isCut)
-        for range in found.reversed() {
-            output.replaceSubrange(range, with: Array(redacted(output[range]).utf8))
+        return (replacing(found, in: output), count + found.count)
+    }
+
+    /// `ranges` are in order, without overlaps.
+    private static func replacing(_ ranges: [Range<Int>], in bytes: [UInt8]) -> [UInt8] {
+        guard !ranges.isEmpty else { return bytes }
+        var output: [UInt8] = []
+        var copied = 0
+        for range in ranges {
+            output += bytes[copied..<range.lowerBound]
+            output += Array(redacted(bytes[range]).utf8)
+            copied = range.upperBound
         }
-        return (output, count + found.count)
+        return output + bytes[copied...]
     }
 
     /// Line by line, so that damage in one does not hide a secret in the next. A value that does not end on its line
     /// hides the rest of the text.
     private static func lines(
         of bytes: ArraySlice<UInt8>,
-        depth: Int
+        depth: Int,
+        isCut: Bool
     ) -> (output: [UInt8], count: Int) {
         var (output, count): ([UInt8], Int) = ([], 0)
         var place = bytes.startIndex
@@ -134,7 +161,7 @@ package enum Mask {
             } else if !isAll, let json = JSONMask(line, depth: depth) {
                 (output, count) = (output + json.output, count + json.count)
             } else {
-                let masked = self.line(line)
+                let masked = self.line(line, isCut: isCut && end == bytes.endIndex)
                 (output, count, spill) = (
                     output + masked.output, count + masked.count, masked.spill
                 )
@@ -147,7 +174,8 @@ package enum Mask {
 
     /// A line that hides more secrets behind escapes than it shows is masked as a whole.
     private static func line(
-        _ line: ArraySlice<UInt8>
+        _ line: ArraySlice<UInt8>,
+        isCut: Bool
     ) -> (output: [UInt8], count: Int, spill: SecretScanner.Spill) {
         var scanner = SecretScanner(line)
         scanner.scan()
@@ -157,7 +185,8 @@ package enum Mask {
             var inner = SecretScanner(plain[...])
             inner.scan()
             let isKnown =
-                SecretValues.ranges(in: plain).count > SecretValues.ranges(in: Array(line)).count
+                SecretValues.ranges(in: plain, isCut: isCut).count
+                > SecretValues.ranges(in: Array(line), isCut: isCut).count
             guard inner.count > scanner.count || isKnown else { continue }
             return (Array(redacted(line).utf8), inner.count, inner.spill)
         }
@@ -201,14 +230,10 @@ package enum Mask {
         )
     }
 
-    /// Text without them. Names are not looked at.
-    package static func hidingKnownSecrets(in text: String) -> String {
-        var bytes = Array(text.utf8)
-        let found = SecretValues.ranges(in: bytes)
-        guard !found.isEmpty else { return text }
-        for range in found.reversed() {
-            bytes.replaceSubrange(range, with: Array(redacted(bytes[range]).utf8))
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    /// Text without them. Names are not looked at. `isCut`: a limit has cut its end, or ends of texts that it quotes.
+    package static func hidingKnownSecrets(in text: String, isCut: Bool = false) -> String {
+        let bytes = Array(text.utf8)
+        let found = SecretValues.ranges(in: bytes, isCut: isCut)
+        return found.isEmpty ? text : String(decoding: replacing(found, in: bytes), as: UTF8.self)
     }
 }

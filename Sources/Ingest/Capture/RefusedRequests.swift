@@ -86,24 +86,47 @@ package final class RefusedRequests: Sendable {
             RefusedRequest(
                 time: now,
                 method: head?.methodText ?? "",
-                path: head.map { clipped(Mask.path($0.pathText, hidesLogs: hidesLogs), to: 200) }
-                    ?? "",
-                query: head?.query.map { range in
-                    clipped(Mask.query(head?.bytes[range] ?? [], hidesLogs: hidesLogs), to: 500)
+                path: head.map { head in
+                    masked(head.pathText.utf8, to: 200) {
+                        let path = String(decoding: $0, as: UTF8.self)
+                        return Mask.path(path, hidesLogs: hidesLogs, isCut: $1)
+                    }
+                } ?? "",
+                query: head.flatMap { head in
+                    head.query.map { range in
+                        masked(head.bytes[range], to: 500) {
+                            Mask.query($0, hidesLogs: hidesLogs, isCut: $1)
+                        }
+                    }
                 },
                 address: sender.address ?? head?.peer.host ?? "",
                 key: sender.key,
                 status: status,
                 code: refusal.code,
-                reason: clipped(Mask.hidingSecrets(in: refusal.reason), to: 500),
+                reason: masked(refusal.reason.utf8, to: 500) { bytes, _ in
+                    // It quotes texts whose ends are cut.
+                    String(decoding: Mask.hidingSecrets(in: bytes, isCut: true), as: UTF8.self)
+                },
                 agent: head?.field("user-agent").map { agent in
-                    let shown =
-                        hidesLogs ? Mask.redacted(Array(agent.utf8)) : Mask.hidingSecrets(in: agent)
-                    return clipped(shown, to: 200)
+                    guard !hidesLogs else { return Mask.redacted(Array(agent.utf8)) }
+                    return masked(agent.utf8, to: 200) {
+                        String(decoding: Mask.hidingSecrets(in: $0, isCut: $1), as: UTF8.self)
+                    }
                 },
                 bytes: head?.declaredBodyBytes
             )
         )
+    }
+
+    /// The beginning of a text, masked. It is cut before, so that the work is bounded, but with room for a secret across
+    /// the end of what is shown.
+    private func masked(
+        _ text: some Collection<UInt8>,
+        to countMax: Int,
+        _ mask: (_ beginning: [UInt8], _ isCut: Bool) -> String
+    ) -> String {
+        let beginning = Array(text.prefix(4 * countMax))
+        return clipped(mask(beginning, beginning.count < text.count), to: countMax)
     }
 
     /// Who sent a refused request, as far as it is known.

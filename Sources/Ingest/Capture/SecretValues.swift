@@ -9,13 +9,8 @@ enum SecretValues {
 
     /// In order, without overlaps. `isCut`: a token at the end may have lost its points.
     static func ranges(in text: [UInt8], isCut: Bool = false) -> [Range<Int>] {
-        var ranges = text.withUnsafeBytes { KnownSecrets.ranges(in: $0) }
-        var place = 0
-        while place < text.count {
-            let end = tokenEnd(in: text, place, isCut) ?? keyEnd(in: text, place)
-            if let end { ranges.append(place..<end) }
-            place = end ?? place + 1
-        }
+        var ranges = text.withUnsafeBytes { KnownSecrets.ranges(in: $0, isCut: isCut) }
+        ranges += tokens(in: text, isCut) + keys(in: text)
         var merged: [Range<Int>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = merged.last, range.lowerBound < last.upperBound {
@@ -28,10 +23,32 @@ enum SecretValues {
         return merged
     }
 
-    private static func tokenEnd(in text: [UInt8], _ place: Int, _ isCut: Bool) -> Int? {
-        guard text[place] == UInt8(ascii: "e"), tokenStarts.contains(where: text[place...].starts)
-        else { return nil }
-        var end = partEnd(in: text, place)
+    private static func tokens(in text: [UInt8], _ isCut: Bool) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
+        var place = 0
+        while place < text.count {
+            guard text[place] == UInt8(ascii: "e"),
+                tokenStarts.contains(where: text[place...].starts)
+            else {
+                place += 1
+                continue
+            }
+            // What follows this part decides for every place in it, so each is read once.
+            let firstPartEnd = partEnd(in: text, place)
+            let end = tokenEnd(in: text, place, firstPartEnd, isCut)
+            if let end { ranges.append(place..<end) }
+            place = end ?? firstPartEnd
+        }
+        return ranges
+    }
+
+    private static func tokenEnd(
+        in text: [UInt8],
+        _ place: Int,
+        _ firstPartEnd: Int,
+        _ isCut: Bool
+    ) -> Int? {
+        var end = firstPartEnd
         guard end - place >= 10 else { return nil }
         if end == text.count { return isCut ? end : nil }
         var points = 0
@@ -47,6 +64,17 @@ enum SecretValues {
             !((0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
                 || $0 == 0x2d || $0 == 0x5f)
         } ?? text.count
+    }
+
+    private static func keys(in text: [UInt8]) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
+        var place = 0
+        while place < text.count {
+            let end = keyEnd(in: text, place)
+            if let end { ranges.append(place..<end) }
+            place = end ?? place + 1
+        }
+        return ranges
     }
 
     /// Up to the line of the end, or all that follows.

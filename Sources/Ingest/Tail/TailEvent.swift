@@ -12,13 +12,15 @@ enum TailEvent {
 
     /// `size` is the number of bytes that the encoded log has.
     static func bytes(_ stored: LogEntry, size: Int, of key: StreamKey) -> [UInt8] {
-        let entry = Mask.hidingKnownSecrets(in: stored)
+        let entry = masked(stored)
         var json = JSONWriter()
         json.object { json in
             json.stream(key)
             // What is written so far, and some for the names and numbers of the rest.
             let budget = Self.bytesMax - json.bytes.count - 256
-            guard size > budget / Self.escapedMax, let cut = CutLog(entry, budget: budget) else {
+            guard size > budget / Self.escapedMax,
+                let cut = CutLog(entry, of: stored, budget: budget)
+            else {
                 return json.object("log") { $0.log(entry) }
             }
             json.object("cut") { json in
@@ -29,6 +31,22 @@ enum TailEvent {
         }
         // Our JSON has no line breaks, so it is one line of an event.
         return Array("data: ".utf8) + json.bytes + Array("\n\n".utf8)
+    }
+
+    /// The log without known secrets. What of a value no event has room for is left out before, so that masking is
+    /// bounded.
+    private static func masked(_ stored: LogEntry) -> LogEntry {
+        let fields = stored.fields.map { name, value in
+            let isCut = value.utf8.count > bytesMax
+            let beginning =
+                isCut ? String(decoding: value.utf8.prefix(bytesMax), as: UTF8.self) : value
+            let shown = Mask.hidingKnownSecrets(in: beginning, isCut: isCut)
+            return (
+                key: Mask.hidingKnownSecrets(in: name),
+                value: isCut ? CutLog.marked(shown, of: value.utf8.count) : shown
+            )
+        }
+        return LogEntry(time: stored.time, fields: fields)
     }
 }
 
@@ -46,8 +64,8 @@ struct CutLog {
     /// Quotes, colon and comma of a field.
     private static let frameBytes = 6
 
-    /// nil when the log as JSON fits into the budget as it is.
-    init?(_ entry: LogEntry, budget: Int) {
+    /// nil when the log as JSON fits into the budget as it is. `stored` is the log before it was masked.
+    init?(_ entry: LogEntry, of stored: LogEntry, budget: Int) {
         let sizes = entry.fields.map {
             (name: $0.key.quotedSize(upTo: budget), value: $0.value.quotedSize(upTo: budget))
         }
@@ -66,10 +84,14 @@ struct CutLog {
             $0 + Self.least($1.name, Self.nameBytesMax) + Self.frameBytes
         }
         let share = Self.share(sizes.prefix(kept).map(\.value), of: budget - names)
-        let fields = entry.fields.prefix(kept).map { name, value in
+        let fields = zip(entry.fields, stored.fields).prefix(kept).map { shown, stored in
             (
-                key: Self.cut(name, to: Self.nameBytesMax + Self.markBytes),
-                value: Self.cut(value, to: share)
+                key: Self.cut(
+                    shown.key,
+                    of: stored.key.utf8.count,
+                    to: Self.nameBytesMax + Self.markBytes
+                ),
+                value: Self.cut(shown.value, of: stored.value.utf8.count, to: share)
             )
         }
         self.entry = LogEntry(time: entry.time, fields: fields)
@@ -90,14 +112,19 @@ struct CutLog {
         return .max
     }
 
-    private static func cut(_ text: String, to bytes: Int) -> String {
+    private static func cut(_ text: String, of size: Int, to bytes: Int) -> String {
         guard text.quotedSize(upTo: bytes) > bytes else { return text }
         var room = bytes - markBytes
         let beginning = text.unicodeScalars.prefix { scalar in
             room -= scalar.quotedSize
             return room >= 0
         }
-        return "\(String(beginning))… [cut, \(text.utf8.count) bytes]"
+        return marked(String(beginning), of: size)
+    }
+
+    /// The beginning of a text with a mark that tells the size of the whole.
+    static func marked(_ beginning: String, of size: Int) -> String {
+        "\(beginning)… [cut, \(size) bytes]"
     }
 }
 

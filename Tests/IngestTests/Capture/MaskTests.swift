@@ -86,11 +86,17 @@ import Testing
             for text in [
                 canary, "a\(canary)b", "say \(canary), say \(canary)", #"{"x":"\#(canary)"}"#,
                 #"{"x":"\#(canary.replacing("/", with: "\\/"))"#, "x=\(percentEncoded(canary))",
-                "cut \(canary.prefix(12))",
             ] {
                 let shown = shown(text)
                 #expect(!shown.contains("canary") && !shown.contains("56789"), "\(shown)")
             }
+            let cut = "cut \(canary.prefix(12))"
+            for text in [cut, "x=\(percentEncoded(String(canary.prefix(12))))"] {
+                let shown = Mask.hidingSecrets(in: text, isCut: true)
+                #expect(!shown.contains("canary"), "\(shown)")
+            }
+            #expect(!Mask.query(Array("x=canary%2F01".utf8), isCut: true).contains("canary"))
+            #expect(shown(cut) == cut, "only a limit leaves the beginning of a secret")
             #expect(secret.byteCount == canary.utf8.count)
         }
         #expect(shown("a\(canary)b") == "a\(canary)b", "it is forgotten with its last copy")
@@ -100,12 +106,63 @@ import Testing
         "Long runs of one piece are masked within the time limit",
         arguments: [
             "\\", "\"", "key:\"", "=", ":", "%25", ",\"", "<", "{", "[{\"", "://", "--pin ",
-            "-----BEGIN ",
+            "-----BEGIN ", "eyJ", "eyJhbGciOiJ.",
         ]
     )
     func runs(piece: String) {
         let run = String(repeating: piece, count: (64 << 10) / piece.utf8.count)
         #expect(!shown("password=\(run)\ntoken=canary").contains("canary"))
+    }
+
+    @Test("A private key behind the beginning of a token is masked")
+    func keyBehindToken() {
+        let text = "eyJhbGciOiJ-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----"
+        #expect(!shown(text).contains("canary"))
+    }
+
+    /// The shortest time of some rounds, since others may use the machine.
+    private func time(_ work: () -> Void) -> Duration {
+        let clock = ContinuousClock()
+        return (0..<5).map { _ in clock.measure(work) }.min() ?? .zero
+    }
+
+    @Test("Four times the text takes no more than twelve times the work")
+    func linear() {
+        let secrets = (0..<1000).map { Secret("sk_many_canary\(1000 + $0)") }
+        for piece in ["eyJ", "eyJhbGciOiJ.", "sk_many_", "sk_many_canary1007 "] {
+            let text = { (bytes: Int) in
+                Array(String(repeating: piece, count: bytes / piece.utf8.count).utf8)
+            }
+            let (small, large) = (text(4 << 10), text(16 << 10))
+            let short = time { _ = Mask.hidingSecrets(in: small) }
+            let long = time { _ = Mask.hidingSecrets(in: large) }
+            let ratio = long / short
+            #expect(ratio < 12, "\(piece): \(ratio)")
+            let shown = String(decoding: Mask.hidingSecrets(in: small), as: UTF8.self)
+            #expect(!shown.contains("canary"))
+        }
+        #expect(secrets.count == 1000)
+    }
+
+    @Test("Of many secrets with one beginning, each is found and forgotten by itself")
+    func sameBeginning() {
+        var secrets = (0..<1000).map { Secret("sk_same_canary\(1000 + $0)") }
+        #expect(!shown("a sk_same_canary1777 b").contains("canary"))
+        #expect(shown("a sk_same_canary9999 b") == "a sk_same_canary9999 b")
+        let copy = Secret("sk_same_canary1000")
+        secrets.removeAll()
+        #expect(!shown("a sk_same_canary1000 b").contains("canary"), "a copy is left")
+        #expect(shown("a sk_same_canary1777 b").contains("canary1777"))
+        #expect(copy.byteCount == 18)
+    }
+
+    @Test("Beyond the budget of digests the rest of a text counts as secret")
+    func budget() {
+        let secrets = (1...500).map { Secret("sk_long_" + String(repeating: "x", count: $0)) }
+        let text = "shown " + String(repeating: "sk_long_", count: 100)
+        let ranges = Array(text.utf8).withUnsafeBytes { KnownSecrets.ranges(in: $0) }
+        #expect(ranges == [6..<text.utf8.count])
+        #expect(secrets.count == 500)
     }
 
     /// A generated text with secrets, each of which has "canary" in it.
