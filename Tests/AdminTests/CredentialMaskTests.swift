@@ -214,7 +214,8 @@ import Testing
     func bodies() throws {
         let trial = try SandboxedGateway()
         let id = try trial.startCapture()
-        for body in [#"{"pin":"canary","m":"shown"}"#, #"{"m":"shown"}"#] {
+        let harmless = #"{"key":"Enter","m":"shown"}"#
+        for body in [#"{"pin":"canary","m":"shown"}"#, #"{"m":"shown"}"#, harmless] {
             #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
         }
         let path = "/admin/captures/\(id)"
@@ -226,6 +227,8 @@ import Testing
         #expect((logs[0]["before"] as? [String: String])?["m"] == "shown")
         let other = try trial.object("\(path)/records/2")
         #expect((other["body"] as? [String: Any])?["text"] as? String == #"{"m":"shown"}"#)
+        let third = try trial.object("\(path)/records/3")
+        #expect((third["body"] as? [String: Any])?["text"] as? String == harmless)
         let archive = try trial.admin("\(path)/har").text
         #expect(archive.contains("shown") && !archive.contains("canary"))
     }

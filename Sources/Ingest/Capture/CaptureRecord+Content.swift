@@ -56,9 +56,9 @@ extension TakenLogs {
             for logs in [group.logs.sound] + group.logs.faulty.map(\.logs) where left > 0 {
                 for entry in logs.entries(atMost: left / 16) {
                     for (name, value) in entry.fields {
-                        let isSecret = names[name] ?? SecretNames.contains(name)
-                        if isSecret { return true }
-                        names[name] = isSecret
+                        let isName = names[name] ?? SecretNames.contains(name)
+                        if isName, SecretNames.contains(name, value: value.utf8) { return true }
+                        names[name] = isName
                         left -= name.utf8.count + value.utf8.count + 16
                     }
                     if left <= 0 { break }
@@ -123,7 +123,7 @@ extension CaptureRecord.Log {
     ) -> (fields: CaptureRecord.Fields, extent: Fidelity) {
         var extent = Fidelity.whole
         let masked = fields.map { name, value in
-            if SecretNames.contains(name) {
+            if SecretNames.contains(name, value: value.utf8) {
                 extent = .masked
                 return (
                     name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8))
@@ -153,7 +153,9 @@ extension CaptureRecord.Group {
             return Mask.hidingSecrets(in: bytes) != bytes
         }
         guard !labels.contains(where: isSecret),
-            !tracked.tags.contains(where: { SecretNames.contains($0.key) || isSecret($0.value) })
+            !tracked.tags.contains(where: {
+                SecretNames.contains($0.key, value: $0.value.utf8) || isSecret($0.value)
+            })
         else { return nil }
         self.init(
             address: group.target.tag.map(LogAddress.tag) ?? .logstore(group.target.logstore),

@@ -39,14 +39,13 @@ struct JSONMask {
         }
         // `{"key": "password", "value": …}`
         let isLabel = { (name: String) in Mask.labelNames.contains(name.lowercased()) }
-        let isSecret = members.contains {
-            isLabel($0.name) && SecretNames.contains(text(of: $0.value))
-        }
+        let secretNames = members.filter { isLabel($0.name) }.map { text(of: $0.value) }
+            .filter { SecretNames.contains($0) }
         let isAttribute = members.contains { $0.name.lowercased() == "value" }
         let parts = members.map { name, value in
-            let isHidden =
-                isSecret && !isLabel(name)
-                || SecretNames.contains(name) && !(isAttribute && isLabel(name))
+            let names: [String] =
+                isLabel(name) ? (isAttribute ? [] : [name]) : secretNames + [name]
+            let isHidden = names.contains { isSecret($0, value) }
             return quoted(Array(name.utf8)) + [UInt8(ascii: ":")]
                 + (isHidden ? hidden(value) : masked(value))
         }
@@ -60,7 +59,7 @@ struct JSONMask {
             if !elements.isEmpty { _ = reader.take(",") }
             elements.append(Array(reader.value() ?? []))
         }
-        let isPair = elements.count == 2 && SecretNames.contains(text(of: elements[0]))
+        let isPair = elements.count == 2 && isSecret(text(of: elements[0]), elements[1])
         let parts = elements.enumerated().map { index, element in
             isPair && index == 1 ? hidden(element) : masked(element)
         }
@@ -72,6 +71,13 @@ struct JSONMask {
         var reader = JSONReader(value)
         let text = reader.isAtString ? reader.stringBytes() ?? value : value
         return quoted(Array(Mask.redacted(text).utf8))
+    }
+
+    private func isSecret(_ name: String, _ value: [UInt8]) -> Bool {
+        guard SecretNames.contains(name) else { return false }
+        var reader = JSONReader(value)
+        let content = reader.isAtString ? reader.stringBytes() ?? value : value
+        return SecretNames.contains(name, value: content)
     }
 
     private func text(of value: [UInt8]) -> String {

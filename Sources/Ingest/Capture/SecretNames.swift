@@ -38,6 +38,29 @@ package enum SecretNames {
             || parts.contains { joined.contains($0) }
     }
 
+    /// Names in bodies and logs that have a harmless value as a rule: `{"key": "Enter"}`.
+    private static let weak: Set<String> = ["s", "ak", "key"]
+    /// Behind a weak name, a value of so many bytes without a blank is a secret.
+    private static let weakValueBytesMin = 16
+
+    /// True for the name of a secret with this value in a body or a log.
+    static func contains(
+        _ name: some StringProtocol,
+        value: some Collection<UInt8>
+    ) -> Bool {
+        guard contains(name) else { return false }
+        guard isWeak(name) else { return true }
+        return value.count >= weakValueBytesMin && !value.contains { $0 <= 0x20 }
+    }
+
+    static func isWeak(_ name: some StringProtocol) -> Bool {
+        let letters = name.utf8.filter { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
+                || (0x61...0x7a).contains(byte)
+        }
+        return weak.contains(String(decoding: letters, as: UTF8.self).lowercased())
+    }
+
     /// The header fields whose values are shown, of requests and answers. Any other may have a credential.
     private static let shownFields: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language",

@@ -90,6 +90,7 @@ struct SecretScanner {
         let isUnit = name == "s" && separator == UInt8(ascii: ":") && !isQuoted
         guard !isUnit, SecretNames.contains(name) else { return }
         let start = end(from: position) { isBlank($0) || [0x3a, 0x3d, 0x3e].contains($0) }
+        guard !isHarmless(name, from: start) else { return }
         let isHeader =
             name.lowercased().hasSuffix("authorization") || name.lowercased().hasSuffix("cookie")
         hideValue(
@@ -97,6 +98,18 @@ struct SecretScanner {
             mayContainSpaces: separator == UInt8(ascii: ":"),
             toLineEnd: isHeader && !isQuoted
         )
+    }
+
+    /// True for `key=Enter`. A value that goes on behind this line is not known.
+    private func isHarmless(_ name: String, from start: Int) -> Bool {
+        guard SecretNames.isWeak(name), let first = byte(start), first != UInt8(ascii: "|") else {
+            return false
+        }
+        if let value = quotedValue(from: start) {
+            return value.isClosed && !SecretNames.contains(name, value: bytes[value.content])
+        }
+        let last = end(from: start) { $0 > 0x20 && !",;&<\"'".utf8.contains($0) }
+        return !SecretNames.contains(name, value: bytes[start..<last])
     }
 
     /// `{"key": "password", "value": …}`: the value may stand on any side, so the line is hidden.
@@ -196,7 +209,7 @@ struct SecretScanner {
         position = start
         let word = name(before: space).text
         let last = end(from: start) { isNameByte($0) || "+/=~".utf8.contains($0) }
-        if word.hasPrefix("--"), SecretNames.contains(word) {
+        if word.hasPrefix("--"), SecretNames.contains(word), !isHarmless(word, from: start) {
             return hideValue(from: start, mayContainSpaces: false, toLineEnd: false)
         }
         let isToken =
@@ -216,6 +229,7 @@ struct SecretScanner {
         let name = String(decoding: tag[(start + 1)...].prefix { $0 > 0x20 }, as: UTF8.self)
         guard !name.hasPrefix("/"), SecretNames.contains(name) else { return }
         let last = self.end(from: position) { $0 != UInt8(ascii: "<") }
+        guard SecretNames.contains(name, value: bytes[position..<last]) else { return }
         if last == bytes.endIndex { spill = .rest }
         hide(position..<last)
     }

@@ -71,7 +71,8 @@ import Testing
             #"{ "a" : [1.50, "x:y", null], "key": {"b":"c=d"} }"#.replacing("key", with: "k2"),
             "12:30:01 error: it's a basic function, see https://host:443/@name", "a&b=1;c",
             #"{"key":"service.name","value":{"stringValue":"app"}}"#, "x\r\n\r\ny: \u{1b}[0m",
-            "eyebrows.raised",
+            "eyebrows.raised", #"{"key":"Enter","s":1.5,"ak":"two words, but long"}"#,
+            "key=Enter s=1 ak='x'", "<key>Enter</key>",
         ]
     )
     func unchanged(text: String) {
@@ -106,12 +107,25 @@ import Testing
         "Long runs of one piece are masked within the time limit",
         arguments: [
             "\\", "\"", "key:\"", "=", ":", "%25", ",\"", "<", "{", "[{\"", "://", "--pin ",
-            "-----BEGIN ", "eyJ", "eyJhbGciOiJ.",
+            "-----BEGIN ", "eyJ", "eyJhbGciOiJ.", "s=x ",
         ]
     )
     func runs(piece: String) {
         let run = String(repeating: piece, count: (64 << 10) / piece.utf8.count)
         #expect(!shown("password=\(run)\ntoken=canary").contains("canary"))
+    }
+
+    @Test(
+        "A weak name hides a value that looks like a secret",
+        arguments: [
+            #"{"key":"canary0123456789","m":1}"#, "m=1 key=canary0123456789",
+            #"{"a":[{"key":"ak","value":"canary0123456789"}]}"#, "<key>canary0123456789</key>",
+            #"m=1 "s":"canary0123456789","#, #"["key","canary0123456789"]"#,
+        ]
+    )
+    func weakNames(text: String) {
+        #expect(!shown(text).contains("canary"), "\(shown(text))")
+        #expect(!Mask.query(Array("key=canary".utf8)).contains("canary"), "a query hides all")
     }
 
     @Test("A private key behind the beginning of a token is masked")
