@@ -250,7 +250,8 @@ struct CaptureDraft: Sendable {
         guard !response.body.isEmpty else { return "" }
         if redacts, !isRefused { return Mask.redacted(response.body) }
         let beginning = response.body.prefix(Self.answerBytesMax)
-        let isCut = beginning.count < response.body.count
+        // A refusal quotes texts whose ends are cut.
+        let isCut = isRefused || beginning.count < response.body.count
         return String(
             decoding: Mask.hidingSecrets(in: Array(beginning), isCut: isCut),
             as: UTF8.self

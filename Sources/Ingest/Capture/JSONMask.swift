@@ -4,17 +4,19 @@ import System
 /// Replaces secrets in a whole JSON document, where names and values are known for certain.
 struct JSONMask {
     private let depth: Int
+    private let isCut: Bool
     private(set) var count = 0
     private(set) var output: [UInt8] = []
 
-    /// nil for text that is no object or array. `depth` is the number of strings around it.
-    init?(_ bytes: ArraySlice<UInt8>, depth: Int) {
+    /// nil for text that is no object or array. `depth` is the number of strings around it. `isCut`: its strings may
+    /// end where a limit has cut them.
+    init?(_ bytes: ArraySlice<UInt8>, depth: Int, isCut: Bool = false) {
         let first = bytes.first { $0 > 0x20 }
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
         let document = Array(bytes)
         var reader = JSONReader(document)
         guard reader.value() != nil, reader.isAtEnd else { return nil }
-        self.depth = depth
+        (self.depth, self.isCut) = (depth, isCut)
         output = masked(document)
         if count == 0 { output = document }
     }
@@ -24,7 +26,7 @@ struct JSONMask {
         if reader.take("{") { return object(&reader) }
         if reader.take("[") { return array(&reader) }
         guard reader.isAtString, let text = reader.stringBytes() else { return value }
-        let inner = Mask.masked(text[...], depth: depth + 1)
+        let inner = Mask.masked(text[...], depth: depth + 1, isCut: isCut)
         count += inner.count
         return quoted(inner.output)
     }

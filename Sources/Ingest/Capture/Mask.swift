@@ -119,7 +119,7 @@ package enum Mask {
             return (Array(redacted(bytes).utf8), 1)
         }
         var (output, count): ([UInt8], Int)
-        if let json = JSONMask(bytes, depth: depth) {
+        if let json = JSONMask(bytes, depth: depth, isCut: isCut) {
             (output, count) = (json.output, json.count)
         } else {
             (output, count) = lines(of: bytes, depth: depth, isCut: isCut)

@@ -92,7 +92,9 @@ import Testing
                 #expect(!shown.contains("canary") && !shown.contains("56789"), "\(shown)")
             }
             let cut = "cut \(canary.prefix(12))"
-            for text in [cut, "x=\(percentEncoded(String(canary.prefix(12))))"] {
+            for text in [
+                cut, #"{"x":"\#(cut)"}"#, "x=\(percentEncoded(String(canary.prefix(12))))",
+            ] {
                 let shown = Mask.hidingSecrets(in: text, isCut: true)
                 #expect(!shown.contains("canary"), "\(shown)")
             }
