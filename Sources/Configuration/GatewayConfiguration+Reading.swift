@@ -63,14 +63,21 @@ extension GatewayConfiguration {
         return configuration.destinations.isEmpty ? nil : configuration
     }
 
-    /// Everything in `data_dir`, the files of `${file:…}`, and each existing file whose path is the whole text of
-    /// another setting, option or environment variable.
+    /// Variables that name a file, or hold what a setting says. Others, as `LOG_FILE`, may name what a destination writes.
+    private static let guardedVariables = [
+        "SLUICE_ADMIN_CA", "SLUICE_ADMIN_CERT", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_TOKEN",
+        "SLUICE_ADMIN_TOKEN_FILE", "SLUICE_FILTERS_SECRET", "ALIBABA_CLOUD_CONFIG_FILE",
+        "ALIBABA_CLOUD_CREDENTIALS_FILE", "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
+    ]
+
+    /// Files that destinations must not write to: those in the data directory, and all that another setting, an option
+    /// or a variable of a setting may mean by its text.
     private func guardedFiles(_ file: borrowing Section) -> GuardedFiles {
         let inputs = file.report.inputs
         var guarded = GuardedFiles()
         guarded.directory = dataDirectory
         var texts = [inputs.path].compactMap(\.self) + inputs.options.values
-        texts += inputs.environment.values
+        texts += Self.guardedVariables.compactMap { inputs.variable($0) }
         for entry in file.entries.values {
             guard entry.key == "destinations", case .mapping(let all) = entry.value.content else {
                 texts += entry.value.texts

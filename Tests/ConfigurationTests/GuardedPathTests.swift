@@ -76,6 +76,23 @@ import Testing
         #expect(!problems("\(directory.path)/sluice.yaml").isEmpty)
     }
 
+    @Test("A path that comes from a variable is accepted again once its file is there")
+    func variable() {
+        let file = directory.file("logs.ndjson", line)
+        let written = ["LOG_FILE": file]
+        for _ in 0..<2 { #expect(problems("\"${LOG_FILE}\"", "", written) == []) }
+        #expect(problems(file, "", written) == [])
+        let other =
+            "resolvers: { ali: { kind: alibaba, account: \"1\", ca_file: \"${LOG_FILE}\" } }"
+        for (more, environment) in [
+            (other, written), ("", ["SLUICE_ADMIN_TOKEN_FILE": file, "LOG_FILE": file]),
+            ("", ["ALIBABA_CLOUD_OIDC_TOKEN_FILE": file, "LOG_FILE": file]),
+        ] {
+            let found = problems("\"${LOG_FILE}\"", more, environment)
+            #expect(found.contains { $0.contains("uses elsewhere") }, "\(found)")
+        }
+    }
+
     @Test("No decision of an operator names a file, whatever the setting")
     func decided() throws {
         let file = directory.file("logs.ndjson", line)
