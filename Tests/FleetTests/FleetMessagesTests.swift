@@ -220,6 +220,9 @@ import Testing
         }
         #expect(challenges.count == 3)
         #expect(asked.allSatisfy { !isNew($0.id, $0.challenge) })
+        // Also not under the challenge that follows the one of the first time.
+        let former = asked.filter { $0.challenge == challenges[1] }
+        #expect(former.allSatisfy { !isNew($0.id, challenges[2]) })
         #expect(!isNew(id + 1, challenges[0]))
         #expect(isNew(id + 1, challenges[1]) && isNew(id + 2, challenges[2]))
     }
@@ -315,6 +318,23 @@ import Testing
             Issue.record("there is room again")
             return
         }
+    }
+
+    @Test("A question is not sent again to a gateway that has restarted meanwhile")
+    func restarted() throws {
+        var book = QuestionBook()
+        let isAsked = book.ask(1, ["a", "b"], isCall: false, try WakeUp())
+        #expect(isAsked)
+        for (challenge, life, told) in [
+            (5, "0a", ["a": 5]), (6, "0a", ["a": 6]), (7, "1a", [:]), (8, "0a", [:]),
+        ] as [(UInt64, String, [String: UInt64])] {
+            _ = book.hear(1, challenge, life: life, from: "a")
+            let challenges = book.takeChallenges(1)
+            #expect(challenges == told)
+        }
+        #expect(book.missing(1) == ["b"])
+        let answers = book.end(1)
+        #expect(answers.isEmpty)
     }
 
     @Test("Messages are read as they were written, and others are ignored")

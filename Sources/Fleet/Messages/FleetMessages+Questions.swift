@@ -13,6 +13,8 @@ struct QuestionBook: Sendable {
         var missing: Set<String>
         /// Of nodes that are there and wait for the question.
         var challenges: [String: UInt64] = [:]
+        /// The life that each node had when it was first heard.
+        var lives: [String: String] = [:]
         var answers: [String: [UInt8]] = [:]
         let wake: WakeUp
     }
@@ -50,9 +52,20 @@ struct QuestionBook: Sendable {
     }
 
     /// A node answers the call. Returns what wakes the thread that asked.
-    mutating func hear(_ id: UInt64, _ challenge: UInt64, from node: String) -> WakeUp? {
+    mutating func hear(
+        _ id: UInt64,
+        _ challenge: UInt64,
+        life: String,
+        from node: String
+    ) -> WakeUp? {
         guard let question = asked[id], question.missing.contains(node) else { return nil }
         if question.isCall { return add([], to: id, by: node) }
+        guard question.lives[node, default: life] == life else {
+            // It has restarted, and may have acted on the question before.
+            asked[id]?.challenges[node] = nil
+            return add(nil, to: id, by: node)
+        }
+        asked[id]?.lives[node] = life
         asked[id]?.challenges[node] = challenge
         return question.wake
     }
@@ -87,6 +100,7 @@ struct QuestionBook: Sendable {
     /// Takes a question of another gateway, which may send it several times. It is answered or refused once.
     mutating func admit(_ id: UInt64, challenge: UInt64) -> Arrival {
         guard let index = periods.firstIndex(where: { $0.challenge == challenge }),
+            !periods.contains(where: { $0.seen.contains(id) }),
             periods[index].seen.count < 2 * Self.seenMax,
             periods[index].seen.insert(id).inserted
         else { return .ignored }
@@ -117,8 +131,8 @@ extension FleetMessages {
         state.withLock { $0.questions.add(answer, to: id, by: node) }?.signal()
     }
 
-    func heard(_ id: UInt64, _ challenge: UInt64, from node: String) {
-        state.withLock { $0.questions.hear(id, challenge, from: node) }?.signal()
+    func heard(_ id: UInt64, _ challenge: UInt64, life: String, from node: String) {
+        state.withLock { $0.questions.hear(id, challenge, life: life, from: node) }?.signal()
     }
 
     func answer(_ id: UInt64, _ challenge: UInt64, _ question: [UInt8], to node: String) {

@@ -204,7 +204,8 @@ final class FleetMessages: Sendable {
         case .question(let id, let challenge, let question):
             answer(id, challenge, question, to: message.node)
         case .answer(let id, let answer): answered(id, answer, by: message.node)
-        case .here(let id, let challenge): heard(id, challenge, from: message.node)
+        case .here(let id, let challenge):
+            heard(id, challenge, life: message.life, from: message.node)
         case .busy(let id): answered(id, nil, by: message.node)
         }
     }
