@@ -196,6 +196,9 @@ import Testing
             "SQLite format 3\0{\"date\":\"1\"}\n", "listen: 0.0.0.0:8080\n# no end", "\0\0key",
             "{\"a\":1}\n{\"date\":\"", "{\"data\":\"", "\n{\"date\":\"1\"}\n", "x",
             "[{\"date\":\"1\"}]", " {\"date\":\"1\"}\n",
+            "{\"time\":\"2025-01-14T08:30:00.123456789Z\",\"level\":\"INFO\",\"msg\":\"a\"}\n",
+            "{\"time\":\"2025-01-14T08:30:00+01:00\",\"tag\":\"a\"}\n", "{\"time\":1736843400}\n",
+            "\0\0{\"time\":\"2025-01-14T08:30:00Z\",\"level\":\"INFO\"}\n", "\0{\"",
         ]
     )
     func foreign(text: String) {
@@ -210,6 +213,39 @@ import Testing
         #expect(FileTarget(path: path).refusal == nil)
         #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
         #expect(FileTarget(path: path).refusal == nil)
+    }
+
+    @Test("A file of nested logs is ours, wherever it is cut off")
+    func nested() {
+        for part in ["", ".123", ".123456", ".123456789"] {
+            let begun = "{\"time\":\"2025-01-14T08:30:00\(part)Z\",\"tag\":\""
+            let line = begun + "\",\"topic\":\"\",\"source\":\"\",\"tags\":{},\"fields\":{}}\n"
+            directory.file("logs.ndjson", line)
+            #expect(write("{\"z\":0}\n", to: file()) == [nil])
+            #expect(content == line + "{\"z\":0}\n")
+            for size in 0..<begun.utf8.count {
+                let start = String(line.prefix(size))
+                // The name of the first member is whole before bytes are lost.
+                for text in size < 9 ? [start] : [start, start + "\0\0\0"] {
+                    directory.file("logs.ndjson", text)
+                    #expect(write(line, to: file()) == [nil], "cut at \(size)")
+                    #expect(content == line)
+                }
+            }
+        }
+    }
+
+    @Test("Empty bytes before a line of ours are a crash's, and go with what follows")
+    func emptyStart() {
+        let line = "{\"time\":\"2025-01-14T08:30:00Z\",\"tag\":\"a\"}\n"
+        for later in ["{\"date\":\"1\"}\n", line + line, "end\"}}\n" + line] {
+            for count in [1, 4096, 300_000] {
+                directory.file("logs.ndjson", String(repeating: "\0", count: count) + later)
+                #expect(FileTarget(path: path).refusal == nil)
+                #expect(write(line, to: file()) == [nil])
+                #expect(content == line)
+            }
+        }
     }
 
     @Test("A file whose bytes a power cut left empty is ours")

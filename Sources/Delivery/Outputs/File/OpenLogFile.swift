@@ -16,14 +16,16 @@ final class OpenLogFile {
     /// not ours stays as it is.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
         guard target.guarded.reasonNotToWrite(to: target.path) == nil else { throw Self.guarded }
-        // Opening a pipe without a reader must not block the thread.
-        let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        descriptor = OwnedDescriptor(
-            taking: try system("open") { open(target.path, flags, target.mode) }
-        )
-        let number = descriptor.number
+        let (number, isNew) = try Self.openOrMake(target)
+        descriptor = OwnedDescriptor(taking: number)
         _ = try system("flock") { flock(number, LOCK_EX | LOCK_NB) }
-        let facts = try Self.check(number, target)
+        let facts: stat
+        do throws(SystemError) {
+            facts = try Self.check(number, target)
+        } catch {
+            if isNew { Self.removeMade(number, target) }
+            throw error
+        }
         self.calls = calls
         identity = LogFileIdentity(facts)
         lastWrite = WallTime(
@@ -38,16 +40,65 @@ final class OpenLogFile {
         }
     }
 
+    /// Opens the file, or makes it where none is.
+    private static func openOrMake(
+        _ target: FileTarget
+    ) throws(SystemError) -> (number: CInt, isNew: Bool) {
+        // Opening a pipe without a reader must not block the thread.
+        let flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        while true {
+            do throws(SystemError) {
+                return (try system("open") { open(target.path, flags) }, false)
+            } catch {
+                guard error.code == ENOENT else { throw error }
+            }
+            do throws(SystemError) {
+                let making = flags | O_CREAT | O_EXCL
+                return (try system("open") { open(target.path, making, target.mode) }, true)
+            } catch {
+                // Another process has just made it.
+                guard error.code == EEXIST else { throw error }
+            }
+        }
+    }
+
+    /// Removes the file that was just made, unless its path names another one by now.
+    private static func removeMade(_ number: CInt, _ target: FileTarget) {
+        guard let made = try? facts(of: number), made.st_size == 0,
+            let named = try? LogFileIdentity(at: target.path), named == LogFileIdentity(made)
+        else { return }
+        unlink(target.path)
+    }
+
     // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_LOGS and GUARDED.
     static let foreign = SystemError(call: "guard", code: EBADMSG)
     static let guarded = SystemError(call: "guard", code: EBUSY)
     static let refusals = [foreign, guarded]
 
-    /// How a line of each shape begins (`LogJSON`).
-    private static let beginnings = ["{\"date\":\"", "{\"time\":\""].map { Array($0.utf8) }
+    /// How a line of each shape begins (`LogJSON`). Programs that are not Sluice begin theirs with a time, too, so the
+    /// member behind it counts. Each zero stands for a digit.
+    private static let flatBeginning = Array("{\"date\":\"".utf8)
+    private static let nestedBeginnings = ["", ".000", ".000000", ".000000000"].map {
+        Array("{\"time\":\"0000-00-00T00:00:00\($0)Z\",\"tag\":\"".utf8)
+    }
+    private static let headBytes = 48
+
+    /// True for the beginning of a line of ours. It may be cut off, or go on with zeros after a crash.
+    private static func isOurs(_ head: some Collection<UInt8>) -> Bool {
+        if zip(flatBeginning, head).allSatisfy({ $0 == $1 }) { return true }
+        let written = head.prefix { $0 != 0 }
+        // Zeros within the first member's name are not from us.
+        guard written.count >= min(head.count, flatBeginning.count) else { return false }
+        return nestedBeginnings.contains { form in
+            zip(form, written).allSatisfy { wanted, byte in
+                wanted == UInt8(ascii: "0")
+                    ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : wanted == byte
+            }
+        }
+    }
 
     /// Throws for a file that is not ours: one that is not a regular file, is guarded, or begins otherwise than with a
-    /// log. All bytes of ours may be zero after a crash.
+    /// log. After a crash all bytes of ours may be zero, or those before a line.
     @discardableResult
     static func check(_ file: CInt, _ target: FileTarget) throws(SystemError) -> stat {
         let facts = try facts(of: file)
@@ -56,12 +107,21 @@ final class OpenLogFile {
         }
         guard target.guarded.reasonNotToWrite(to: file, facts) == nil else { throw guarded }
         let size = Int(facts.st_size)
-        let head = try read(0..<min(size, beginnings[0].count), of: file)
-        guard !beginnings.contains(where: { $0.starts(with: head) }) else { return facts }
+        let head = try read(0..<min(size, headBytes), of: file)
+        guard !isOurs(head) else { return facts }
         guard head[0] == 0, size <= unsafeBytesMax else { throw foreign }
         for start in stride(from: 0, to: size, by: chunkBytes) {
             let chunk = try read(start..<min(start + chunkBytes, size), of: file)
-            guard chunk.allSatisfy({ $0 == 0 }) else { throw foreign }
+            guard let index = chunk.firstIndex(where: { $0 != 0 }) else { continue }
+            let first = start + index
+            let rest = try read(first..<min(first + chunkBytes, size), of: file)
+            // The zeros may end within a line.
+            let next = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst()
+            let isLine = [rest[...], next].contains {
+                $0.count >= flatBeginning.count && isOurs($0)
+            }
+            guard isLine else { throw foreign }
+            break
         }
         return facts
     }
