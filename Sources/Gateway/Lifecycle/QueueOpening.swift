@@ -71,20 +71,21 @@ package struct QueueOpening {
         _ servers: WaitingServers,
         _ pause: (Duration) -> Bool
     ) throws(StartProblem) -> (any GatewayQueue)? {
-        var isReported = false
+        var reported: String?
         var next = Self.pauseMin
         while true {
             do throws(ShardProblem) {
                 let fleet = try opening.open()
-                if isReported { journal.info("the queue is open") }
+                if reported != nil { journal.info("the queue is open") }
                 return fleet
             } catch {
                 // What takes a shard away during a start is mostly an append of an earlier life that came late.
                 guard [.passing, .noRoom, .taken].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }
-                servers.tell(.init(text: "the queue waits for its commit log", detail: "\(error)"))
-                if !isReported {
+                servers.tell("the queue waits for its commit log")
+                // Each reason is told once; only the journal has it.
+                if reported != "\(error)" {
                     journal.warning(
                         "the queue waits for its commit log; devices are refused meanwhile",
                         [
@@ -93,7 +94,7 @@ package struct QueueOpening {
                         ]
                     )
                 }
-                isReported = true
+                reported = "\(error)"
             }
             guard pause(next) else { return nil }
             next = min(next * 2, Self.pauseMax)

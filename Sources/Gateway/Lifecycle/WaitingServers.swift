@@ -11,20 +11,15 @@ struct WaitingServers {
     private let devices: HTTPServer
     private let secureDevices: HTTPServer?
     private let admin: HTTPServer
-    private let reason: Locked<Reason>
-
-    /// Why the queue is not open. The detail names hosts, so only holders of a token see it.
-    struct Reason {
-        let text: String
-        var detail: String?
-    }
+    /// Why the queue is not open. It names no hosts, because strangers see it; the journal has the details.
+    private let reason: Locked<String>
 
     init(
         _ configuration: GatewayConfiguration,
         _ reason: String,
         _ journal: Journal
     ) throws(StartProblem) {
-        let reason = Locked(Reason(text: reason))
+        let reason = Locked(reason)
         self.reason = reason
         let certificates = try Gateway.start { () throws(TLSError) in
             try GatewayServers.Certificates(configuration, journal)
@@ -41,7 +36,7 @@ struct WaitingServers {
         }
         admin = try Gateway.start { () throws(ListenError) in
             try GatewayServers.forOperators(configuration, certificates.admin, journal) {
-                WaitingAdminHandler(reason, configuration.admin)
+                WaitingAdminHandler(reason, isSecure: configuration.admin.tls != nil)
             }
         }
     }
@@ -51,7 +46,7 @@ struct WaitingServers {
     }
 
     /// Replaces the reason that operators see.
-    func tell(_ new: Reason) { reason.withLock { $0 = new } }
+    func tell(_ new: String) { reason.withLock { $0 = new } }
 
     func stop() {
         HTTPServer.stop(
@@ -84,13 +79,12 @@ private struct UnopenedQueue: BatchQueue {
 
 /// Health checks, as `AdminHandler` answers them, and a refusal of everything else.
 private final class WaitingAdminHandler: RequestHandler {
-    private let reason: Locked<WaitingServers.Reason>
-    /// Nil: the token is in the data directory, which is not open yet.
-    private let keys: AdminKeys?
+    private let reason: Locked<String>
+    private let isSecure: Bool
 
-    init(_ reason: Locked<WaitingServers.Reason>, _ settings: AdminSettings) {
+    init(_ reason: Locked<String>, isSecure: Bool) {
         self.reason = reason
-        keys = settings.token.map { AdminKeys(main: $0, named: settings.tokens) }
+        self.isSecure = isSecure
     }
 
     func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 64 << 10, isSecret: true) }
@@ -101,12 +95,10 @@ private final class WaitingAdminHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        let isKnown =
-            head.fieldRange("authorization").flatMap { keys?.holder(of: head.bytes[$0]) } != nil
-        responder.send(answer(to: head.pathText, inDetail: isKnown))
+        responder.send(answer(to: head.pathText))
     }
 
-    private func answer(to path: String, inDetail: Bool) -> Response {
+    private func answer(to path: String) -> Response {
         guard path != "/healthz" else {
             return Response(status: 200, contentType: "text/plain", text: "ok\n")
         }
@@ -115,8 +107,7 @@ private final class WaitingAdminHandler: RequestHandler {
         json.object { json in
             json.member("ready", false)
             json.array("reasons") { json in
-                let detail = inDetail ? reason.detail.map { ": \($0)" } : nil
-                json.element(reason.text + (detail ?? ""))
+                json.element(reason)
             }
         }
         return Response(
@@ -137,5 +128,6 @@ private final class WaitingAdminHandler: RequestHandler {
 
     func stamp(_ fields: inout [UInt8], of response: Response) {
         fields += Array("x-content-type-options: nosniff\r\n".utf8)
+        if isSecure { fields += Array("strict-transport-security: max-age=31536000\r\n".utf8) }
     }
 }
