@@ -55,7 +55,7 @@ package final class SystemLookup: Sendable {
         return found.isEmpty ? nil : found
     }
 
-    private static func address(_ raw: UnsafeMutablePointer<sockaddr>) -> IPAddress? {
+    static func address(_ raw: UnsafeMutablePointer<sockaddr>) -> IPAddress? {
         switch CInt(raw.pointee.sa_family) {
         case AF_INET:
             raw.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {

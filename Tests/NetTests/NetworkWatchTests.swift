@@ -1,4 +1,5 @@
 import CPrograms
+import Glibc
 import System
 import TestSupport
 import Testing
@@ -15,6 +16,27 @@ import Testing
         worker.join()
         guard let found = outcome.take(1)[0] else { return }
         #expect(found == [false, true, false, true, false, true, false])
+    }
+
+    @Test("Only other addresses or default routes make a difference")
+    func differences() throws {
+        var ends: [CInt] = [0, 0]
+        try #require(socketpair(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0, &ends) == 0)
+        defer { close(ends[1]) }
+        let network = SharedValue<Set<String>?>(["192.0.2.1"])
+        let watch = NetworkWatch(
+            taking: OwnedDescriptor(taking: ends[0]),
+            fingerprint: { network.now }
+        )
+        var found = [watch.takeDifference()]
+        network.change { $0 = ["192.0.2.2"] }
+        found += [watch.takeDifference(), watch.takeDifference()]
+        // What cannot be found out counts.
+        network.change { $0 = nil }
+        found += [watch.takeDifference(), watch.takeDifference()]
+        #expect(found == [false, true, false, true, true])
+        let real = try #require(NetworkWatch.addressesAndRoutes())
+        #expect(real.allSatisfy { !$0.hasPrefix("127.") && $0 != "::1" })
     }
 
     /// nil: it is not permitted. Runs on a thread that ends with it.

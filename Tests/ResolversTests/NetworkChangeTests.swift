@@ -36,6 +36,11 @@ import Testing
         _ = changes.takeDue(now + .seconds(1000))
         changes.changed(at: now + .seconds(2000))
         #expect(changes.due == now + .seconds(2001))
+        let isOther = changes.takeDue(now + .seconds(2001), differs: { false })
+        #expect(!isOther && changes.due == nil)
+        // It delays nothing.
+        changes.changed(at: now + .seconds(2002))
+        #expect(changes.due == now + .seconds(2003))
     }
 
     @Test("A change of the network asks again for the hosts in use")

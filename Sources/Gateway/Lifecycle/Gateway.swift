@@ -67,7 +67,7 @@ package final class Gateway: Sendable {
                 configuration.names,
                 directory: configuration.dataDirectory,
                 journal: journal,
-                network: try? NetworkWatch(),
+                network: Self.networkWatch(journal),
                 now: { clock.now }
             )
         }
@@ -256,6 +256,18 @@ package final class Gateway: Sendable {
         devices.tail = tail
         devices.clockOffset = { [offsets = forwarder.clockOffsets] in offsets.offset(for: $0) }
         return devices
+    }
+
+    private static func networkWatch(_ journal: Journal) -> NetworkWatch? {
+        do throws(SystemError) {
+            return try NetworkWatch()
+        } catch {
+            journal.warning(
+                "changes of the network are not noticed; allow sockets of AF_NETLINK",
+                ["reason": error.description]
+            )
+            return nil
+        }
     }
 
     private static func keeper(

@@ -216,7 +216,8 @@ final class NameLoop {
     // MARK: - A turn
 
     private func turn(_ now: Moment) {
-        if networkChanges.takeDue(now) {
+        let network = parts.network
+        if networkChanges.takeDue(now, differs: { network?.takeDifference() ?? true }) {
             // Servers that were silent may be in reach now.
             for resolver in resolvers.values { resolver.forgetFailures() }
             for entry in entries.values { entry.wantNow() }

@@ -14,9 +14,12 @@ struct NetworkChanges {
         due = max(now + Self.settleTime, last.map { $0 + Self.intervalMin } ?? now)
     }
 
-    mutating func takeDue(_ now: Moment) -> Bool {
+    /// What makes no difference to the network delays nothing that does.
+    mutating func takeDue(_ now: Moment, differs: () -> Bool = { true }) -> Bool {
         guard let due, due <= now else { return false }
-        (self.due, last) = (nil, now)
+        self.due = nil
+        guard differs() else { return false }
+        last = now
         return true
     }
 }
