@@ -177,7 +177,7 @@ import Testing
         }
         let refused = try ask(trial, body(100))
         #expect(refused.status == 400, "\(refused.status)")
-        #expect(refused.text.contains("2400 steps of filters"), "\(refused.text)")
+        #expect(refused.text.contains("2400 filter steps"), "\(refused.text)")
         #expect(try ask(trial, body(10)).status == 200)
     }
 

@@ -73,7 +73,7 @@ import Testing
         "limits.labels": "5",
         "limits.connections_per_address": "5", "limits.head_timeout": "1s",
         "limits.body_timeout": "1s", "limits.idle_timeout": "1s", "limits.write_timeout": "1s",
-        "limits.large_wait": "1s", "limits.device_nice": "1",
+        "limits.captures": "32MiB", "limits.large_wait": "1s", "limits.device_nice": "1",
         "destinations.NAME.endpoint": "cn-hangzhou-vpc.log.aliyuncs.com",
         "destinations.NAME.project": "other-project", "destinations.NAME.logstore": "other",
         "destinations.NAME.max_logstores": "5", "destinations.NAME.region": "cn-beijing",
