@@ -3,6 +3,7 @@
 import gzip
 import json
 import pathlib
+import shutil
 from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
@@ -29,12 +30,22 @@ def is_dropped(name: str) -> bool:
 class FanOut:
     """The settings that add a file to the destination `app`, and the check of what both destinations have."""
 
-    def __init__(self, directory: pathlib.Path, rotation: str = "") -> None:
-        self.path = directory / "archive.ndjson"
+    def __init__(self, directory: pathlib.Path, rotation: str = "", name: str = "archive.ndjson") -> None:
+        self.path = directory / name
         self.destination = (
             f"  archive: {{ kind: file, path: {self.path}, rotate: {{ bytes: {ROTATED_BYTES} {rotation} }}, packet: {{ age: 50ms }}, "
             "retry: { first: 50ms, most: 1s } }"
         )
+
+    @classmethod
+    def beside(cls, data: pathlib.Path) -> "FanOut":
+        """The file beside a data directory. A gateway writes no logs into the directory itself."""
+        return cls(data.parent, name=f"{data.name}.ndjson")
+
+    def copy_to(self, data: pathlib.Path) -> None:
+        """Copies the file beside another data directory, if there is one."""
+        if self.path.exists():
+            shutil.copy(self.path, FanOut.beside(data).path)
 
     def fill(self, random: Random) -> None:
         """Writes a file that a few logs more rotate, and that ends as a crash may leave it."""

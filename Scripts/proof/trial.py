@@ -70,3 +70,8 @@ class Trial:
 
     def end(self) -> None:
         self.programs.end()
+
+    def end_session(self) -> None:
+        """Ends the programs of a session. Another one may follow."""
+        self.programs.end()
+        self.programs = Programs()

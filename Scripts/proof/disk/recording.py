@@ -55,6 +55,7 @@ class Recording:
         self.writer = copy.deepcopy(base[1]) if base else Writer(trial.random, name)
         if base:
             shutil.copytree(base[0], self.root / "data")
+            FanOut.beside(base[0]).copy_to(self.root / "data")
         # Everything from before the recording is synced.
         self.machine = RecordedDisk(self.root)
         self.before = frozenset(self.writer.answered) - gone
@@ -89,7 +90,7 @@ class Recording:
 
     def others(self, data: pathlib.Path) -> str:
         """With a fan-out a file is the second destination. It is on the recorded disk."""
-        return FanOut(data).destination if self.fans_out else ""
+        return FanOut.beside(data).destination if self.fans_out else ""
 
     def index_events(self) -> None:
         """Finds answers, acknowledgements, syncs and name changes among the calls."""

@@ -69,7 +69,9 @@ class Call:
         return self.bytes(index).decode()
 
     def bytes(self, index: int) -> bytes:
-        return bytes.fromhex(self.words[index].split('"')[1].replace("\\x", ""))
+        """Empty for what is no text, as a message to netlink."""
+        _, _, text = self.words[index].partition('"')
+        return bytes.fromhex(text.partition('"')[0].replace("\\x", ""))
 
     def number(self, index: int) -> int:
         return int(self.words[index], 0)

@@ -48,7 +48,7 @@ def run_session(
         is_over = len(trial.complaints) == before
         return counted
     finally:
-        trial.end()
+        trial.end_session()
         if not is_over:
             trial.say(f"session {number}:\n{session.destinations}")
             for index, round in enumerate(session.rounds):

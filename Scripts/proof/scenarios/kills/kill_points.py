@@ -71,7 +71,7 @@ def deliver(case: KilledRun) -> None:
 def almost_full(trial: Trial, base: Base) -> Base:
     """A fresh queue beside a file that rotates soon."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / "almost-full"))
-    FanOut(data).fill(trial.random)
+    FanOut.beside(data).fill(trial.random)
     return data, Writer(trial.random)
 
 

@@ -55,11 +55,12 @@ class KilledRun:
         self.number = next(KilledRun.numbers)
         self.data = trial.work / f"case-{self.number}"
         self.trace = trial.work / f"case-{self.number}.calls"
-        self.fan_out = fan_out.FanOut(self.data) if scene.fans_out else None
+        self.fan_out = fan_out.FanOut.beside(self.data) if scene.fans_out else None
         self.writer = Writer(random.Random(trial.seed + self.number), f"case{self.number}")
         self.is_counted = self.has_stopped = False
         if scene.base[0]:
             shutil.copytree(scene.base[0], self.data)
+            fan_out.FanOut.beside(scene.base[0]).copy_to(self.data)
         self.where = where
 
     def expect(self, holds: object, line: str) -> bool:

@@ -36,7 +36,9 @@ def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, 
     if recording.fans_out:
         arrived |= {name for name in promised | fresh.answered if is_dropped(name)}
         lost -= arrived
-        for wrong in FanOut(data).wrong(gateway, sandbox.logs(), promised | fresh.answered, recording.known(place)):
+        for wrong in FanOut.beside(data).wrong(
+            gateway, sandbox.logs(), promised | fresh.answered, recording.known(place)
+        ):
             trial.wrong(f"{where}: {wrong}")
     trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are lost: {ledger}")
     counts = ledger["ledger"]
