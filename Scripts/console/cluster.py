@@ -69,6 +69,7 @@ def living(browser: Browser) -> None:
             break
     browser.keys(Keys.ENTER)
     browser.wait(lambda: browser.heading() == "Cluster", "the keyboard does not reach the cluster")
+    browser.wait(lambda: browser.all("thead a[href*=accepted]"), "the table of gateways is not shown")
     browser.driver.execute_script("document.querySelector('thead a[href*=accepted]').focus()")
     browser.keys(Keys.ENTER)
     browser.wait(lambda: browser.all("th[aria-sort=descending]"), "the gateways are not sorted")
