@@ -106,7 +106,7 @@ class AdminMeter:
         return {"capture": answer["id"], "record": "1", "letter": letter, "raw": str(raw), "before": str(raw - 1)}
 
     def bury_raw(self) -> int:
-        """A log of 9 MiB of which each byte takes six in JSON becomes a dead letter. Returns its number."""
+        """Makes a dead letter of 9 MiB of control characters, which JSON writes with six bytes each. Returns its number."""
         pairs = b"".join(field(2, field(1, f"k{number}") + field(2, b"\1" * ((1 << 20) - 10))) for number in range(9))
         body = field(1, b"\x08" + varint(int(time.time())) + pairs)
         device = Device(self.gateway.devices, seconds=60)

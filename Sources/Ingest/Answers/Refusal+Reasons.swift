@@ -84,7 +84,7 @@ extension Refusal {
         )
     }
 
-    /// A small compressed body may hold many empty logs, each of which costs a row and a place in a packet.
+    /// A small compressed body may hold many empty logs, and each log costs a row and a place in a packet.
     static func tooManyLogs(_ count: Int, most: Int) -> Refusal {
         Refusal(
             413,

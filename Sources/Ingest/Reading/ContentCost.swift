@@ -8,7 +8,7 @@ enum ContentCost {
 
     /// Text of more bytes is never short.
     private static let textBytesMax = 1 << 20
-    // Of an idle core. The most expensive text determined them: one-byte lines, and empty names.
+    // Times of an idle core, measured with the most expensive text: one-byte lines and empty names.
     private static let nanosecondsMax = 5_000_000
     private static let nanosecondsPerByte = 1
     /// A byte that is no ASCII letter, digit or blank.

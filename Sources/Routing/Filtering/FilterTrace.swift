@@ -40,7 +40,7 @@ package final class FilterTrace {
     package struct Log {
         package fileprivate(set) var steps: [Step] = []
         package fileprivate(set) var end = End.kept
-        /// An end is noted. Of the pieces of a split log, the first that is kept counts, else the first.
+        /// `end` is set. A split log ends as its first kept piece does, or as its first piece if none is kept.
         fileprivate var hasEnd = false
         /// The tag and the fields with which the log left the filters; for a dropped log those before the drop. nil:
         /// the trace had no room for them.

@@ -181,7 +181,7 @@ import Testing
         #expect(secrets.count == 500)
     }
 
-    /// A generated text with secrets, each of which has "canary" in it.
+    /// A generated text with secrets. Each secret contains "canary".
     private struct Writer {
         private static let names = [
             "password", "api_key", "token", "pwd", "otp", "clientSecret", "x-auth", "private_key",
