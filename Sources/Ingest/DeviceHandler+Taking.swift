@@ -72,6 +72,11 @@ extension DeviceHandler {
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
+        let light = logCount - max(body.count, 1)
+        if light > 0 {
+            let counter = request.sender?.counter ?? shared.keyless
+            try counter.takeLight(light, dialect.label, at: shared.clock())
+        }
         // The client's own name for the request takes precedence over its content.
         if let key {
             let outcome = taken.outcome

@@ -17,6 +17,8 @@ package final class DeviceHandler: RequestHandler {
         package let mint: ReceiptMint
         package let counters: IngestCounters
         package let intake = IntakeSwitch()
+        /// Counts for all devices without a key.
+        let keyless = KeyCounter()
         /// The clock of budgets.
         var clock: @Sendable () -> Moment = { .now }
         /// SLS's clock minus the host's, for a destination that knows the host's to be wrong.

@@ -1,3 +1,5 @@
+import Configuration
+import Crypto
 import HTTP
 import Logs
 import Queue
@@ -19,9 +21,10 @@ import Testing
         number < 128 ? [UInt8(number)] : [UInt8(number & 127 | 128)] + varint(number >> 7)
     }
 
-    private func post(_ body: [UInt8], to end: DeviceListener) throws -> Int {
+    private func post(_ body: [UInt8], to end: DeviceListener, key: String = "") throws -> Int {
         let fields: KeyValuePairs = [
             "content-type": "application/x-protobuf", "content-encoding": "zstd",
+            "x-sluice-key": key,
         ]
         return try end.client.post("/v1/logs", Zstd.compress(body), fields).status
     }
@@ -32,6 +35,28 @@ import Testing
         #expect(try post(emptyRecords(16_384), to: end) == 200)
         for count in [16_385, 500_000] { #expect(try post(emptyRecords(count), to: end) == 413) }
         #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 16_384)
+    }
+
+    @Test(
+        "A key's requests may have a million logs a minute beyond one for each byte",
+        arguments: [false, true]
+    )
+    func budget(hasKey: Bool) throws {
+        let clock = ManualClock()
+        let end = try DeviceListener(clock: clock)
+        let key = "0123456789abcdef"
+        if hasKey { end.use([DeviceKey(name: "shop", secret: Secret(key))]) }
+        let body = emptyRecords(16_384)
+        let light = 16_384 - Zstd.compress(body).count
+        let senders = end.shared.door.access.value.keys.senders
+        let counter = hasKey ? try #require(senders.first).counter : end.shared.keyless
+        try counter.takeLight(1_000_000 - light, .otlp, at: clock.moment)
+        #expect(try post(body, to: end, key: key) == 200)
+        #expect(try post(body, to: end, key: key) == 429)
+        #expect(try post(emptyRecords(1), to: end, key: key) == 200)
+        #expect(counter.counts.refused["logs"] == 1)
+        clock.advance(.seconds(1))
+        #expect(try post(body, to: end, key: key) == 200)
     }
 
     @Test("Logs that are as short as their dialect allows are taken in any number")
