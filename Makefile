@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed metrics-tables lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -102,14 +102,6 @@ bench-idle: setup
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/idle
 
-# Files that the program serves from memory.
-EMBEDDED = Sources/Admin/EmbeddedFiles.swift openAPI=docs/openapi.json
-CONSOLE = Sources/Admin/Pages/EmbeddedConsole.swift Sources/Admin/Console/
-
-embed:
-	@Scripts/embed $(EMBEDDED)
-	@Scripts/embed $(CONSOLE)
-
 # The tables of the pages docs/metrics*.md, from the program.
 metrics-tables: setup
 	@swift build --product sluice
@@ -117,8 +109,6 @@ metrics-tables: setup
 
 lint:
 	@Scripts/check-links
-	@Scripts/embed --check $(EMBEDDED)
-	@Scripts/embed --check $(CONSOLE)
 	@Scripts/shape --check
 	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift

@@ -82,6 +82,8 @@ let package = Package(
     name: "sluice",
     products: [.executable(name: "sluice", targets: ["sluice"])],
     targets: [
+        // Files that the program serves from memory.
+        .target(name: "CFiles"),
         .target(name: "CSystem", cSettings: [.define("_GNU_SOURCE")]),
         door("CSQLite", library: "sqlite3"),
         door("CCurl", library: "curl"),
@@ -154,9 +156,9 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
-                "Operations",
+                "Operations", "CFiles",
             ],
-            // Served from memory: `make embed`.
+            // Served from memory by CFiles.
             excluding: ["Console"]
         ),
         room(

@@ -190,7 +190,7 @@ package final class AdminHandler: RequestHandler {
             let text = holder == nil ? nil : shared.report.statusText
             responder.send(console.statusPage(text))
         case .consoleLogin: responder.send(sessions.openFromForm(head, body))
-        case .document: responder.send(Response(json: EmbeddedFiles.openAPI))
+        case .document: responder.send(Response(json: ServedFile.openAPI.text))
         case .audit: AuditDesk(decisions: shared.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }

@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import Delivery
+import Foundation
 import System
 import TestGateway
 import TestSupport
@@ -246,11 +247,25 @@ import Testing
         #expect(try trial.admin.get("/", ["host": "127.0.0.1"])["location"] == "/console/")
     }
 
+    @Test("All files of the folder are served, and the document")
+    func embedded() throws {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let folder = root.appending(path: "Sources/Admin/Console")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.sorted() == ServedFile.console.map(\.name).sorted())
+        for file in ServedFile.console {
+            let text = try String(contentsOf: folder.appending(path: file.name), encoding: .utf8)
+            #expect(file.text == text, "\(file.name)")
+        }
+        let document = root.appending(path: "docs/openapi.json")
+        #expect(try String(contentsOf: document, encoding: .utf8) == ServedFile.openAPI.text)
+    }
+
     @Test("The files are small, and name no other place")
     func content() {
-        let files = EmbeddedConsole.files
+        let files = ServedFile.console
         #expect(files.reduce(0) { $0 + $1.text.utf8.count } < 150 << 10)
-        for (name, text) in files {
+        for (name, text) in files.map({ ($0.name, $0.text) }) {
             let places = text.replacing("http://www.w3.org/2000/svg", with: "")
             #expect(!places.contains("http://") && !places.contains("https://"), "\(name)")
             #expect(!text.contains("innerHTML") && !text.contains("eval("), "\(name)")

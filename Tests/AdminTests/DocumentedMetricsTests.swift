@@ -56,7 +56,7 @@ import Testing
 
     @Test("A figure with a JSON member is a number in the OpenAPI schema")
     func members() throws {
-        let document = try JSONSerialization.jsonObject(with: Data(EmbeddedFiles.openAPI.utf8))
+        let document = try JSONSerialization.jsonObject(with: Data(ServedFile.openAPI.text.utf8))
         func check<Subject>(_ group: FigureGroup<Subject>, in schema: String) {
             for member in group.figures.compactMap(\.member) {
                 let object = member.object.isEmpty ? "" : ".properties.\(member.object)"

@@ -83,7 +83,7 @@ import Testing
     private let paths: [String: [String: [String: Any]]]
 
     init() throws {
-        let object = try JSONSerialization.jsonObject(with: Data(EmbeddedFiles.openAPI.utf8))
+        let object = try JSONSerialization.jsonObject(with: Data(ServedFile.openAPI.text.utf8))
         document = try #require(object as? [String: Any])
         paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
     }
@@ -142,7 +142,7 @@ import Testing
         let components = try #require(document["components"] as? [String: [String: Any]])
         let pattern = /"\$ref": "#\/components\/([a-z]+)\/([A-Za-z-]+)"/
         var named: Set<String> = []
-        for match in EmbeddedFiles.openAPI.matches(of: pattern) {
+        for match in ServedFile.openAPI.text.matches(of: pattern) {
             #expect(components[String(match.1)]?[String(match.2)] != nil, "\(match.2)")
             named.insert("\(match.1).\(match.2)")
         }
@@ -239,6 +239,6 @@ import Testing
         let answer = try trial.admin("/admin/openapi.json")
         #expect(answer.status == 200)
         #expect(answer["content-type"] == "application/json")
-        #expect(answer.text == EmbeddedFiles.openAPI)
+        #expect(answer.text == ServedFile.openAPI.text)
     }
 }

@@ -12,14 +12,14 @@ final class ConsoleDesk {
         let compressed: [UInt8]
         let tag: String
 
-        init(_ name: String, _ text: String) {
+        init(_ file: ServedFile) {
             let types = [
                 "html": "text/html", "js": "text/javascript", "css": "text/css",
                 "svg": "image/svg+xml",
             ]
-            let ending = name.split(separator: ".").last.map(String.init) ?? ""
+            let ending = file.name.split(separator: ".").last.map(String.init) ?? ""
             type = "\(types[ending] ?? "text/plain"); charset=utf-8"
-            bytes = Array(text.utf8)
+            bytes = Array(file.text.utf8)
             compressed = Gzip.compress(bytes)
             tag = "\"\(hex(Digest.sha256(bytes).prefix(8)))\""
         }
@@ -28,8 +28,8 @@ final class ConsoleDesk {
     private static let index = "index.html"
     private let files: [String: File]
 
-    init(_ given: [(name: String, text: String)] = EmbeddedConsole.files) {
-        files = Dictionary(uniqueKeysWithValues: given.map { ($0.name, File($0.name, $0.text)) })
+    init() {
+        files = Dictionary(uniqueKeysWithValues: ServedFile.console.map { ($0.name, File($0)) })
     }
 
     /// The file of this name; the empty name is the index.
