@@ -3,6 +3,7 @@ import Crypto
 import HTTP
 import Logs
 import Queue
+import System
 import TestSupport
 import Testing
 
