@@ -85,7 +85,7 @@ extension EventLoop {
     private func takesAnswerFastEnough(_ connection: ClientConnection) -> Bool {
         guard var pace = connection.unsent.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
-        let isKept = pace.isKept(at: now, kernelBytes: left, limits)
+        let isKept = pace.check(at: now, kernelBytes: left, limits)
         connection.unsent.pace = pace
         return isKept
     }

@@ -26,8 +26,8 @@ struct SendPace {
         givenBytes += bytes
     }
 
-    /// True if the client makes progress in each `writeTime`, and keeps the average after the first one.
-    mutating func isKept(at now: Moment, kernelBytes left: Int, _ limits: HTTPServer.Limits) -> Bool
+    /// Returns true if the client makes progress in each `writeTime`, and keeps the average after the first one.
+    mutating func check(at now: Moment, kernelBytes left: Int, _ limits: HTTPServer.Limits) -> Bool
     {
         let taken = kernelBytes + givenBytes - left
         if taken > takenBytes {

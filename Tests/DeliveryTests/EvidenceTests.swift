@@ -71,10 +71,10 @@ import Testing
     func halvings() {
         var evidence = Evidence()
         var halvings = 0
-        while evidence.mayHalve() { halvings += 1 }
+        while evidence.spendHalving() { halvings += 1 }
         #expect(halvings == Evidence.halvingsMax)
         evidence.stored(now)
-        let mayHalveAgain = evidence.mayHalve()
+        let mayHalveAgain = evidence.spendHalving()
         #expect(mayHalveAgain)
     }
 }

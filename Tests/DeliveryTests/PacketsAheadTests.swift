@@ -56,7 +56,7 @@ import Testing
         var ahead = PacketsAhead()
         for _ in 0..<10 {
             ahead.handOverBegan(with: .waiting)
-            ahead.wasMetInFull(inFlightMax: 8)
+            ahead.gotAll(inFlightMax: 8)
         }
         #expect(!ahead.isShort)
         #expect(ahead.count(inFlightMax: 8) == 2)
@@ -69,7 +69,7 @@ import Testing
         var counts: [Int] = []
         for _ in 0..<5 {
             ahead.handOverBegan(with: .none)
-            ahead.wasMetInFull(inFlightMax: 8)
+            ahead.gotAll(inFlightMax: 8)
             counts.append(ahead.count(inFlightMax: 8))
         }
         #expect(counts == [3, 4, 6, 10, 16])

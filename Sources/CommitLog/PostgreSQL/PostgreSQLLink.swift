@@ -67,14 +67,14 @@ struct PostgreSQLLink: ~Copyable {
     /// Commits once more. Once that is confirmed, all that was committed before is.
     mutating func confirm(until deadline: Moment) throws(CommitLogError) {
         _ = try run(LogTable.barrier(isSynced: isSynced), [], until: deadline)
-        guard try isConfirmed(until: deadline) else {
+        guard try checkCopies(until: deadline) else {
             throw CommitLogError(.unreachable, Self.unconfirmed)
         }
     }
 
     /// False if the last commit may have returned although no standby has it. An operator may have cancelled its wait, or
     /// the server has no synchronous standby any more, which ends all waits.
-    mutating func isConfirmed(until deadline: Moment) throws(CommitLogError) -> Bool {
+    mutating func checkCopies(until deadline: Moment) throws(CommitLogError) -> Bool {
         guard !(session?.takeReplicationDoubt() ?? false) else { return false }
         guard isSynced, settings.copies == .standby else { return true }
         let names = try run(Self.standbyNames, [], until: deadline)

@@ -89,7 +89,7 @@ package final class PostgreSQLLog: EngineLog {
             do throws(CommitLogError) {
                 switch outcome {
                 case .done(parts.count):
-                    guard try link.isConfirmed(until: confirmation) else {
+                    guard try link.checkCopies(until: confirmation) else {
                         return .unknown(PostgreSQLLink.unconfirmed)
                     }
                     if parts.count > Self.partsLarge { link.releaseBuffers() }

@@ -52,8 +52,8 @@ struct DestinationEndpoints {
             : choice.answered(at: place, now)
     }
 
-    /// True when an endpoint has recovered since the last look.
-    mutating func hasRecovered() -> Bool {
+    /// Returns true if an endpoint has recovered since the last call.
+    mutating func takeRecovery() -> Bool {
         var hasRecovered = false
         for (place, endpoint) in endpoints.enumerated()
         where seen[place].recoveries != endpoint.recoveries {

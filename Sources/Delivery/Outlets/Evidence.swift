@@ -65,8 +65,8 @@ struct Evidence {
         return suspects <= Self.suspectsMax && now - lastStored < Self.lasts
     }
 
-    /// True when one packet more may be halved, to see if a part of it is stored.
-    mutating func mayHalve() -> Bool {
+    /// Counts one halving more, which shows if a part of a packet is stored. Returns false beyond the most.
+    mutating func spendHalving() -> Bool {
         halvings += 1
         return halvings <= Self.halvingsMax
     }

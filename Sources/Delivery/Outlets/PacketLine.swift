@@ -80,7 +80,7 @@ struct PacketLine {
         }
         guard requested > 0 else { return }
         requested -= 1
-        if requested == 0 { ahead.wasMetInFull(inFlightMax: inFlightMax) }
+        if requested == 0 { ahead.gotAll(inFlightMax: inFlightMax) }
     }
 
     /// The packet that `next` would return.

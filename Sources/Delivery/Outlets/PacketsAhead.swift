@@ -33,7 +33,7 @@ struct PacketsAhead: Equatable {
     }
 
     /// The queue gave all it was asked for, so it may have more.
-    mutating func wasMetInFull(inFlightMax limit: Int) {
+    mutating func gotAll(inFlightMax limit: Int) {
         if rest == .none { extra = min(2 * limit, max(1, extra * 2)) }
     }
 }

@@ -51,8 +51,8 @@ struct DestinationClock {
         endpoint.clock.learn(from: answer, sent: signed, received: received, assuming: assumed)
     }
 
-    /// True once when the host's clock was wrong and is right again.
-    mutating func isRightAgain(at endpoint: EndpointState) -> Bool {
+    /// Returns true once after the host's clock was wrong and is right again.
+    mutating func takeRecovery(at endpoint: EndpointState) -> Bool {
         let isWrong = wrongness(at: endpoint) != nil
         defer { wasWrong = isWrong }
         return wasWrong && !isWrong

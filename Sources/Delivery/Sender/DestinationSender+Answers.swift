@@ -178,7 +178,7 @@ extension DestinationSender {
         }
         guard load.passes.outlet.isProbe else { return leases.retry(lease, of: outlet) }
         // Parts of what SLS may have, under other numbers, would be stored a second time.
-        if !isAlone, !lease.mayBeKnown, outlet.evidence.mayHalve() {
+        if !isAlone, !lease.mayBeKnown, outlet.evidence.spendHalving() {
             leases.isolate(lease, of: outlet, reason)
         } else {
             leases.setAside(lease, of: outlet)

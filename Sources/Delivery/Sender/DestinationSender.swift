@@ -166,7 +166,7 @@ final class DestinationSender {
         if credential.isMissing { _ = credential.look(now, reporter) }
         gates.lookAtEndpoints(now)
         while let lease = leases.takeReread(now) { lineUp(lease) }
-        let clockIsRight = clock.isRightAgain(at: gates.endpoint)
+        let clockIsRight = clock.takeRecovery(at: gates.endpoint)
         while let lease = leases.takeClockWait(now, clockIsRight: clockIsRight) { lineUp(lease) }
         if clockIsRight { outlets.clockIsRight(now) }
         outlets.wakeSleepers(now)

@@ -167,7 +167,7 @@ final class GateKeeper {
 
     /// Notices what happened to the endpoints since the last turn, maybe because of other destinations.
     func lookAtEndpoints(_ now: Moment) {
-        if endpoints.hasRecovered() { outlets.reopen(now) { $0.scope == .endpoint } }
+        if endpoints.takeRecovery() { outlets.reopen(now) { $0.scope == .endpoint } }
         if let change = endpoints.leaveClosed(now) {
             switched(change, because: endpoints.endpoints[change.from].pause?.failure, now)
         }

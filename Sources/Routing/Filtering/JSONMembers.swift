@@ -35,7 +35,7 @@ struct JSONMembers {
     }
 
     mutating func nextElement() -> NextElement {
-        if take("]") { return hasComma || !isAtEnd() ? .broken : .end }
+        if take("]") { return hasComma || !skipToEnd() ? .broken : .end }
         guard isFirst || hasComma, let value = value() else { return .broken }
         isFirst = false
         hasComma = take(",")
@@ -50,7 +50,7 @@ struct JSONMembers {
     }
 
     mutating func next() -> Next {
-        if take("}") { return hasComma || !isAtEnd() ? .broken : .end }
+        if take("}") { return hasComma || !skipToEnd() ? .broken : .end }
         guard isFirst || hasComma, let name = string(), take(":"), let value = value() else {
             return .broken
         }
@@ -59,7 +59,7 @@ struct JSONMembers {
         return .member(name: name, value: value)
     }
 
-    private mutating func isAtEnd() -> Bool {
+    private mutating func skipToEnd() -> Bool {
         skipSpace()
         return place == text.count
     }

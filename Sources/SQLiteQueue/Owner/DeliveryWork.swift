@@ -39,17 +39,17 @@ final class DeliveryWork {
         case .acknowledge(let number): returns.acknowledge(number)
         case .setAside(let number): store?.packets.setAside(number)
         case .unreadable(let number):
-            if packets.isGivenBack(number) { returns.addUnreadable(number) }
+            if packets.acceptReturn(number) { returns.addUnreadable(number) }
         case .recalled(let number):
-            if packets.isGivenBack(number) { returns.addRecalled(number) }
+            if packets.acceptReturn(number) { returns.addRecalled(number) }
         case .relane(let number):
-            if packets.isGivenBack(number) { returns.relane(number) }
+            if packets.acceptReturn(number) { returns.relane(number) }
         case .isolate(let number, let reason):
-            if packets.isGivenBack(number) { isolations.add(number, because: reason) }
+            if packets.acceptReturn(number) { isolations.add(number, because: reason) }
         case .discard(let number, let reason):
-            if packets.isGivenBack(number) { discards.add(number, because: reason) }
+            if packets.acceptReturn(number) { discards.add(number, because: reason) }
         case .postpone(let number):
-            guard packets.isGivenBack(number) else { return }
+            guard packets.acceptReturn(number) else { return }
             // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
             packets.takeBack([number])
             store?.packets.postpone(number)

@@ -53,7 +53,7 @@ struct Discards {
 
     /// Reports once a minute the number of dropped logs and the latest codes.
     mutating func announce() {
-        guard untoldLogs > 0, pause.isOver() else { return }
+        guard untoldLogs > 0, pause.tryStart() else { return }
         journal.warning(
             "logs are discarded: the configuration drops refused packets",
             [

@@ -70,12 +70,12 @@ struct Isolations {
                 guard let needs = isolation.needs, has(needs, for: isolation, in: here) else {
                     break
                 }
-                guard mayTakeApart(bytes) else { return }
+                guard keepRoom(bytes) else { return }
                 try takeApart(isolation, in: here, &losses, &bytes)
             }
         }
         for isolation in untried {
-            guard mayTakeApart(bytes) else { return }
+            guard keepRoom(bytes) else { return }
             try takeApart(isolation, in: here, &losses, &bytes)
         }
     }
@@ -122,7 +122,7 @@ struct Isolations {
 
     // MARK: - One packet
 
-    private mutating func mayTakeApart(_ bytes: Int) -> Bool {
+    private mutating func keepRoom(_ bytes: Int) -> Bool {
         hasMore = taken.count >= Self.packetsMax || bytes >= Self.bytesMax
         return !hasMore
     }
@@ -201,7 +201,7 @@ struct Isolations {
     }
 
     private mutating func warn(_ destination: QueuedDestination, in here: Surroundings) {
-        guard roomPause.isOver() else { return }
+        guard roomPause.tryStart() else { return }
         journal.warning(
             "refused packets wait: there is no room for dead letters",
             [

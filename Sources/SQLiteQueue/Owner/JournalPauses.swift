@@ -11,7 +11,8 @@ struct PendingSums<Key: Hashable> {
 
     /// Takes out the sums that may be reported now.
     mutating func takeDue(_ now: Moment) -> [Key: Int] {
-        let due = sums.filter { pauses.areOver(for: $0.key, now) }
+        var due: [Key: Int] = [:]
+        for (key, sum) in sums where pauses.tryStart(for: key, now) { due[key] = sum }
         for key in due.keys { sums[key] = nil }
         return due
     }
@@ -21,8 +22,8 @@ struct PendingSums<Key: Hashable> {
 struct JournalPauses<Subject: Hashable> {
     private var next: [Subject: Moment] = [:]
 
-    /// Returns true if the line may be written now. Then the next one has to wait.
-    mutating func areOver(for subject: Subject, _ now: Moment = .now) -> Bool {
+    /// Starts the next pause, unless one lasts. True: the line may be written now.
+    mutating func tryStart(for subject: Subject, _ now: Moment = .now) -> Bool {
         guard next[subject].map({ $0 <= now }) ?? true else { return false }
         next[subject] = now + .seconds(60)
         return true
@@ -38,7 +39,8 @@ struct JournalPause {
         self.length = length
     }
 
-    mutating func isOver() -> Bool {
+    /// Starts the next pause, unless one lasts. True: the line may be written now.
+    mutating func tryStart() -> Bool {
         guard next <= .now else { return false }
         next = .now + length
         return true

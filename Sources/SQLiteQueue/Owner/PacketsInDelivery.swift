@@ -35,9 +35,9 @@ final class PacketsInDelivery {
         held[packet.number] = HandedPacket(packet)
     }
 
-    /// Called when delivery gives a packet back without an acknowledgement. Returns false if delivery does not hold it:
+    /// Delivery gives a packet back without an acknowledgement. Returns false if delivery does not hold it:
     /// after a second message the packet must not be handed over twice.
-    func isGivenBack(_ number: Int64) -> Bool {
+    func acceptReturn(_ number: Int64) -> Bool {
         takenApart[number] = nil
         return held[number] != nil
     }

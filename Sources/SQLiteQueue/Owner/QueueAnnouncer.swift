@@ -40,7 +40,8 @@ struct QueueAnnouncer {
         case .open:
             admission = .open
             journal.info("queue takes batches again", ["bytes": bytes])
-        case .full where admissionPause.isOver():
+        case .full:
+            guard admissionPause.tryStart() else { return }
             admission = .full
             journal.warning(
                 "queue is full and refuses batches",
@@ -49,7 +50,8 @@ struct QueueAnnouncer {
                     "remedy": "see why logs do not leave, or raise queue.max_bytes",
                 ]
             )
-        case .diskFull where admissionPause.isOver():
+        case .diskFull:
+            guard admissionPause.tryStart() else { return }
             admission = .diskFull
             journal.warning(
                 "queue refuses batches: the disk is nearly full",
@@ -58,8 +60,8 @@ struct QueueAnnouncer {
                     "remedy": "free some space, or lower queue.min_free_bytes",
                 ]
             )
-        case .full, .diskFull, .destinationFull, .tooManyLogstores, .failing, .stopping,
-            .tooManyStreams, .tooManyStreamsOfDestination, .tooManyStreamsOfSender:
+        case .destinationFull, .tooManyLogstores, .failing, .stopping, .tooManyStreams,
+            .tooManyStreamsOfDestination, .tooManyStreamsOfSender:
             break
         }
     }
@@ -70,7 +72,7 @@ struct QueueAnnouncer {
         if new == .open, full.remove(name) != nil {
             journal.info("destination takes batches again", ["destination": name])
         }
-        guard new == .destinationFull, !full.contains(name), fullPauses.areOver(for: name) else {
+        guard new == .destinationFull, !full.contains(name), fullPauses.tryStart(for: name) else {
             return
         }
         full.insert(name)
@@ -86,7 +88,7 @@ struct QueueAnnouncer {
 
     /// Reports batches of the destination that were refused because they name too many logstores.
     mutating func announceCrowded(_ destination: QueuedDestination) {
-        guard crowdedPauses.areOver(for: destination.name) else { return }
+        guard crowdedPauses.tryStart(for: destination.name) else { return }
         journal.warning(
             "batches are refused: too many logstores have logs in the queue",
             [
@@ -102,7 +104,7 @@ struct QueueAnnouncer {
         guard let stream = append.batches.first?.stream else { return }
         // The operator defines keys and destinations, so these are few.
         let subject = "\(refusal) \(append.sender ?? stream.destination)"
-        guard shortagePauses.areOver(for: subject) else { return }
+        guard shortagePauses.tryStart(for: subject) else { return }
         let holder =
             switch refusal {
             case .tooManyStreamsOfDestination: "destination"

@@ -102,10 +102,10 @@ final class QueueOwner {
                 return
             case .wait(let most, let requests): (time, count) = (most, requests)
             }
-            if door.requests.wakesOwner(at: takenRequests + count) {
+            if door.requests.wakeOwner(at: takenRequests + count) {
                 door.wake.wait(timeout: time)
             }
-            door.requests.wakesOwnerNoMore()
+            door.requests.wakeOwnerNoMore()
         }
     }
 

@@ -22,14 +22,14 @@ final class RequestCount: Sendable {
     /// All requests since the start.
     var total: Int { posted.load(ordering: .sequentiallyConsistent) }
 
-    /// Called by the owner before it waits. Returns false if the request with that number is there already.
-    func wakesOwner(at number: Int) -> Bool {
+    /// The owner is about to wait. Returns false if the request with that number is there already.
+    func wakeOwner(at number: Int) -> Bool {
         awaited.store(number, ordering: .sequentiallyConsistent)
         return total < number
     }
 
-    /// Called by the owner after it has waited.
-    func wakesOwnerNoMore() {
+    /// The owner has waited.
+    func wakeOwnerNoMore() {
         awaited.store(.max, ordering: .relaxed)
     }
 }

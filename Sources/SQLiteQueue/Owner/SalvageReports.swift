@@ -42,7 +42,7 @@ struct SalvageReports {
     }
 
     mutating func noRoom(for remainder: Remainder, from aside: String, freeBytes: Int) {
-        guard waitPause.isOver() else { return }
+        guard waitPause.tryStart() else { return }
         journal.warning(
             "the disk has no room for all of a damaged queue; the rest is copied as logs leave",
             [
@@ -55,7 +55,7 @@ struct SalvageReports {
 
     /// Reports that there is too little room for another step.
     mutating func waiting(_ remainders: [Remainder], freeBytes: Int) {
-        guard waitPause.isOver() else { return }
+        guard waitPause.tryStart() else { return }
         journal.warning(
             "logs of a damaged queue wait until others have left",
             [

@@ -93,7 +93,7 @@ struct ShardBase {
     }
 
     /// A base that begins with this entry was read whole. What lies before it may be what a trim has left.
-    mutating func wasRead(beginning entry: UInt64) {
+    mutating func finishReading(beginning entry: UInt64) {
         ended()
         trimBefore = entry
     }

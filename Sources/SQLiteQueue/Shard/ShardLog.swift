@@ -243,7 +243,7 @@ final class ShardLog: ChangeLog {
             base.countCommit(commit.body.count, until: reader.position.entry)
             if commit.kind == .baseChunk { try checkRoom(directory) }
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
-            base.wasRead(beginning: head.start.entry + 1)
+            base.finishReading(beginning: head.start.entry + 1)
             scratchSchema = head.schema
             // Commits may lie between the pieces.
             applied = draft.isInterrupted ? head.start : reader.position

@@ -33,11 +33,8 @@ struct OutletLanes {
     /// The number of packets that have a lane.
     var busyCount: Int { busy.count }
 
-    /// True if one of `count` lanes is free. Also true for 0 lanes: then packets have none.
-    mutating func isOpen(_ count: Int) -> Bool {
-        resize(to: count)
-        return count == 0 || busyPlaces < count
-    }
+    /// True if a lane is free. Also true for 0 lanes: then packets have none.
+    var isOpen: Bool { places.isEmpty || busyPlaces < places.count }
 
     /// A lane for a new packet. Free lanes take turns; if none is free, an additional one. Nil for 0 lanes.
     mutating func take(of count: Int) -> PacketLane? {
@@ -141,7 +138,7 @@ struct OutletLanes {
     }
 
     /// Adapts to a new number of lanes. Lanes keep their places, and surplus lanes are dropped.
-    private mutating func resize(to count: Int) {
+    mutating func resize(to count: Int) {
         guard count != places.count else { return }
         let before = places
         places = Array(repeating: .new, count: count)

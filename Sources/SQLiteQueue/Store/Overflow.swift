@@ -48,12 +48,12 @@ final class Overflow: StorePart {
             guard let most = destination.rules.bytesMax,
                 destination.bytes - destination.waitingBytes <= most
             else { continue }
-            while destination.bytes > most, effort.mayContinue(),
+            while destination.bytes > most, effort.checkTime(),
                 try dropOldest(of: destination, bytes: destination.bytes - most, &effort, own: true)
             {}
         }
         if weight.droppableExcess != nil {
-            while weight.bytes > configuration.bytesMax, effort.mayContinue(),
+            while weight.bytes > configuration.bytesMax, effort.checkTime(),
                 let (destination, lead) = mostWaiting()
             {
                 let wanted = min(weight.bytes - configuration.bytesMax, lead)
@@ -160,7 +160,7 @@ private struct DropEffort {
         self.least = least
     }
 
-    mutating func mayContinue() -> Bool {
+    mutating func checkTime() -> Bool {
         isOver = dropped >= least && Moment.now >= deadline
         return !isOver
     }

@@ -50,8 +50,11 @@ extension PacketBook {
 extension QueuedOutlet {
     var laneCount: Int { destination.rules.lanes }
 
-    /// True if another packet may be sealed.
-    var hasFreeLane: Bool { lanes.isOpen(laneCount) }
+    /// Follows a change of the number of lanes. Returns true if another packet may be sealed.
+    func findFreeLane() -> Bool {
+        lanes.resize(to: laneCount)
+        return lanes.isOpen
+    }
 
     /// A lane for a new packet. Nil if packets have no lanes.
     func takeLane() -> PacketLane? { lanes.take(of: laneCount) }

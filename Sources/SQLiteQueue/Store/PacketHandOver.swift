@@ -28,7 +28,7 @@ final class PacketHandOver: StorePart {
                 }
             }
             // If no lane is free, the outlet waits for the next acknowledgement, not for a time.
-            let waitsForTime = wanted > 0 && outlet.hasFreeLane
+            let waitsForTime = wanted > 0 && outlet.findFreeLane()
             destinations.dirty.looked(outlet, due: waitsForTime ? outlet.nextDue : nil)
         }
         return gathered
@@ -68,7 +68,7 @@ final class PacketHandOver: StorePart {
         _ time: WallTime
     ) throws(SQLiteError) -> SealedPacket? {
         if let packet = nextSealed({ outlet.sealedBefore.popFirst() }) { return packet }
-        guard outlet.hasFreeLane, let stream = outlet.nextRipe(time) else { return nil }
+        guard outlet.findFreeLane(), let stream = outlet.nextRipe(time) else { return nil }
         let packet = try packets.seal(stream, time)
         packets.markHandedOver(packet.number)
         outlet.lastSealed = time

@@ -36,12 +36,12 @@ struct RipeStreams {
             _ = backlog.popFirst()
             first.leave(.ripe)
         }
-        let stream = isFreshTurn(freshPercent) ? fresh.popFirst() : backlog.popFirst()
+        let stream = takeTurn(freshPercent) ? fresh.popFirst() : backlog.popFirst()
         stream?.leave(.ripe)
         return stream
     }
 
-    private mutating func isFreshTurn(_ percent: Int) -> Bool {
+    private mutating func takeTurn(_ percent: Int) -> Bool {
         guard !fresh.isEmpty, !backlog.isEmpty else { return backlog.isEmpty }
         credit += percent
         guard credit >= 100 else { return false }

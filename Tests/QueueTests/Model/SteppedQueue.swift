@@ -107,7 +107,7 @@ final class SteppedQueue {
                     && outlet.postponed.isEmpty
                 let isFiled =
                     outlet.nextDue.map { due in outlet.filedDue.map { $0 <= due } ?? false } ?? true
-                guard isDrained, isFiled || !outlet.hasFreeLane else {
+                guard isDrained, isFiled || !outlet.findFreeLane() else {
                     throw ModelFailure("nobody looks at \(outlet.name)")
                 }
             }

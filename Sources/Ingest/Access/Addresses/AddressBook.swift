@@ -46,7 +46,7 @@ package final class AddressBook: Sendable {
         /// Finding the addresses to forget takes a pass over all entries.
         var nextLook = Moment(nanoseconds: 0)
 
-        mutating func hasRoom(_ most: Int, at now: Moment) -> Bool {
+        mutating func makeRoom(_ most: Int, at now: Moment) -> Bool {
             if entries.count < most { return true }
             guard now >= nextLook else { return false }
             nextLook = now + AddressBook.lookPause
@@ -123,7 +123,7 @@ package final class AddressBook: Sendable {
         let page = pages[Int(UInt(bitPattern: address.hashValue) % UInt(Self.pagesCount))]
         return page.withLock { page in
             page.adopt(pace, of: part, at: now)
-            guard page.entries[address] != nil || page.hasRoom(most / Self.pagesCount, at: now)
+            guard page.entries[address] != nil || page.makeRoom(most / Self.pagesCount, at: now)
             else {
                 shared.add(1, ordering: .relaxed)
                 return body(&page.newcomers)
