@@ -1,22 +1,15 @@
 /// The group of an engine of the queue as the file has it: `queue.jetstream`, `queue.postgresql`.
 protocol EngineEntry: SettingGroup {
-    associatedtype Settings
-
     /// Its name is the key of the group.
     static var engine: QueueSettings.Engine { get }
     /// Where the group's settings go.
-    static var path: WritableKeyPath<QueueSettings, Settings?> { get }
+    static var path: WritableKeyPath<QueueSettings, Self?> { get }
     /// One sentence in Markdown.
     static var help: String { get }
     /// The setting that the engine needs, and how to write it.
     static var required: (key: String, remedy: String) { get }
 
     var node: NodeEntry { get }
-
-    /// For what is shown and compared.
-    init(_ settings: Settings)
-    /// Reports what does not go together. nil: something is missing, which the group's reader reports.
-    func settings(_ section: borrowing Section) -> Settings?
 }
 
 extension EngineEntry {
@@ -28,7 +21,7 @@ extension EngineEntry {
                 key: key,
                 help: help,
                 isImmediate: false,
-                members: descriptions
+                members: { descriptions }
             ),
             read: { section, queue in
                 queue[keyPath: path] = read(&section, for: queue.engine)
@@ -39,10 +32,10 @@ extension EngineEntry {
                 guard let before = old[keyPath: path], let after = new[keyPath: path] else {
                     return []
                 }
-                return Self(before).changes(to: Self(after), at: key + ".")
+                return before.changes(to: after, at: key + ".")
             },
             apply: { _, _ in },
-            show: { queue in queue[keyPath: path].map { .present(Self($0).shown) } ?? .absent }
+            show: { queue in queue[keyPath: path].map { .present($0.shown) } ?? .absent }
         )
     }
 
@@ -50,18 +43,18 @@ extension EngineEntry {
     private static func read(
         _ queue: inout Section,
         for engine: QueueSettings.Engine
-    ) -> Settings? {
+    ) -> Self? {
         var section = queue.section(Self.engine.rawValue)
         var entry = Self()
         entry.readSettings(&section)
         section.refuseEmpty()
-        let settings = entry.settings(section)
+        entry.check(section)
         // A wrong engine, which is reported, may have meant any.
         if !queue.report.hasProblem(with: queue.keyPath("engine")) {
             entry.checkUse(of: section, in: queue, by: engine)
         }
         section.refuseOthers()
-        return engine == Self.engine ? settings : nil
+        return engine == Self.engine ? entry : nil
     }
 
     private func checkUse(

@@ -5,7 +5,7 @@ import Net
 import System
 
 /// The group `queue.jetstream` as the file has it.
-struct JetStreamEntry: EngineEntry {
+struct JetStreamEntry: EngineEntry, Equatable, Sendable {
     private static let serversMax = 16
     private static let credentialBytesMax = 64 << 10
 
@@ -19,8 +19,6 @@ struct JetStreamEntry: EngineEntry {
     private var token: Secret?
     private var tls: JetStreamTLSEntry?
 
-    init() {}
-
     static var settings: [Setting<JetStreamEntry>] {
         Setting(
             "servers",
@@ -28,9 +26,7 @@ struct JetStreamEntry: EngineEntry {
             listOf: .natsServer,
             1...serversMax,
             default: "required with `engine: jetstream`",
-            reload: .atRestart,
-            as: { $0 },
-            shownAs: { $0 }
+            reload: .atRestart
         ) {
             """
             the brokers to ask first; they name the others of their cluster. `nats://host:port`, or \
@@ -68,7 +64,7 @@ struct JetStreamEntry: EngineEntry {
             SettingDescription(
                 key: "tls",
                 isImmediate: false,
-                members: JetStreamTLSEntry.descriptions
+                members: { JetStreamTLSEntry.descriptions }
             ),
             \.tls,
             reload: .atRestart,
@@ -77,7 +73,7 @@ struct JetStreamEntry: EngineEntry {
     }
 
     static var engine: QueueSettings.Engine { .jetStream }
-    static var path: WritableKeyPath<QueueSettings, JetStreamSettings?> { \.jetStream }
+    static var path: WritableKeyPath<QueueSettings, JetStreamEntry?> { \.jetStreamEntry }
     static var help: String { "the brokers of `engine: jetstream`" }
     static var required: (key: String, remedy: String) {
         (
@@ -87,12 +83,8 @@ struct JetStreamEntry: EngineEntry {
         )
     }
 
-    // MARK: - Reading
-
-    func settings(_ section: borrowing Section) -> JetStreamSettings? {
-        refuseRepeatedServers(section)
-        let authentication = authentication(section)
-        checkFiles(section)
+    /// nil: something is missing, which is reported.
+    var settings: JetStreamSettings? {
         guard !servers.isEmpty, let name = node.name else { return nil }
         return JetStreamSettings(
             servers: servers,
@@ -104,6 +96,21 @@ struct JetStreamEntry: EngineEntry {
         )
     }
 
+    private var authentication: NATSSettings.Authentication {
+        if let credentials { return .credentials(file: credentials) }
+        if let nkey { return .seed(file: nkey) }
+        if let user, let password { return .user(user, password: password) }
+        return token.map { .token($0) } ?? .none
+    }
+
+    // MARK: - Checks
+
+    func check(_ section: borrowing Section) {
+        refuseRepeatedServers(section)
+        checkAuthentication(section)
+        checkFiles(section)
+    }
+
     private func refuseRepeatedServers(_ section: borrowing Section) {
         var places: Set<String> = []
         for server in section.readableItems("servers", .natsServer)
@@ -113,9 +120,7 @@ struct JetStreamEntry: EngineEntry {
     }
 
     /// Reports a second way to authenticate, and half of one.
-    private func authentication(
-        _ section: borrowing Section
-    ) -> NATSSettings.Authentication {
+    private func checkAuthentication(_ section: borrowing Section) {
         var ways: [String] = []
         for way in ["credentials", "nkey", section.has("user") ? "user" : "password", "token"]
         where section.has(way) { ways.append(way) }
@@ -131,10 +136,6 @@ struct JetStreamEntry: EngineEntry {
         if section.has("password") {
             section.require("user", "name the user of the password, or write a token as token")
         }
-        if let credentials { return .credentials(file: credentials) }
-        if let nkey { return .seed(file: nkey) }
-        if let user, let password { return .user(user, password: password) }
-        return token.map { .token($0) } ?? .none
     }
 
     private func checkFiles(_ section: borrowing Section) {
@@ -150,20 +151,6 @@ struct JetStreamEntry: EngineEntry {
                         + "read the file"
                 )
             }
-        }
-    }
-
-    init(_ settings: JetStreamSettings) {
-        servers = settings.servers
-        node = NodeEntry(settings.node, in: settings.cluster)
-        replicas = settings.replicas
-        tls = settings.tls.map(JetStreamTLSEntry.init)
-        switch settings.authentication {
-        case .none: break
-        case .credentials(let file): credentials = file
-        case .seed(let file): nkey = file
-        case .user(let name, let secret): (user, password) = (name, secret)
-        case .token(let secret): token = secret
         }
     }
 }

@@ -1,18 +1,10 @@
 import Net
 
 /// The group `queue.jetstream.tls` as the file has it.
-struct JetStreamTLSEntry: SettingGroup, Equatable {
+struct JetStreamTLSEntry: SettingGroup, Equatable, Sendable {
     private var authorities: String?
     private var chain: String?
     private var key: String?
-
-    init() {}
-
-    init(_ settings: OutboundTLS) {
-        authorities = settings.authorities
-        chain = settings.certificate?.chainFile
-        key = settings.certificate?.keyFile
-    }
 
     static var settings: [Setting<JetStreamTLSEntry>] {
         Setting("ca_file", \.authorities, .path, default: "the system's", reload: .atRestart) {

@@ -1,17 +1,10 @@
 import System
 
 /// The settings that tell gateways apart in a commit log; each engine's group has them among its own.
-struct NodeEntry: SettingGroup {
+struct NodeEntry: SettingGroup, Equatable, Sendable {
     var cluster = "main"
     /// nil: the host has no name.
     var name = machineName().flatMap(name(ofHost:))
-
-    init() {}
-
-    init(_ name: String, in cluster: String) {
-        self.name = name
-        self.cluster = cluster
-    }
 
     static var settings: [Setting<NodeEntry>] {
         Setting("cluster", \.cluster, .namePart(upTo: 32), reload: .atRestart) {

@@ -2,18 +2,10 @@ import CommitLog
 import Crypto
 
 /// The group `queue.postgresql` as the file has it.
-struct PostgreSQLEntry: EngineEntry {
+struct PostgreSQLEntry: EngineEntry, Equatable, Sendable {
     private var url: Secret?
     private(set) var node = NodeEntry()
     private var copies = PostgreSQLSettings.Copies.standby
-
-    init() {}
-
-    init(_ settings: PostgreSQLSettings) {
-        url = settings.url
-        node = NodeEntry(settings.node, in: settings.cluster)
-        copies = settings.copies
-    }
 
     static var settings: [Setting<PostgreSQLEntry>] {
         Setting(
@@ -43,11 +35,12 @@ struct PostgreSQLEntry: EngineEntry {
     }
 
     static var engine: QueueSettings.Engine { .postgreSQL }
-    static var path: WritableKeyPath<QueueSettings, PostgreSQLSettings?> { \.postgreSQL }
+    static var path: WritableKeyPath<QueueSettings, PostgreSQLEntry?> { \.postgreSQLEntry }
     static var help: String { "the database of `engine: postgresql`" }
     static var required: (key: String, remedy: String) { ("url", Kind.exampleOfURL) }
 
-    func settings(_ section: borrowing Section) -> PostgreSQLSettings? {
+    /// nil: something is missing, which is reported.
+    var settings: PostgreSQLSettings? {
         guard let url, let name = node.name else { return nil }
         return PostgreSQLSettings(url: url, cluster: node.cluster, node: name, copies: copies)
     }

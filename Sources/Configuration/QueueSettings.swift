@@ -24,9 +24,10 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     /// How long a commit is tried again while the brokers or the database do not confirm it.
     package var commitWait: Duration = .seconds(8)
     /// nil with another engine.
-    package var jetStream: JetStreamSettings?
-    /// nil with another engine.
-    package var postgreSQL: PostgreSQLSettings?
+    package var jetStream: JetStreamSettings? { jetStreamEntry?.settings }
+    package var postgreSQL: PostgreSQLSettings? { postgreSQLEntry?.settings }
+    var jetStreamEntry: JetStreamEntry?
+    var postgreSQLEntry: PostgreSQLEntry?
 
     static var settings: [Setting<QueueSettings>] {
         Setting("max_bytes", \.bytesMax, bytes) {
