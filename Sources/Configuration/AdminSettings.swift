@@ -60,7 +60,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
                     `{ grafana: { token: "…", role: read } }`; `read` (the default) only reads, `full` \
                     also changes. See [admin](admin.md)
                     """,
-                members: NamedTokenEntry.descriptions,
+                members: { NamedTokenEntry.descriptions },
                 isMap: true
             ),
             \.tokens
@@ -70,7 +70,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
             SettingDescription(
                 key: "tls",
                 help: "TLS of the admin listener, see [listeners](listeners.md#tls)",
-                members: TLSEntry.descriptions
+                members: { TLSEntry.descriptions }
             ),
             \.tls
         ) { TLSEntry.read($0.section("tls")).map(Optional.some) }
@@ -78,7 +78,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
         Setting("console", \.hasConsole, .boolean) {
             "serve the [console](console.md) at `/console/`; `false` turns it off"
         }
-        Setting("hosts", \.hosts, listOf: .hostName, 1...32, as: { $0 }, shownAs: { $0 }) {
+        Setting("hosts", \.hosts, listOf: .hostName, 1...32) {
             """
             names by which browsers reach the console, beside addresses and `localhost`; others are refused, \
             as another site's DNS could lead there
@@ -88,7 +88,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
             SettingDescription(
                 key: "client",
                 help: "how commands reach the admin listener, see [listeners](listeners.md)",
-                members: AdminClientEntry.descriptions
+                members: { AdminClientEntry.descriptions }
             ),
             \.client
         ) { AdminClientEntry.read($0.section("client")) }
@@ -138,8 +138,6 @@ private struct NamedTokenEntry: SettingGroup {
     private var secret: Secret?
     private var role = AdminRole.read
 
-    init() {}
-
     static var settings: [Setting<NamedTokenEntry>] {
         Setting("token", \.secret, .secret(bytesMin: AdminToken.bytesMin), default: "required") {
             "bearer token, 32 characters or more"
@@ -188,8 +186,6 @@ struct AdminClientEntry: SettingGroup {
     private var authorities: String?
     private var chain: String?
     private var key: String?
-
-    init() {}
 
     static var settings: [Setting<AdminClientEntry>] {
         Setting(

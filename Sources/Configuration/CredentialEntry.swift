@@ -48,8 +48,6 @@ struct CredentialEntry: SettingGroup {
     private var totalTimeout: Duration?
     private var resolvers: ResolverRules = []
 
-    init() {}
-
     static var settings: [Setting<CredentialEntry>] {
         Setting("from", \.kind, kindOfSource, default: "required") {
             """

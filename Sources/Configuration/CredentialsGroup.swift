@@ -8,8 +8,6 @@ struct CredentialsGroup: SettingGroup {
 
     private var key: String?
 
-    init() {}
-
     static var settings: [Setting<CredentialsGroup>] {
         Setting(encryptionKey, \.key, .text(upTo: 1024)) {
             """

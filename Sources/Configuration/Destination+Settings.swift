@@ -96,9 +96,7 @@ extension Destination: SettingGroup {
             listOf: .endpoint,
             1...8,
             from: endpointSource,
-            required: [try? Endpoint(parsing: "http://localhost")].compactMap(\.self),
-            as: { $0 },
-            shownAs: { $0 }
+            required: [try? Endpoint(parsing: "http://localhost")].compactMap(\.self)
         ) {
             """
             `https://cn-hangzhou.log.aliyuncs.com`, without the project; or a list of up to 8 \

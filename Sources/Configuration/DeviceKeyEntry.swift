@@ -11,8 +11,6 @@ struct DeviceKeyEntry: SettingGroup {
     private var certificates: [CertificatePattern] = []
     private var rules = SenderRules()
 
-    init() {}
-
     static var settings: [Setting<DeviceKeyEntry>] {
         Setting("name", \.name, .keyName, default: "required") {
             "the key's name in metrics: 1 to 64 letters, digits, `-`, `_` and `.`"
@@ -48,8 +46,7 @@ struct DeviceKeyEntry: SettingGroup {
             \.certificates,
             listOf: .certificatePattern,
             1...64,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) {
             """
             names in devices' certificates, each with its kind: `dns:`, `ip:`, `uri:`, `mail:`, or \

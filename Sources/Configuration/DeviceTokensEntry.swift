@@ -11,8 +11,6 @@ struct DeviceTokensEntry: SettingGroup {
     private var leeway: Duration?
     private var destinationsClaim: String?
 
-    init() {}
-
     static var settings: [Setting<DeviceTokensEntry>] {
         Setting(
             "algorithm",
@@ -28,7 +26,7 @@ struct DeviceTokensEntry: SettingGroup {
                     `keys_url` has all [keys of an issuer](access.md#keys-from-the-issuer)
                     """,
                 default: "required",
-                members: keyDescriptions,
+                members: { keyDescriptions },
                 isList: true
             )
         ) { section, _ in
@@ -41,8 +39,7 @@ struct DeviceTokensEntry: SettingGroup {
             \.audiences,
             listOf: .text(upTo: 256),
             1...8,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) { "up to 8; one must be in `aud`. Without it a token may have no `aud`" }
         Setting("issuer", \.issuer, .text(upTo: 256)) { "must be `iss`" }
         Setting("leeway", \.leeway, .duration(.zero ... .seconds(300)), default: "60s") {
@@ -118,8 +115,6 @@ private struct TokenKeyEntry: SettingGroup {
     private var secret: Secret?
     private var file: String?
     private var rules = SenderRules()
-
-    init() {}
 
     static var settings: [Setting<TokenKeyEntry>] {
         Setting("kid", \.id, .keyName, default: "required") {
@@ -225,8 +220,6 @@ private struct TokenSourceEntry: SettingGroup {
     private var authorities: String?
     private var refresh: Duration?
     private var rules = SenderRules()
-
-    init() {}
 
     static var settings: [Setting<TokenSourceEntry>] {
         ownSettings

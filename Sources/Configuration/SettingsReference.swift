@@ -1,4 +1,5 @@
 import Resolvers
+import Routing
 
 /// A table of settings as the pages and `sluice help settings` show it.
 package struct SettingsReference {
@@ -30,10 +31,10 @@ package struct SettingsReference {
             .init("devices.jwt", ["devices.jwt"], DeviceTokensEntry.descriptions),
             .init("devices.jwt.keys", ["devices.jwt.keys[]"], DeviceTokensEntry.keyDescriptions),
             .init("routing", [], GatewayConfiguration.routingSettings.map(\.description)),
-            .init("filters", ["filters[]"], FilterEntry.descriptions),
+            .init("filters", ["filters[]"], Filter.descriptions),
             .init("filters/steps", ["filters[].steps[]"], StepEntry.descriptions),
             .init("filters/when", ["filters[].steps[].when"], ConditionEntry.descriptions),
-            .init("routes", ["routes[]"], RouteEntry.descriptions),
+            .init("routes", ["routes[]"], Route.descriptions),
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
             .init("names", ["names"], NameSettings.descriptions),
             .init("resolvers", ["resolvers[]"], ResolverEntry.descriptions),

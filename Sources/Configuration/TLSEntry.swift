@@ -19,8 +19,6 @@ struct TLSEntry: SettingGroup {
     private var minimumVersion = TLSSettings.Version.tls12
     private var files = TLSFileCheck()
 
-    init() {}
-
     static var settings: [Setting<TLSEntry>] {
         PairEntry.settings.map { $0.lifted(\.pair) }
         Setting(
@@ -31,7 +29,7 @@ struct TLSEntry: SettingGroup {
                     `[{ certificate: a.pem, key: a.key }, …]`; a client gets the one made for the name \
                     that it asks for, or else the first
                     """,
-                members: PairEntry.descriptions,
+                members: { PairEntry.descriptions },
                 isList: true
             )
         ) { section, entry in
@@ -46,8 +44,7 @@ struct TLSEntry: SettingGroup {
             \.revocationFiles,
             listOf: .path,
             1...revocationFilesMax,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) {
             """
             up to 16 files with revocation lists (CRL, PEM) of the authorities that sign clients' \
@@ -59,8 +56,7 @@ struct TLSEntry: SettingGroup {
             \.denied,
             listOf: .certificatePattern,
             1...deniedMax,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) {
             """
             names of certificates whose clients are refused, written as `certificate` of \
@@ -174,8 +170,6 @@ private struct PairEntry: SettingGroup {
     private var chain: String?
     private var key: String?
 
-    init() {}
-
     static var settings: [Setting<PairEntry>] {
         Setting("certificate", \.chain, .path, default: "required") {
             "the certificate with those between it and its authority"
@@ -224,8 +218,6 @@ struct DeviceTLSEntry: SettingGroup {
 
     private var listen: ListenAddress?
     private var tls = TLSEntry()
-
-    init() {}
 
     static var settings: [Setting<DeviceTLSEntry>] {
         listenSetting

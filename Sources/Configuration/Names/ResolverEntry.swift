@@ -48,8 +48,6 @@ struct ResolverEntry: SettingGroup {
     private enum Algorithm { case aes, des }
     private enum Format { case wire, json }
 
-    init() {}
-
     static var settings: [Setting<ResolverEntry>] {
         Setting("kind", \.kind, kindOfResolver, default: "required") {
             "`alibaba`, `tencent`, `doh` or `static`"
@@ -99,18 +97,14 @@ struct ResolverEntry: SettingGroup {
             "addresses",
             \.addresses,
             listOf: .ipAddress,
-            1...16,
-            as: { $0 },
-            shownAs: { $0 }
+            1...16
         ) { "where the server of `url` is, so that its own name needs no resolver" }
         Setting(
             "servers",
             \.servers,
             listOf: .resolverServer,
             1...16,
-            default: "the service's own",
-            as: { $0 },
-            shownAs: { $0 }
+            default: "the service's own"
         ) { "`https://203.107.1.1`: servers in place of the service's own" }
         Setting("client_ip", \.clientAddress, .ipAddress, default: "the gateway's own") {
             "asks for the answer that a client at this address would get"

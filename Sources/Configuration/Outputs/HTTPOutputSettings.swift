@@ -58,9 +58,7 @@ extension HTTPOutputSettings: SettingGroup {
             \.successes,
             listOf: .count(200...299),
             1...100,
-            default: "any from 200 to 299",
-            as: { $0 },
-            shownAs: { $0 }
+            default: "any from 200 to 299"
         ) {
             "the statuses that say that the logs are stored, as in `[200, 201]`"
         }

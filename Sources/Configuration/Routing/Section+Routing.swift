@@ -15,7 +15,7 @@ extension Section {
     ) -> [(name: String, value: Value)]? {
         var group = section(key)
         guard !report.hasProblem(with: group.path) else { return nil }
-        let counts = 1...FilterEntry.fieldsMax
+        let counts = 1...FilterStep.fieldsMax
         guard counts.contains(group.names.count) else {
             problem(
                 key,

@@ -1,19 +1,24 @@
 /// A group of settings whose struct says the defaults and whose table says everything else.
-protocol SettingGroup {
-    /// With every default.
+protocol SettingGroup: SendableMetatype {
+    /// With every default. Where a value is required, its place holds one that is not used: its absence is reported.
     init()
     @SettingRows<Self> static var settings: [Setting<Self>] { get }
+    /// A key without a value is a mistake. Elsewhere it is as good as no key.
+    static var refusesEmpty: Bool { get }
     /// Reports what does not go together, after all of it was read.
     func check(_ section: borrowing Section)
 }
 
 extension SettingGroup {
+    static var refusesEmpty: Bool { false }
+
     func check(_ section: borrowing Section) {}
 
     /// Reads the group over the defaults, or over `start`.
     static func read(_ section: consuming Section, over start: Self = Self()) -> Self {
         var group = start
         group.readSettings(&section)
+        if refusesEmpty { section.refuseEmpty() }
         group.check(section)
         section.refuseOthers()
         return group
@@ -83,7 +88,8 @@ enum SettingRows<Group> {
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
-    /// A single value.
+    /// A single value. `required` must be given, but in a sandbox, which has its own; `orElse` must be given and says
+    /// how.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,
@@ -91,6 +97,7 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default given: String? = nil,
         required inSandbox: Value? = nil,
+        orElse remedy: String? = nil,
         reload: Reload = .atOnce,
         help: () -> String
     ) {
@@ -102,13 +109,14 @@ extension Setting where Group: SettingGroup {
                 shape: kind.shape,
                 default: given ?? kind.show(Group()[keyPath: path]).written.map { "`\($0)`" },
                 override: override,
-                isRequired: inSandbox != nil,
+                isRequired: inSandbox != nil || remedy != nil,
                 isImmediate: reload != .atRestart
             ),
             path,
             reload: reload,
             show: { kind.show($0[keyPath: path]) }
         ) { section in
+            if let remedy { section.require(key, remedy) }
             guard let inSandbox else { return section.value(key, kind, override) }
             return section.required(key, override, inSandbox: inSandbox) { $0.value(key, kind, $1) }
         }
@@ -151,6 +159,7 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default given: String = "none",
         required inSandbox: [Item]? = nil,
+        orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
         reload: Reload = .atOnce,
         as value: @escaping ([Item]) -> Value,
@@ -165,13 +174,14 @@ extension Setting where Group: SettingGroup {
                 shape: .list(of: kind.shape, count: counts),
                 default: given,
                 override: override,
-                isRequired: inSandbox != nil,
+                isRequired: inSandbox != nil || remedy != nil,
                 isImmediate: reload != .atRestart
             ),
             path,
             reload: reload,
             show: { .list(items($0[keyPath: path]).map(kind.show)) }
         ) { section in
+            if let remedy { section.require(key, remedy) }
             if mayBeEmpty, section.isEmptyList(key) {
                 section.know(key)
                 return nil
@@ -183,6 +193,37 @@ extension Setting where Group: SettingGroup {
                 $0.list(key, kind, counts: counts, $1)
             }.map(value)
         }
+    }
+
+    /// A list as the group has it.
+    init<Item: Equatable>(
+        _ key: String,
+        _ path: WritableKeyPath<Group, [Item]>,
+        listOf kind: Kind<Item>,
+        _ counts: ClosedRange<Int>,
+        from override: Override = .none,
+        default given: String = "none",
+        required inSandbox: [Item]? = nil,
+        orElse remedy: String? = nil,
+        mayBeEmpty: Bool = false,
+        reload: Reload = .atOnce,
+        help: () -> String
+    ) {
+        self.init(
+            key,
+            path,
+            listOf: kind,
+            counts,
+            from: override,
+            default: given,
+            required: inSandbox,
+            orElse: remedy,
+            mayBeEmpty: mayBeEmpty,
+            reload: reload,
+            as: \.self,
+            shownAs: \.self,
+            help: help
+        )
     }
 
     /// A value with a reader of its own.
@@ -211,7 +252,7 @@ extension Setting where Group: SettingGroup {
 
     /// A group within the group.
     init<Inner: SettingGroup>(group key: String, _ path: WritableKeyPath<Group, Inner>) {
-        description = SettingDescription(key: key, members: Inner.descriptions)
+        description = SettingDescription(key: key, members: { Inner.descriptions })
         read = { section, group in
             group[keyPath: path] = Inner.read(section.section(key), over: group[keyPath: path])
             return true
