@@ -25,8 +25,7 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
             \.servers,
             listOf: .natsServer,
             1...serversMax,
-            default: "required with `engine: jetstream`",
-            reload: .atRestart
+            default: "required with `engine: jetstream`"
         ) {
             """
             the brokers to ask first; they name the others of their cluster. `nats://host:port`, or \
@@ -34,32 +33,21 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
             """
         }
         NodeEntry.settings.map { $0.lifted(\.node) }
-        Setting(
-            "replicas",
-            \.replicas,
-            .choice(["1": 1, "3": 3, "5": 5]),
-            reload: .atRestart
-        ) {
+        Setting("replicas", \.replicas, .choice(["1": 1, "3": 3, "5": 5])) {
             "brokers that keep each commit: `1`, `3` or `5`; more than half of them must confirm it"
         }
-        Setting("credentials", \.credentials, .path, reload: .atRestart) {
+        Setting("credentials", \.credentials, .path) {
             """
             a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, `user` \
             with `password`, and `token`
             """
         }
-        Setting("nkey", \.nkey, .path, reload: .atRestart) {
-            "a file with the seed of a user's nkey"
-        }
-        Setting("user", \.user, .userName, reload: .atRestart) {
-            "the user to authenticate as, with `password`"
-        }
-        Setting("password", \.password, .credential, reload: .atRestart) {
+        Setting("nkey", \.nkey, .path) { "a file with the seed of a user's nkey" }
+        Setting("user", \.user, .userName) { "the user to authenticate as, with `password`" }
+        Setting("password", \.password, .credential) {
             "the password of `user`, best from `${file:…}`"
         }
-        Setting("token", \.token, .credential, reload: .atRestart) {
-            "the token of the brokers, best from `${file:…}`"
-        }
+        Setting("token", \.token, .credential) { "the token of the brokers, best from `${file:…}`" }
         Setting(
             SettingDescription(
                 key: "tls",
@@ -67,7 +55,6 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
                 members: { JetStreamTLSEntry.descriptions }
             ),
             \.tls,
-            reload: .atRestart,
             show: { $0.tls.map(\.value) ?? .absent }
         ) { JetStreamTLSEntry.read($0.section("tls")).map(Optional.some) }
     }
@@ -199,5 +186,64 @@ extension Kind<Secret> {
             try checkLine(text)
             return Secret(text)
         }
+    }
+}
+
+/// The group `queue.jetstream.tls` as the file has it.
+struct JetStreamTLSEntry: SettingGroup, Equatable, Sendable {
+    static let reload = Reload.atRestart
+
+    private var authorities: String?
+    private var chain: String?
+    private var key: String?
+
+    static var settings: [Setting<JetStreamTLSEntry>] {
+        Setting("ca_file", \.authorities, .path, default: "the system's") {
+            """
+            authorities that may have signed the brokers' certificates. A group `tls`, even an empty \
+            one (`{}`), makes all connections use TLS
+            """
+        }
+        Setting("certificate", \.chain, .path) {
+            "the client certificate to show, with those between it and its authority"
+        }
+        Setting("key", \.key, .path) { "its key" }
+    }
+
+    /// nil without the group.
+    static func read(_ given: consuming Section) -> JetStreamTLSEntry? {
+        guard given.isInFile else { return nil }
+        var section = given
+        var entry = JetStreamTLSEntry()
+        entry.readSettings(&section)
+        section.refuseEmpty()
+        if section.has("certificate") {
+            section.require("key", "name the file with the certificate's key (PEM)")
+        }
+        if section.has("key") {
+            section.require("certificate", "name the file with the certificate of the key (PEM)")
+        }
+        entry.checkFiles(section)
+        section.refuseOthers()
+        return entry
+    }
+
+    private func checkFiles(_ section: borrowing Section) {
+        guard section.report.inputs.readsCertificates else { return }
+        var files = TLSFileCheck()
+        if let authorities { files.note(authorities, .authorities, "ca_file", of: section) }
+        if let chain { files.note(chain, .certificate, "certificate", of: section) }
+        if let key { files.note(key, .key, "key", of: section) }
+        files.run(settings.certificate.map { [$0] } ?? [], .tls12, of: section)
+    }
+
+    var settings: OutboundTLS {
+        var settings = OutboundTLS(authorities: authorities)
+        if let chain, let key { settings.certificate = .init(chainFile: chain, keyFile: key) }
+        return settings
+    }
+
+    var value: SettingValue {
+        self == JetStreamTLSEntry() ? .text("{}") : .present(shown)
     }
 }

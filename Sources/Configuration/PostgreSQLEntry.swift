@@ -8,25 +8,14 @@ struct PostgreSQLEntry: EngineEntry, Equatable, Sendable {
     private var copies = PostgreSQLSettings.Copies.standby
 
     static var settings: [Setting<PostgreSQLEntry>] {
-        Setting(
-            "url",
-            \.url,
-            .postgreSQLURL,
-            default: "required with `engine: postgresql`",
-            reload: .atRestart
-        ) {
+        Setting("url", \.url, .postgreSQLURL, default: "required with `engine: postgresql`") {
             """
             where the database is: `postgresql://user:password@host:5432/database?sslmode=verify-full`, \
             best from `${file:…}`; never shown
             """
         }
         NodeEntry.settings.map { $0.lifted(\.node) }
-        Setting(
-            "copies",
-            \.copies,
-            .choice(["standby": .standby, "storage": .storage]),
-            reload: .atRestart
-        ) {
+        Setting("copies", \.copies, .choice(["standby": .standby, "storage": .storage])) {
             """
             what keeps a second copy of each commit. `standby`: the server must have a synchronous \
             standby. `storage`: the storage of the database, as PolarDB's does; the gateway cannot check it

@@ -3,6 +3,8 @@ protocol SettingGroup: SendableMetatype {
     /// With every default. Where a value is required, its place holds one that is not used: its absence is reported.
     init()
     @SettingRows<Self> static var settings: [Setting<Self>] { get }
+    /// What a reload does with those settings whose row says nothing of it.
+    static var reload: Reload { get }
     /// A key without a value is a mistake. Elsewhere it is as good as no key.
     static var refusesEmpty: Bool { get }
     /// Reports what does not go together, after all of it was read.
@@ -10,6 +12,7 @@ protocol SettingGroup: SendableMetatype {
 }
 
 extension SettingGroup {
+    static var reload: Reload { .atOnce }
     static var refusesEmpty: Bool { false }
 
     func check(_ section: borrowing Section) {}
@@ -33,6 +36,18 @@ extension SettingGroup {
             if setting.read(&section, &self) { given.insert(setting.description.key) }
         }
         return given
+    }
+
+    /// Reads the key that tells the group's kind, and gives the kind's row of the table: its name and keys. nil: the key is
+    /// missing or wrong.
+    mutating func readKind(
+        _ key: String,
+        _ path: KeyPath<Self, String>,
+        of kinds: KeyValuePairs<String, [String]>,
+        _ section: inout Section
+    ) -> (key: String, value: [String])? {
+        readSettings(&section, only: [key])
+        return kinds.first { $0.key == self[keyPath: path] }
     }
 
     func changes(to new: Self, at path: String = "") -> [ConfigurationChange] {
@@ -98,7 +113,7 @@ extension Setting where Group: SettingGroup {
         default given: String? = nil,
         required inSandbox: Value? = nil,
         orElse remedy: String? = nil,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         help: () -> String
     ) {
         self.init(
@@ -130,7 +145,7 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default absent: String = "none",
         shownAs shown: ((Group) -> SettingValue)? = nil,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         help: () -> String
     ) {
         self.init(
@@ -161,7 +176,7 @@ extension Setting where Group: SettingGroup {
         required inSandbox: [Item]? = nil,
         orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         as value: @escaping ([Item]) -> Value,
         shownAs items: @escaping (Value) -> [Item] = { _ in [] },
         help: () -> String
@@ -206,7 +221,7 @@ extension Setting where Group: SettingGroup {
         required inSandbox: [Item]? = nil,
         orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         help: () -> String
     ) {
         self.init(
@@ -230,7 +245,7 @@ extension Setting where Group: SettingGroup {
     init<Value: Equatable>(
         _ description: SettingDescription,
         _ path: WritableKeyPath<Group, Value>,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         show: @escaping (Group) -> SettingValue = { _ in .hidden },
         _ read: @escaping (inout Section) -> Value?
     ) {

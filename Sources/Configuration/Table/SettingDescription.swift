@@ -50,7 +50,7 @@ extension SettingDescription {
     var fileSchema: JSONSchema {
         let schema: JSONSchema
         if let members = members?() {
-            let group = JSONSchema.object(members.map { ($0.key, $0.fileSchema, false) })
+            let group = JSONSchema.file(members)
             schema =
                 isList ? .array(of: group, count: 0...Int.max) : isMap ? .map(of: group) : group
         } else {
@@ -72,6 +72,13 @@ extension SettingDescription {
             return .object(members.map { ($0.key, $0.shape.shown, !$0.isNullable) })
         }
         return isNullable ? shape.shown.orNull : shape.shown
+    }
+}
+
+extension JSONSchema {
+    /// A group of the configuration file.
+    static func file(_ members: [SettingDescription]) -> JSONSchema {
+        .object(members.map { ($0.key, $0.fileSchema, false) })
     }
 }
 
