@@ -60,11 +60,11 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
                     `{ grafana: { token: "…", role: read } }`; `read` (the default) only reads, `full` \
                     also changes. See [admin](admin.md)
                     """,
-                members: { NamedTokenEntry.descriptions },
+                members: { NamedToken.descriptions },
                 isMap: true
             ),
             \.tokens
-        ) { NamedTokenEntry.readAll($0.section("tokens")) }
+        ) { NamedToken.readAll($0.section("tokens")) }
         // Certificates are replaced in a listener that has some.
         Setting(
             SettingDescription(
@@ -114,13 +114,11 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
 
     private static func tokenFromFile(_ report: ProblemReport) -> Secret? {
         let path = report.inputs.variable(fileVariable) ?? ""
-        do throws(Mismatch) {
-            let text = try Substitution(environment: [:]).apply(to: "${file:\(path)}")
-            return try token.parse(text)
-        } catch {
-            report.add(.environment(fileVariable), error.reason)
-            return nil
-        }
+        let file = Substitution(environment: [:])
+        return report.reporting(
+            .environment(fileVariable),
+            try token.parse(try file.apply(to: "${file:\(path)}"))
+        )
     }
 
     func check(_ section: borrowing Section) {
@@ -133,12 +131,11 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// An entry of `admin.tokens` as the file has it.
-private struct NamedTokenEntry: SettingGroup {
-    private var secret: Secret?
-    private var role = AdminRole.read
+/// An entry of `admin.tokens`.
+extension NamedToken: SettingGroup {
+    init() { self.init(name: "", secret: Secret(""), role: .read) }
 
-    static var settings: [Setting<NamedTokenEntry>] {
+    static var settings: [Setting<NamedToken>] {
         Setting("token", \.secret, .secret(bytesMin: AdminToken.bytesMin), default: "required") {
             "bearer token, 32 characters or more"
         }
@@ -147,7 +144,7 @@ private struct NamedTokenEntry: SettingGroup {
         }
     }
 
-    static func readAll(_ given: consuming Section) -> [NamedToken] {
+    fileprivate static func readAll(_ given: consuming Section) -> [NamedToken] {
         var section = given
         var tokens: [NamedToken] = []
         if section.names.count > AdminKeys.namedMax {
@@ -158,17 +155,14 @@ private struct NamedTokenEntry: SettingGroup {
             )
         }
         for name in section.names {
-            var one = section.section(name)
+            let one = section.section(name)
             if name == AdminKeys.mainName {
                 one.problem("token", "the name \(name) belongs to admin.token; choose another")
             }
-            var entry = NamedTokenEntry()
-            entry.readSettings(&one)
             if !one.has("token") { one.problem("token", "is missing") }
-            one.refuseOthers()
-            if let secret = entry.secret {
-                tokens.append(NamedToken(name: name, secret: secret, role: entry.role))
-            }
+            var token = read(one)
+            token.name = name
+            tokens.append(token)
         }
         section.refuseOthers()
         return tokens

@@ -145,11 +145,11 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                 key: "keys",
                 help: "keys that devices show, see [access](access.md#keys)",
                 default: "none: everybody who reaches `listen` may send",
-                members: { DeviceKeyEntry.descriptions },
+                members: { DeviceKey.descriptions },
                 isList: true
             ),
             \.keys,
-            DeviceKeyEntry.readAll
+            DeviceKey.readAll
         )
         Setting(group: "hmac", \.hmac)
         Setting(

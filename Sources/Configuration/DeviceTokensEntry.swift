@@ -80,8 +80,7 @@ struct DeviceTokensEntry: SettingGroup {
         var names: Set<String> = []
         section.groups("keys", max: DeviceTokens.keysMax) { item in
             if item.has("keys_url") {
-                let source = TokenSourceEntry.read(item, entry.algorithm, after: &names)
-                if let source { sources.append(source) }
+                sources.append(TokenSourceEntry.read(item, entry.algorithm, after: &names))
             } else if let key = TokenKeyEntry.read(item, entry.algorithm, after: &names) {
                 keys.append(key)
             }
@@ -215,10 +214,7 @@ private struct TokenKeyEntry: SettingGroup {
 
 /// An entry of `devices.jwt.keys` whose keys are fetched.
 private struct TokenSourceEntry: SettingGroup {
-    private var url: String?
-    private var name: String?
-    private var authorities: String?
-    private var refresh: Duration?
+    private var source = TokenKeySource(name: "", url: "")
     private var rules = SenderRules()
 
     static var settings: [Setting<TokenSourceEntry>] {
@@ -230,28 +226,25 @@ private struct TokenSourceEntry: SettingGroup {
     static var ownDescriptions: [SettingDescription] { ownSettings.map(\.description) }
 
     @SettingRows<TokenSourceEntry> private static var ownSettings: [Setting<TokenSourceEntry>] {
-        Setting("keys_url", \.url, TokenKeySource.urlKind) {
+        Setting("keys_url", \.source.url, TokenKeySource.urlKind, default: "none") {
             "in place of `kid`: where the issuer publishes its keys (JWK Set, RFC 7517)"
         }
-        Setting("name", \.name, .keyName, default: "the host of `keys_url`") {
+        Setting("name", \.source.name, .keyName, default: "the host of `keys_url`") {
             "with `keys_url`: what metrics call the issuer"
         }
-        Setting("ca_file", \.authorities, .readableFile, default: "the system's") {
+        Setting("ca_file", \.source.authorities, .readableFile, default: "the system's") {
             "with `keys_url`: the authority of the issuer's certificate"
         }
-        Setting(
-            "refresh",
-            \.refresh,
-            .duration(.seconds(60) ... .seconds(86_400)),
-            default: "`10m`"
-        ) { "with `keys_url`: how long fetched keys are used" }
+        Setting("refresh", \.source.refresh, .duration(.seconds(60) ... .seconds(86_400))) {
+            "with `keys_url`: how long fetched keys are used"
+        }
     }
 
     static func read(
         _ given: consuming Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
-    ) -> (TokenKeySource, SenderRules)? {
+    ) -> (TokenKeySource, SenderRules) {
         var section = given
         var entry = TokenSourceEntry()
         entry.readSettings(&section)
@@ -259,41 +252,38 @@ private struct TokenSourceEntry: SettingGroup {
             section.know(key)
             section.problem(key, "is of no use beside keys_url, which gives keys with their names")
         }
-        let source = entry.source(section, algorithm, after: &others)
+        entry.check(section, algorithm, after: &others)
         entry.rules.check(section)
         section.refuseOthers()
-        return source.map { ($0, entry.rules) }
+        return (entry.source, entry.rules)
     }
 
-    private func source(
+    private mutating func check(
         _ section: borrowing Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
-    ) -> TokenKeySource? {
+    ) {
         if algorithm?.hasSecret == true {
             section.problem(
                 "keys_url",
                 "is of no use for HS256, whose keys are secrets; write algorithm: RS256 or ES256"
             )
         }
-        let host = url.flatMap { TokenKeySource.host(of: $0) } ?? ""
-        let shown = name ?? (section.has("name") || !isNameOfLetters(host) ? nil : host)
-        if url != nil, shown == nil, !section.has("name") {
+        let host = TokenKeySource.host(of: source.url) ?? ""
+        if !section.has("name"), isNameOfLetters(host) {
+            source.name = host
+        } else if !section.has("name"), !host.isEmpty {
             section.problem(
                 "name",
                 "is missing; metrics call the keys by it, and the host cannot be one"
             )
         }
-        if let shown, !others.insert(shown).inserted {
+        if !source.name.isEmpty, !others.insert(source.name).inserted {
             section.problem(
                 "name",
-                "\(shown) is in the list already; give one of them another name"
+                "\(source.name) is in the list already; give one of them another name"
             )
         }
-        guard let url, let shown else { return nil }
-        var source = TokenKeySource(name: shown, url: url, authorities: authorities)
-        if let refresh { source.refresh = refresh }
-        return source
     }
 }
 

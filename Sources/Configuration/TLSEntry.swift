@@ -10,7 +10,7 @@ struct TLSEntry: SettingGroup {
 
     private enum Wish { case none, optional, required }
 
-    private var pair = PairEntry()
+    private var pair = TLSSettings.Certificate()
     private var listed: [TLSSettings.Certificate] = []
     private var authorities: String?
     private var wish: Wish?
@@ -20,7 +20,7 @@ struct TLSEntry: SettingGroup {
     private var files = TLSFileCheck()
 
     static var settings: [Setting<TLSEntry>] {
-        PairEntry.settings.map { $0.lifted(\.pair) }
+        TLSSettings.Certificate.settings.map { $0.lifted(\.pair) }
         Setting(
             SettingDescription(
                 key: "certificates",
@@ -29,7 +29,7 @@ struct TLSEntry: SettingGroup {
                     `[{ certificate: a.pem, key: a.key }, …]`; a client gets the one made for the name \
                     that it asks for, or else the first
                     """,
-                members: { PairEntry.descriptions },
+                members: { TLSSettings.Certificate.descriptions },
                 isList: true
             )
         ) { section, entry in
@@ -51,13 +51,7 @@ struct TLSEntry: SettingGroup {
             certificates; see below
             """
         }
-        Setting(
-            "deny",
-            \.denied,
-            listOf: .certificatePattern,
-            1...deniedMax,
-            default: "none"
-        ) {
+        Setting("deny", \.denied, listOf: .certificatePattern, 1...deniedMax, default: "none") {
             """
             names of certificates whose clients are refused, written as `certificate` of \
             [keys](access.md#keys): `["dns:phone-17.example.com", "dns:lost-*.example.com"]`; `cn:` \
@@ -83,10 +77,10 @@ struct TLSEntry: SettingGroup {
         var check = files
         section.groups("certificates", max: Self.certificatesMax) { item in
             var item = item
-            var entry = PairEntry()
-            entry.readSettings(&item)
-            entry.check(item, &check, isWanted: true)
-            if let pair = entry.certificate {
+            var pair = TLSSettings.Certificate()
+            pair.readSettings(&item)
+            pair.check(item, &check, isWanted: true)
+            if pair.isWhole {
                 if all.contains(where: { $0.chainFile == pair.chainFile }) {
                     item.problem("certificate", "\(pair.chainFile) is in the list already")
                 }
@@ -132,7 +126,7 @@ struct TLSEntry: SettingGroup {
                 "wants client_ca, a file with the authority that signs clients' certificates"
             )
         }
-        let certificates = (pair.certificate.map { [$0] } ?? []) + listed
+        let certificates = (pair.isWhole ? [pair] : []) + listed
         // Also the files of pairs that are not whole.
         if section.report.inputs.readsCertificates {
             files.run(certificates, minimumVersion, of: section)
@@ -165,24 +159,24 @@ struct TLSEntry: SettingGroup {
     }
 }
 
-/// A certificate and its key.
-private struct PairEntry: SettingGroup {
-    private var chain: String?
-    private var key: String?
+extension TLSSettings.Certificate: SettingGroup {
+    init() { self.init(chainFile: "", keyFile: "") }
 
-    static var settings: [Setting<PairEntry>] {
-        Setting("certificate", \.chain, .path, default: "required") {
+    static var settings: [Setting<TLSSettings.Certificate>] {
+        Setting("certificate", \.chainFile, .path, default: "required") {
             "the certificate with those between it and its authority"
         }
-        Setting("key", \.key, .path, default: "required") { "its key" }
+        Setting("key", \.keyFile, .path, default: "required") { "its key" }
     }
 
-    var certificate: TLSSettings.Certificate? {
-        guard let chain, let key else { return nil }
-        return TLSSettings.Certificate(chainFile: chain, keyFile: key)
-    }
+    /// Both files are named.
+    fileprivate var isWhole: Bool { !chainFile.isEmpty && !keyFile.isEmpty }
 
-    func check(_ section: borrowing Section, _ files: inout TLSFileCheck, isWanted: Bool) {
+    fileprivate func check(
+        _ section: borrowing Section,
+        _ files: inout TLSFileCheck,
+        isWanted: Bool
+    ) {
         if isWanted, !section.has("certificate") {
             section.problem(
                 "certificate",
@@ -193,8 +187,8 @@ private struct PairEntry: SettingGroup {
         if isWanted, !section.has("key") {
             section.problem("key", "is missing; name the file with the certificate's key (PEM)")
         }
-        if let chain { files.note(chain, .certificate, "certificate", of: section) }
-        if let key { files.note(key, .key, "key", of: section) }
+        if !chainFile.isEmpty { files.note(chainFile, .certificate, "certificate", of: section) }
+        if !keyFile.isEmpty { files.note(keyFile, .key, "key", of: section) }
     }
 }
 
