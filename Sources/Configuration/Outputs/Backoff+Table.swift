@@ -28,7 +28,8 @@ extension Backoff: SettingGroup {
             let key = section.has("most") ? "most" : "first"
             section.problem(
                 key,
-                "first is \(durationText(first)) and most is \(durationText(longest)); raise most, or lower first"
+                "first is \(durationText(first)) and most is \(durationText(longest)); "
+                    + "raise most, or lower first"
             )
         }
     }

@@ -1,6 +1,7 @@
 /// A group of settings whose struct says the defaults and whose table says everything else.
 protocol SettingGroup: SendableMetatype {
-    /// With every default. Where a value is required, its place holds one that is not used: its absence is reported.
+    /// With every default. Where a value is required, its place holds one that is never used, as
+    /// the missing value is reported.
     init()
     @SettingRows<Self> static var settings: [Setting<Self>] { get }
     /// What a reload does with those settings whose row says nothing of it.
@@ -38,8 +39,8 @@ extension SettingGroup {
         return given
     }
 
-    /// Reads the key that tells the group's kind, and gives the kind's row of the table: its name and keys. nil: the key is
-    /// missing or wrong.
+    /// Reads the key that tells the group's kind, and gives the kind's row of the table: its name
+    /// and keys. nil: the key is missing or wrong.
     mutating func readKind(
         _ key: String,
         _ path: KeyPath<Self, String>,
@@ -103,8 +104,8 @@ enum SettingRows<Group> {
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
-    /// A single value. `required` must be given, but in a sandbox, which has its own; `orElse` must be given and says
-    /// how.
+    /// A single value. With `required` it must be given, except in a sandbox, which uses that value;
+    /// with `orElse` it must be given, and a report says that if it is not.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,

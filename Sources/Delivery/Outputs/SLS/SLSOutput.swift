@@ -130,8 +130,8 @@ struct SLSOutput: Output {
         return bytes + lease.packet.stream.trailer.bytes.count
     }
 
-    /// The end of the LogGroup, after the logs: topic, source and tags of the stream, and the pack id, unless the
-    /// stream has kept that of the device.
+    /// The end of the LogGroup, after the logs: topic, source and tags of the stream, and the pack
+    /// id, unless the stream has kept that of the device.
     func ending(of packet: SealedPacket) -> [UInt8] {
         let trailer = packet.stream.trailer
         let name = "__pack_id__"
