@@ -51,7 +51,7 @@ extension DeviceKey: SettingGroup {
         Setting(
             "key",
             \.secret,
-            .secret(bytesMin: DeviceKey.secretBytes.lowerBound),
+            .secret(DeviceKey.secretBytes),
             default: "required, but for certificates"
         ) { "16 to 256 visible ASCII characters, best from `openssl rand -hex 32`" }
         Setting(
@@ -149,10 +149,6 @@ extension DeviceKey: SettingGroup {
             !section.has("certificate") || section.has("accept") || section.has("id")
         {
             section.problem("key", "is missing")
-        }
-        if let secret, secret.byteCount > DeviceKey.secretBytes.upperBound {
-            let most = DeviceKey.secretBytes.upperBound
-            section.problem("key", "is longer than \(most) characters")
         }
         if let secret, let other = given.add(secret) {
             section.problem("key", "is that of \(other) too; give each a key of its own")

@@ -6,10 +6,8 @@ import Tokens
 /// The group `devices.jwt` as the file has it.
 struct DeviceTokensEntry: SettingGroup {
     private var algorithm: TokenAlgorithm?
-    private var audiences: [String] = []
-    private var issuer: String?
-    private var leeway: Duration?
-    private var destinationsClaim: String?
+    /// The algorithm and the keys come last, when all of them are read.
+    private var rules = TokenRules(algorithm: .hs256, keys: [])
 
     static var settings: [Setting<DeviceTokensEntry>] {
         Setting(
@@ -36,19 +34,19 @@ struct DeviceTokensEntry: SettingGroup {
         }
         Setting(
             "audience",
-            \.audiences,
+            \.rules.audiences,
             listOf: .text(upTo: 256),
             1...8,
             default: "none"
         ) { "up to 8; one must be in `aud`. Without it a token may have no `aud`" }
-        Setting("issuer", \.issuer, .text(upTo: 256)) { "must be `iss`" }
-        Setting("leeway", \.leeway, .duration(.zero ... .seconds(300)), default: "60s") {
+        Setting("issuer", \.rules.issuer, .text(upTo: 256)) { "must be `iss`" }
+        Setting("leeway", \.rules.leeway, .duration(.zero ... .seconds(300)), default: "60s") {
             """
             the tolerated clock difference for `exp`, `nbf` and `iat`, at most 5m. A token must have \
             `exp`, and may have the others
             """
         }
-        Setting("destinations_claim", \.destinationsClaim, .text(upTo: 256)) {
+        Setting("destinations_claim", \.rules.destinationsClaim, .text(upTo: 256)) {
             """
             a claim that lists the token's destinations, as a list or as one text with spaces. It can \
             only restrict the key's destinations, and a token without it is refused
@@ -95,13 +93,10 @@ struct DeviceTokensEntry: SettingGroup {
         guard let algorithm = entry.algorithm, !(keys.isEmpty && sources.isEmpty) else {
             return nil
         }
-        var rules = TokenRules(algorithm: algorithm, keys: keys.map(\.0))
-        rules.audiences = entry.audiences
-        rules.issuer = entry.issuer
-        if let leeway = entry.leeway { rules.leeway = leeway }
-        rules.destinationsClaim = entry.destinationsClaim
+        entry.rules.algorithm = algorithm
+        entry.rules.keys = keys.map(\.0)
         return DeviceTokens(
-            rules: rules,
+            rules: entry.rules,
             sources: sources.map(\.0),
             senders: keys.map(\.1) + sources.map(\.1)
         )
@@ -122,7 +117,7 @@ private struct TokenKeyEntry: SettingGroup {
             name: each key of that name is tried
             """
         }
-        Setting("secret", \.secret, .secret(bytesMin: TokenKey.secretBytes.lowerBound)) {
+        Setting("secret", \.secret, .secret(TokenKey.secretBytes)) {
             "with `HS256`: 32 to 256 visible ASCII characters, which the issuer has too"
         }
         Setting("file", \.file, .path) {
@@ -172,12 +167,6 @@ private struct TokenKeyEntry: SettingGroup {
         }
         if section.has(other) {
             section.problem(other, "is of no use for \(algorithm.rawValue), which wants \(wanted)")
-        }
-        if let secret, secret.byteCount > TokenKey.secretBytes.upperBound {
-            section.problem(
-                "secret",
-                "is longer than \(TokenKey.secretBytes.upperBound) characters"
-            )
         }
         if algorithm.hasSecret {
             guard let id else { return nil }

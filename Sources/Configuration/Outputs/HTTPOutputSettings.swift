@@ -30,7 +30,13 @@ package struct HTTPOutputSettings: Sendable, Equatable {
 
 extension HTTPOutputSettings: SettingGroup {
     static var settings: [Setting<HTTPOutputSettings>] {
-        Setting("url", \.address, .webAddress, default: "required", shownAs: { $0.shownAddress }) {
+        Setting(
+            "url",
+            \.address,
+            .webAddress(like: "https://logs.example.com/in", secretKey: "a header under headers"),
+            default: "required",
+            shownAs: { $0.shownAddress }
+        ) {
             """
             `https://logs.example.com/in`, to which packets are posted; redirections are not followed. \
             Only scheme, host and port are shown

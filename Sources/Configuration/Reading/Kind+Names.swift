@@ -70,7 +70,7 @@ extension Kind<CertificatePattern> {
 
 extension Kind<Secret> {
     /// Neither a message nor a document contains the value.
-    static func secret(bytesMin: Int) -> Kind {
+    static func secret(bytesMin: Int, bytesMax: Int = .max) -> Kind {
         Kind(wants: "a secret") { text throws(Mismatch) in
             guard text.utf8.count >= bytesMin else {
                 throw Mismatch(
@@ -78,11 +78,18 @@ extension Kind<Secret> {
                         + "for example from: openssl rand -hex 32"
                 )
             }
+            guard text.utf8.count <= bytesMax else {
+                throw Mismatch("is longer than \(bytesMax) characters")
+            }
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
                 throw Mismatch("has spaces, line ends or characters beyond ASCII")
             }
             return Secret(text)
         }
+    }
+
+    static func secret(_ bytes: ClosedRange<Int>) -> Kind {
+        secret(bytesMin: bytes.lowerBound, bytesMax: bytes.upperBound)
     }
 
     /// The value of an HTTP header.
