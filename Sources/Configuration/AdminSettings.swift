@@ -60,17 +60,17 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
                     `{ grafana: { token: "…", role: read } }`; `read` (the default) only reads, `full` \
                     also changes. See [admin](admin.md)
                     """,
-                members: NamedTokenEntry.descriptions,
+                members: { NamedToken.descriptions },
                 isMap: true
             ),
             \.tokens
-        ) { NamedTokenEntry.readAll($0.section("tokens")) }
+        ) { NamedToken.readAll($0.section("tokens")) }
         // Certificates are replaced in a listener that has some.
         Setting(
             SettingDescription(
                 key: "tls",
                 help: "TLS of the admin listener, see [listeners](listeners.md#tls)",
-                members: TLSEntry.descriptions
+                members: { TLSEntry.descriptions }
             ),
             \.tls
         ) { TLSEntry.read($0.section("tls")).map(Optional.some) }
@@ -78,7 +78,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
         Setting("console", \.hasConsole, .boolean) {
             "serve the [console](console.md) at `/console/`; `false` turns it off"
         }
-        Setting("hosts", \.hosts, listOf: .hostName, 1...32, as: { $0 }, shownAs: { $0 }) {
+        Setting("hosts", \.hosts, listOf: .hostName, 1...32) {
             """
             names by which browsers reach the console, beside addresses and `localhost`; others are refused, \
             as another site's DNS could lead there
@@ -88,7 +88,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
             SettingDescription(
                 key: "client",
                 help: "how commands reach the admin listener, see [listeners](listeners.md)",
-                members: AdminClientEntry.descriptions
+                members: { AdminClientEntry.descriptions }
             ),
             \.client
         ) { AdminClientEntry.read($0.section("client")) }
@@ -114,13 +114,11 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
 
     private static func tokenFromFile(_ report: ProblemReport) -> Secret? {
         let path = report.inputs.variable(fileVariable) ?? ""
-        do throws(Mismatch) {
-            let text = try Substitution(environment: [:]).apply(to: "${file:\(path)}")
-            return try token.parse(text)
-        } catch {
-            report.add(.environment(fileVariable), error.reason)
-            return nil
-        }
+        let file = Substitution(environment: [:])
+        return report.reporting(
+            .environment(fileVariable),
+            try token.parse(try file.apply(to: "${file:\(path)}"))
+        )
     }
 
     func check(_ section: borrowing Section) {
@@ -133,14 +131,11 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// An entry of `admin.tokens` as the file has it.
-private struct NamedTokenEntry: SettingGroup {
-    private var secret: Secret?
-    private var role = AdminRole.read
+/// An entry of `admin.tokens`.
+extension NamedToken: SettingGroup {
+    init() { self.init(name: "", secret: Secret(""), role: .read) }
 
-    init() {}
-
-    static var settings: [Setting<NamedTokenEntry>] {
+    static var settings: [Setting<NamedToken>] {
         Setting("token", \.secret, .secret(bytesMin: AdminToken.bytesMin), default: "required") {
             "bearer token, 32 characters or more"
         }
@@ -149,7 +144,7 @@ private struct NamedTokenEntry: SettingGroup {
         }
     }
 
-    static func readAll(_ given: consuming Section) -> [NamedToken] {
+    fileprivate static func readAll(_ given: consuming Section) -> [NamedToken] {
         var section = given
         var tokens: [NamedToken] = []
         if section.names.count > AdminKeys.namedMax {
@@ -160,17 +155,14 @@ private struct NamedTokenEntry: SettingGroup {
             )
         }
         for name in section.names {
-            var one = section.section(name)
+            let one = section.section(name)
             if name == AdminKeys.mainName {
                 one.problem("token", "the name \(name) belongs to admin.token; choose another")
             }
-            var entry = NamedTokenEntry()
-            entry.readSettings(&one)
             if !one.has("token") { one.problem("token", "is missing") }
-            one.refuseOthers()
-            if let secret = entry.secret {
-                tokens.append(NamedToken(name: name, secret: secret, role: entry.role))
-            }
+            var token = read(one)
+            token.name = name
+            tokens.append(token)
         }
         section.refuseOthers()
         return tokens
@@ -188,8 +180,6 @@ struct AdminClientEntry: SettingGroup {
     private var authorities: String?
     private var chain: String?
     private var key: String?
-
-    init() {}
 
     static var settings: [Setting<AdminClientEntry>] {
         Setting(

@@ -83,10 +83,7 @@ package enum ConfigurationSummary {
             return "\(destination.kind.rawValue), \(destination.place)"
         }
         let logstore =
-            switch destination.logstore {
-            case .named(let name): name
-            case .any: "any logstore"
-            }
+            destination.logstore == .any ? "any logstore" : destination.logstore.name
         let endpoints = destination.endpoints.map(\.description).joined(separator: ", else ")
         return "\(destination.project)/\(logstore) at \(endpoints), "
             + "signature \(destination.signature), key \(key(of: destination, configuration))"

@@ -27,31 +27,31 @@ struct CredentialEntry: SettingGroup {
         "chain": [],
     ]
 
-    private var kind: String?
+    private var kind = ""
     private var accessKeyID: String?
     private var accessKeySecret: String?
     private var securityToken: String?
     private var file = FileSource()
-    private var roleARN: String?
+    /// Also what `assume_role` has in common with it.
+    private var role = OIDCRole()
     private var caller = "environment"
-    private var sessionName: String?
-    private var duration: Duration?
-    private var policy: String?
     private var externalID: String?
-    private var providerARN: String?
-    private var tokenFile: String?
-    private var access = STSAccess()
     private var machine = ECSRole()
     private var isIMDSv1: Bool?
-    private var uri: String?
-    private var connectTimeout: Duration?
-    private var totalTimeout: Duration?
-    private var resolvers: ResolverRules = []
+    private var web = URISource()
 
-    init() {}
+    private var duration: Duration {
+        get { .seconds(role.seconds) }
+        set { role.seconds = Int(newValue.components.seconds) }
+    }
+
+    private var uri: String? {
+        get { web.uri?.revealed }
+        set { web.uri = newValue.map { Secret($0) } }
+    }
 
     static var settings: [Setting<CredentialEntry>] {
-        Setting("from", \.kind, kindOfSource, default: "required") {
+        Setting("from", \.kind, .choice(kinds.map { ($0.key, $0.key) }), default: "required") {
             """
             `environment`, `static`, `file`, `admin`, `assume_role`, `oidc_role`, `ecs_role`, `uri` or \
             `chain`
@@ -78,7 +78,7 @@ struct CredentialEntry: SettingGroup {
             .text(upTo: 128),
             default: "`ALIBABA_CLOUD_PROFILE`, else the file's `current`, else `default`"
         ) { "for files with several" }
-        Setting("role_arn", \.roleARN, .text(upTo: 256), default: "`ALIBABA_CLOUD_ROLE_ARN`") {
+        Setting("role_arn", \.role.roleARN, .text(upTo: 256), default: "`ALIBABA_CLOUD_ROLE_ARN`") {
             "`acs:ram::ACCOUNT:role/NAME`"
         }
         Setting("source", \.caller, .text(upTo: 64)) {
@@ -89,107 +89,88 @@ struct CredentialEntry: SettingGroup {
         }
         Setting(
             "oidc_provider_arn",
-            \.providerARN,
+            \.role.providerARN,
             .text(upTo: 256),
             default: "`ALIBABA_CLOUD_OIDC_PROVIDER_ARN`"
-        ) {
-            "the identity provider of the cluster"
-        }
-        Setting("oidc_token_file", \.tokenFile, .path, default: "`ALIBABA_CLOUD_OIDC_TOKEN_FILE`") {
-            "the projected token of the service account"
-        }
+        ) { "the identity provider of the cluster" }
+        Setting(
+            "oidc_token_file",
+            \.role.tokenFile,
+            .path,
+            default: "`ALIBABA_CLOUD_OIDC_TOKEN_FILE`"
+        ) { "the projected token of the service account" }
         Setting(
             "session_name",
-            \.sessionName,
+            \.role.sessionName,
             .text(upTo: 64),
             default: "`ALIBABA_CLOUD_ROLE_SESSION_NAME`, else `sluice`"
-        ) {
-            "shows in the audit trail"
-        }
+        ) { "shows in the audit trail" }
         // What STS allows at most; the role may allow less.
         Setting(
             "duration",
             \.duration,
             .duration(.seconds(900) ... .seconds(43_200)),
             default: "`1h`"
-        ) {
-            "from 15m up to the role's longest session"
-        }
-        Setting("policy", \.policy, .text(upTo: 2048)) {
-            "JSON; narrows the role further"
-        }
+        ) { "from 15m up to the role's longest session" }
+        Setting("policy", \.role.policy, .text(upTo: 2048)) { "JSON; narrows the role further" }
         Setting("external_id", \.externalID, .text(upTo: 1224)) {
             "if the role's trust policy requires one"
         }
-        Setting("sts_endpoint", \.access.endpoint, .text(upTo: 256), default: "by the two below") {
-            "another host; plain `http://` only on this machine"
-        }
+        Setting(
+            "sts_endpoint",
+            \.role.access.endpoint,
+            .text(upTo: 256),
+            default: "by the two below"
+        ) { "another host; plain `http://` only on this machine" }
         Setting(
             "sts_region",
-            \.access.region,
+            \.role.access.region,
             .text(upTo: 64),
             default: "`ALIBABA_CLOUD_STS_REGION`"
-        ) {
-            "asks `sts.REGION.aliyuncs.com` instead of `sts.aliyuncs.com`"
-        }
+        ) { "asks `sts.REGION.aliyuncs.com` instead of `sts.aliyuncs.com`" }
         Setting(
             "sts_vpc",
-            \.access.isVPC,
+            \.role.access.isVPC,
             .boolean,
             default: "`ALIBABA_CLOUD_VPC_ENDPOINT_ENABLED`, else `false`"
-        ) {
-            "asks `sts-vpc.REGION.aliyuncs.com`"
-        }
+        ) { "asks `sts-vpc.REGION.aliyuncs.com`" }
         Setting(
             "role_name",
             \.machine.roleName,
             .text(upTo: 64),
             default: "`ALIBABA_CLOUD_ECS_METADATA`, else the instance's answer"
-        ) {
-            "the RAM role of the instance"
-        }
+        ) { "the RAM role of the instance" }
         Setting(
             "imds_v1",
             \.isIMDSv1,
             .boolean,
             default: "`false` when `ALIBABA_CLOUD_IMDSV1_DISABLED` is `true`, else `true`"
-        ) {
-            "continue without a token if the instance gives none"
-        }
+        ) { "continue without a token if the instance gives none" }
         Setting("uri", \.uri, .text(upTo: 4096), default: "`ALIBABA_CLOUD_CREDENTIALS_URI`") {
             """
             `http://` or `https://`; all four members of the JSON are needed. Shown as \
             scheme and host only
             """
         }
-        Setting("connect_timeout", \.connectTimeout, times, default: "`5s`; `1s` for `ecs_role`") {
-            "how long a connection may take"
-        }
-        Setting("timeout", \.totalTimeout, times, default: "`10s`; `3s` for `ecs_role`") {
+        Setting(
+            "connect_timeout",
+            \.web.limits.connect,
+            times,
+            default: "`5s`; `1s` for `ecs_role`"
+        ) { "how long a connection may take" }
+        Setting("timeout", \.web.limits.total, times, default: "`10s`; `3s` for `ecs_role`") {
             "how long the whole request may take"
         }
-        Setting.resolve(\.resolvers)
+        Setting.resolve(\.web.resolvers)
     }
 
     private static var times: Kind<Duration> { .duration(.milliseconds(100) ... .seconds(60)) }
-
-    private static var kindOfSource: Kind<String> {
-        let names = kinds.map(\.key)
-        let list = names.joined(separator: ", ")
-        return Kind(wants: list, .choice(names)) { text throws(Mismatch) in
-            guard names.contains(text) else {
-                throw Mismatch("\(quoted(text)) is not one of \(list)")
-            }
-            return text
-        }
-    }
 
     /// `caller` becomes the other credential that it stands on, also where the rest is wrong.
     static func read(_ given: consuming Section, caller: inout String?) -> CredentialSource? {
         var section = given
         var entry = CredentialEntry()
-        entry.readSettings(&section, only: ["from"])
-        guard let kind = entry.kind, let keys = kinds.first(where: { $0.key == kind })?.value else {
+        guard let (kind, keys) = entry.readKind("from", \.kind, of: kinds, &section) else {
             if !section.has("from") {
                 let others = kinds.map(\.key).dropFirst().joined(separator: ", ")
                 section.problem("from", "is missing; write from: environment, or one of \(others)")
@@ -197,7 +178,10 @@ struct CredentialEntry: SettingGroup {
             // No key belongs to an unknown kind.
             return nil
         }
+        if kind == "ecs_role" { entry.web.limits = .metadata }
         entry.readSettings(&section, only: keys)
+        entry.role.access.limits = entry.web.limits
+        entry.role.access.resolvers = entry.web.resolvers
         let source = entry.source(kind, section)
         caller = source?.callerName
         for problem in source?.problems ?? []
@@ -219,26 +203,13 @@ struct CredentialEntry: SettingGroup {
         case "file": return .file(file)
         case "admin": return .admin
         case "assume_role": return assumeRole(section)
-        case "oidc_role":
-            var role = OIDCRole()
-            role.roleARN = roleARN
-            role.providerARN = providerARN
-            role.tokenFile = tokenFile
-            role.sessionName = sessionName
-            if let duration { role.seconds = Int(duration.components.seconds) }
-            role.policy = policy
-            role.access = access(.sts)
-            return .oidcRole(role)
+        case "oidc_role": return .oidcRole(role)
         case "ecs_role":
             var role = machine
             role.isTokenRequired = isIMDSv1.map { !$0 }
-            role.limits = limits(.metadata)
+            role.limits = web.limits
             return .ecsRole(role)
-        case "uri":
-            var source = URISource(uri: uri.map { Secret($0) })
-            source.limits = limits(.sts)
-            source.resolvers = resolvers
-            return .uri(source)
+        case "uri": return .uri(web)
         default: return .chain
         }
     }
@@ -261,37 +232,23 @@ struct CredentialEntry: SettingGroup {
     }
 
     private func assumeRole(_ section: borrowing Section) -> CredentialSource {
-        let arn = roleARN ?? section.report.inputs.variable("ALIBABA_CLOUD_ROLE_ARN")
+        let arn = role.roleARN ?? section.report.inputs.variable("ALIBABA_CLOUD_ROLE_ARN")
         if arn?.isEmpty ?? !section.has("role_arn") {
             section.problem(
                 "role_arn",
                 "is missing; it looks like acs:ram::1234567890123456:role/log-writer"
             )
         }
-        var role = AssumeRole(
+        var assumed = AssumeRole(
             roleARN: arn ?? "",
             caller: caller == "environment" ? .environment : .named(caller)
         )
-        role.sessionName = sessionName
-        if let duration { role.seconds = Int(duration.components.seconds) }
-        role.policy = policy
-        role.externalID = externalID
-        role.access = access(.sts)
-        return .assumeRole(role)
-    }
-
-    private func access(_ usual: WebLimits) -> STSAccess {
-        var access = access
-        access.limits = limits(usual)
-        access.resolvers = resolvers
-        return access
-    }
-
-    private func limits(_ usual: WebLimits) -> WebLimits {
-        WebLimits(
-            connect: connectTimeout ?? usual.connect,
-            total: totalTimeout ?? usual.total
-        )
+        assumed.sessionName = role.sessionName
+        assumed.seconds = role.seconds
+        assumed.policy = role.policy
+        assumed.externalID = externalID
+        assumed.access = role.access
+        return .assumeRole(assumed)
     }
 }
 

@@ -8,8 +8,6 @@ struct CredentialsGroup: SettingGroup {
 
     private var key: String?
 
-    init() {}
-
     static var settings: [Setting<CredentialsGroup>] {
         Setting(encryptionKey, \.key, .text(upTo: 1024)) {
             """
@@ -34,10 +32,7 @@ struct CredentialsGroup: SettingGroup {
         // Also those of credentials that are wrong otherwise.
         var callers: [String: String] = [:]
         for name in names {
-            credentials[name] = CredentialEntry.read(
-                section.section(name),
-                caller: &callers[name]
-            )
+            credentials[name] = CredentialEntry.read(section.section(name), caller: &callers[name])
         }
         for name in names {
             guard let caller = callers[name] else { continue }
@@ -47,10 +42,7 @@ struct CredentialsGroup: SettingGroup {
                     "its source \(caller) \(caller == name ? "is itself" : "is no credential here")"
                 )
             } else if let circle = circle(from: name, callers) {
-                section.problem(
-                    name,
-                    "it stands on itself: \(circle.joined(separator: ", by "))"
-                )
+                section.problem(name, "it stands on itself: \(circle.joined(separator: ", by "))")
             }
         }
         section.refuseOthers()
@@ -75,10 +67,7 @@ struct CredentialsGroup: SettingGroup {
     }
 
     /// Those that ask for each other's role in a circle, beginning and ending with the name; nil when it is in none.
-    private static func circle(
-        from name: String,
-        _ callers: [String: String]
-    ) -> [String]? {
+    private static func circle(from name: String, _ callers: [String: String]) -> [String]? {
         var path = [name]
         while let next = callers[path[path.count - 1]] {
             if next == name { return path + [next] }

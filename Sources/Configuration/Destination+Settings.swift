@@ -26,9 +26,7 @@ extension Destination: SettingGroup {
             \.kind,
             .choice(["sls": .sls, "http": .http, "file": .file, "stdout": .stdout]),
             reload: .atRestart
-        ) {
-            "`sls`, `http`, `file` or `stdout`"
-        }
+        ) { "`sls`, `http`, `file` or `stdout`" }
         Setting(
             "preset",
             \.transfer.preset,
@@ -60,7 +58,7 @@ extension Destination: SettingGroup {
     }
 
     static var fileSettings: [Setting<Destination>] {
-        FileOutputSettings.settings.map { $0.lifted(\.file) }
+        FileTarget.settings.map { $0.lifted(\.file) }
     }
 
     /// The settings without which a destination of the kind cannot be.
@@ -96,9 +94,7 @@ extension Destination: SettingGroup {
             listOf: .endpoint,
             1...8,
             from: endpointSource,
-            required: [try? Endpoint(parsing: "http://localhost")].compactMap(\.self),
-            as: { $0 },
-            shownAs: { $0 }
+            required: [try? Endpoint(parsing: "http://localhost")].compactMap(\.self)
         ) {
             """
             `https://cn-hangzhou.log.aliyuncs.com`, without the project; or a list of up to 8 \
@@ -112,9 +108,7 @@ extension Destination: SettingGroup {
             .name(.project, "^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$"),
             from: projectSource,
             required: "sandbox"
-        ) {
-            "also the first label of `Host` that chooses this destination"
-        }
+        ) { "also the first label of `Host` that chooses this destination" }
         Setting("logstore", \.logstore, Logstore.kind, from: logstoreSource, required: .any) {
             """
             one name, to which all queued logs go, also from before the name was corrected; `"*"` \
@@ -137,21 +131,22 @@ extension Destination: SettingGroup {
             .name(.region, "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$"),
             from: regionSource,
             default: "from the endpoint"
-        ) {
-            "needed for v4 if no endpoint tells it, as with `log-global.aliyuncs.com`"
-        }
+        ) { "needed for v4 if no endpoint tells it, as with `log-global.aliyuncs.com`" }
         Setting("credential", \.credential, .text(upTo: 64)) { "a name under `credentials`" }
         Setting("signature", \.signature, .choice(["v1": .v1, "v4": .v4])) { "`v1` or `v4`" }
-        Setting("proxy", \.transfer.proxy, .proxy) {
+        Setting("proxy", \.transfer.transport.proxy, .proxy) {
             """
             `http://user:password@10.0.0.1:3128`; also `https`, `socks5h`. The password is never \
             shown; `http_proxy` and similar variables are ignored
             """
         }
-        Setting.resolve(\.transfer.resolvers)
-        Setting("ca_file", \.transfer.certificateFile, .readableFile, default: "the system's") {
-            "certificates to trust, also a proxy's; verification cannot be switched off"
-        }
+        Setting.resolve(\.transfer.transport.resolvers)
+        Setting(
+            "ca_file",
+            \.transfer.transport.certificateAuthorities,
+            .readableFile,
+            default: "the system's"
+        ) { "certificates to trust, also a proxy's; verification cannot be switched off" }
     }
 
     // MARK: - How it is sent
@@ -178,15 +173,20 @@ extension Destination: SettingGroup {
         Setting("concurrency", \.transfer.concurrency, .count(1...256)) {
             "requests in flight to one logstore at most; to all of them together twice as many"
         }
-        Setting("connect_timeout", \.transfer.connectTimeout, timeout) { "`20s` on weak networks" }
-        Setting("send_timeout", \.transfer.sendTimeout, timeout) {
+        Setting("connect_timeout", \.transfer.transport.connectTimeout, timeout) {
+            "`20s` on weak networks"
+        }
+        Setting("send_timeout", \.transfer.transport.sendTimeout, timeout) {
             """
             a request has this and a second for each 16 KiB of its body; `20s` on weak networks
             """
         }
-        Setting("stall_timeout", \.transfer.stallTimeout, timeout, default: "`send_timeout`") {
-            "a request that moves no byte for that long is given up"
-        }
+        Setting(
+            "stall_timeout",
+            \.transfer.transport.stallTimeout,
+            timeout,
+            default: "`send_timeout`"
+        ) { "a request that moves no byte for that long is given up" }
         Setting("exactly_once", \.transfer.isExactlyOnce, .boolean) {
             """
             SLS stores each packet once, however often it is sent; without it a packet whose answer \
@@ -214,9 +214,7 @@ extension Destination: SettingGroup {
             \.transfer.clockOffset,
             .offset(upTo: .seconds(3650 * 86_400)),
             default: "`0s`"
-        ) {
-            "SLS's clock minus this machine's, for signing until SLS's answers tell it"
-        }
+        ) { "SLS's clock minus this machine's, for signing until SLS's answers tell it" }
     }
 
     // MARK: - What happens to a log
@@ -343,11 +341,7 @@ extension Destination: SettingGroup {
     // MARK: - Settings that depend on each other
 
     /// What the whole group must fulfil. `queue` has what holds where the destination says nothing.
-    mutating func complete(
-        _ section: borrowing Section,
-        given: Set<String>,
-        queue: QueueSettings
-    ) {
+    mutating func complete(_ section: borrowing Section, given: Set<String>, queue: QueueSettings) {
         switch kind {
         case .sls: completeRegion(section, isRead: given.contains("region"))
         case .http: http.check(section)

@@ -39,16 +39,11 @@ extension Destination {
     /// the tags of the day it was accepted.
     package var deliverySettings: DestinationSettings {
         var settings = DestinationSettings(name: name, target)
-        settings.probeWaits = transfer.retry.backoff
+        settings.probeWaits = transfer.retry
         settings.concurrency = transfer.concurrency
         settings.dropUnauthorized = transfer.dropsUnauthorized
-        settings.transport.connectTimeout = transfer.connectTimeout
-        settings.transport.sendTimeout = transfer.sendTimeout
-        settings.transport.stallTimeout = transfer.stallTimeout
         settings.clockOffset = transfer.clockOffset
-        settings.transport.proxy = transfer.proxy
-        settings.transport.resolvers = transfer.resolvers
-        settings.transport.certificateAuthorities = transfer.certificateFile
+        settings.transport = transfer.transport
         settings.transport.clientCertificate = http.clientCertificate
         return settings
     }
@@ -56,15 +51,14 @@ extension Destination {
     private var target: DestinationSettings.Target {
         switch kind {
         case .sls:
-            var target = SLSTarget(
-                endpoint: endpoints[0],
+            let target = SLSTarget(
+                endpoints: endpoints,
                 project: project,
                 credential: credential,
                 signature: signature,
                 region: region,
                 compression: Compression(rawValue: bodyCompression.rawValue) ?? .lz4
             )
-            target.endpoints = endpoints
             return .sls(target)
         case .http:
             guard let address = http.address else {
@@ -77,7 +71,10 @@ extension Destination {
             target.successes = Set(http.successes)
             target.headers = http.headers.map { ($0.name, $0.value) }
             return .http(target)
-        case .file: return .file(file.target(shape))
+        case .file:
+            var target = file
+            target.shape = shape
+            return .file(target)
         case .stdout: return .stdout(shape)
         }
     }
@@ -90,11 +87,11 @@ extension Destination {
         }
         if !isRequired { lines.append("skipped by requests while it has no room") }
         if let times = transfer.retry.times {
-            lines.append("rests after \(times) tries for \(durationText(transfer.retry.most))")
+            lines.append("rests after \(times) tries for \(durationText(transfer.retry.longest))")
         }
-        if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
-        if !transfer.resolvers.isEmpty {
-            let rules = transfer.resolvers
+        if let proxy = transfer.transport.proxy { lines.append("through the proxy \(proxy)") }
+        let rules = transfer.transport.resolvers
+        if !rules.isEmpty {
             let general = NameSettings.orSystem(rules.general)
             let named = rules.byHost.sorted { $0.key < $1.key }.map { ("of \($0) ", $1) }
             let lists = (named + [("", general)]).map {

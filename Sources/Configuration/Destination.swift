@@ -2,7 +2,6 @@ package import Delivery
 package import Logs
 package import Queue
 package import SLS
-package import System
 
 /// A place to deliver to, as the configuration describes it: the group `destinations.NAME`.
 package struct Destination: Sendable, Equatable {
@@ -41,7 +40,8 @@ package struct Destination: Sendable, Equatable {
     package var transfer = Transfer()
     package var shape = LogJSON.Shape.flat
     package var http = HTTPOutputSettings()
-    package var file = FileOutputSettings()
+    /// Of kind file; its path is empty for the others.
+    package var file = FileTarget()
     /// False: a request is taken also when this destination has no room for its logs.
     package var isRequired = true
     /// A reload found no such destination any more: it takes no logs, and goes when its last ones are delivered.
@@ -127,7 +127,7 @@ package struct Destination: Sendable, Equatable {
     package struct Transfer: Sendable, Equatable {
         /// Absent, it is the kind's own.
         package var compression: BodyCompression?
-        package var retry = RetrySettings()
+        package var retry = Backoff.retry
         package var preset = Preset.none
         package var packet = PacketLimits()
         package var concurrency = 8
@@ -135,17 +135,9 @@ package struct Destination: Sendable, Equatable {
         /// Absent, they follow from the concurrency.
         package var lanesGiven: Int?
         package var dropsUnauthorized = false
-        package var connectTimeout: Duration = .seconds(10)
-        package var sendTimeout: Duration = .seconds(15)
-        /// Absent, it is the send timeout.
-        package var stallTimeout: Duration?
+        package var transport = TransportSettings()
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
-        package var proxy: Proxy?
-        /// The resolvers of its host's addresses. Empty: the system alone.
-        package var resolvers: ResolverRules = []
-        /// Certificates to trust instead of the system's.
-        package var certificateFile: String?
 
         /// For delivery exactly once; 0 delivers at least once. A lane carries one packet at a time, so twice as many
         /// as requests keep those busy while acknowledged packets wait for their commit.
@@ -170,7 +162,7 @@ extension Destination {
             "\(project)/\(logstore.name) at "
                 + endpoints.map(\.description).joined(separator: ", else ")
         case .http: http.address?.description ?? ""
-        case .file: file.path ?? ""
+        case .file: file.path
         case .stdout: "the standard output"
         }
     }

@@ -145,11 +145,11 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                 key: "keys",
                 help: "keys that devices show, see [access](access.md#keys)",
                 default: "none: everybody who reaches `listen` may send",
-                members: DeviceKeyEntry.descriptions,
+                members: { DeviceKey.descriptions },
                 isList: true
             ),
             \.keys,
-            DeviceKeyEntry.readAll
+            DeviceKey.readAll
         )
         Setting(group: "hmac", \.hmac)
         Setting(
@@ -159,7 +159,7 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                     JSON Web Tokens that are accepted in place of a key, see \
                     [access](access.md#json-web-tokens)
                     """,
-                members: DeviceTokensEntry.descriptions
+                members: { DeviceTokensEntry.descriptions }
             ),
             \.tokens
         ) { DeviceTokensEntry.read($0.section("jwt")).map(Optional.some) }
@@ -193,8 +193,7 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
             listOf: .addressRange,
             1...proxiesMax,
             default: "none",
-            mayBeEmpty: true,
-            as: { $0 }
+            mayBeEmpty: true
         ) {
             """
             proxies in front of the listeners: `[10.0.0.0/8, "2001:db8::7"]`; they may have any number \

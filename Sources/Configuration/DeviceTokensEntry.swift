@@ -6,12 +6,8 @@ import Tokens
 /// The group `devices.jwt` as the file has it.
 struct DeviceTokensEntry: SettingGroup {
     private var algorithm: TokenAlgorithm?
-    private var audiences: [String] = []
-    private var issuer: String?
-    private var leeway: Duration?
-    private var destinationsClaim: String?
-
-    init() {}
+    /// The algorithm and the keys come last, when all of them are read.
+    private var rules = TokenRules(algorithm: .hs256, keys: [])
 
     static var settings: [Setting<DeviceTokensEntry>] {
         Setting(
@@ -28,7 +24,7 @@ struct DeviceTokensEntry: SettingGroup {
                     `keys_url` has all [keys of an issuer](access.md#keys-from-the-issuer)
                     """,
                 default: "required",
-                members: keyDescriptions,
+                members: { keyDescriptions },
                 isList: true
             )
         ) { section, _ in
@@ -38,20 +34,19 @@ struct DeviceTokensEntry: SettingGroup {
         }
         Setting(
             "audience",
-            \.audiences,
+            \.rules.audiences,
             listOf: .text(upTo: 256),
             1...8,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) { "up to 8; one must be in `aud`. Without it a token may have no `aud`" }
-        Setting("issuer", \.issuer, .text(upTo: 256)) { "must be `iss`" }
-        Setting("leeway", \.leeway, .duration(.zero ... .seconds(300)), default: "60s") {
+        Setting("issuer", \.rules.issuer, .text(upTo: 256)) { "must be `iss`" }
+        Setting("leeway", \.rules.leeway, .duration(.zero ... .seconds(300)), default: "60s") {
             """
             the tolerated clock difference for `exp`, `nbf` and `iat`, at most 5m. A token must have \
             `exp`, and may have the others
             """
         }
-        Setting("destinations_claim", \.destinationsClaim, .text(upTo: 256)) {
+        Setting("destinations_claim", \.rules.destinationsClaim, .text(upTo: 256)) {
             """
             a claim that lists the token's destinations, as a list or as one text with spaces. It can \
             only restrict the key's destinations, and a token without it is refused
@@ -83,8 +78,7 @@ struct DeviceTokensEntry: SettingGroup {
         var names: Set<String> = []
         section.groups("keys", max: DeviceTokens.keysMax) { item in
             if item.has("keys_url") {
-                let source = TokenSourceEntry.read(item, entry.algorithm, after: &names)
-                if let source { sources.append(source) }
+                sources.append(TokenSourceEntry.read(item, entry.algorithm, after: &names))
             } else if let key = TokenKeyEntry.read(item, entry.algorithm, after: &names) {
                 keys.append(key)
             }
@@ -99,13 +93,10 @@ struct DeviceTokensEntry: SettingGroup {
         guard let algorithm = entry.algorithm, !(keys.isEmpty && sources.isEmpty) else {
             return nil
         }
-        var rules = TokenRules(algorithm: algorithm, keys: keys.map(\.0))
-        rules.audiences = entry.audiences
-        rules.issuer = entry.issuer
-        if let leeway = entry.leeway { rules.leeway = leeway }
-        rules.destinationsClaim = entry.destinationsClaim
+        entry.rules.algorithm = algorithm
+        entry.rules.keys = keys.map(\.0)
         return DeviceTokens(
-            rules: rules,
+            rules: entry.rules,
             sources: sources.map(\.0),
             senders: keys.map(\.1) + sources.map(\.1)
         )
@@ -119,8 +110,6 @@ private struct TokenKeyEntry: SettingGroup {
     private var file: String?
     private var rules = SenderRules()
 
-    init() {}
-
     static var settings: [Setting<TokenKeyEntry>] {
         Setting("kid", \.id, .keyName, default: "required") {
             """
@@ -128,7 +117,7 @@ private struct TokenKeyEntry: SettingGroup {
             name: each key of that name is tried
             """
         }
-        Setting("secret", \.secret, .secret(bytesMin: TokenKey.secretBytes.lowerBound)) {
+        Setting("secret", \.secret, .secret(TokenKey.secretBytes)) {
             "with `HS256`: 32 to 256 visible ASCII characters, which the issuer has too"
         }
         Setting("file", \.file, .path) {
@@ -179,12 +168,6 @@ private struct TokenKeyEntry: SettingGroup {
         if section.has(other) {
             section.problem(other, "is of no use for \(algorithm.rawValue), which wants \(wanted)")
         }
-        if let secret, secret.byteCount > TokenKey.secretBytes.upperBound {
-            section.problem(
-                "secret",
-                "is longer than \(TokenKey.secretBytes.upperBound) characters"
-            )
-        }
         if algorithm.hasSecret {
             guard let id else { return nil }
             return secret.map { TokenKey(id: id, .secret($0)) }
@@ -220,13 +203,8 @@ private struct TokenKeyEntry: SettingGroup {
 
 /// An entry of `devices.jwt.keys` whose keys are fetched.
 private struct TokenSourceEntry: SettingGroup {
-    private var url: String?
-    private var name: String?
-    private var authorities: String?
-    private var refresh: Duration?
+    private var source = TokenKeySource(name: "", url: "")
     private var rules = SenderRules()
-
-    init() {}
 
     static var settings: [Setting<TokenSourceEntry>] {
         ownSettings
@@ -237,28 +215,25 @@ private struct TokenSourceEntry: SettingGroup {
     static var ownDescriptions: [SettingDescription] { ownSettings.map(\.description) }
 
     @SettingRows<TokenSourceEntry> private static var ownSettings: [Setting<TokenSourceEntry>] {
-        Setting("keys_url", \.url, TokenKeySource.urlKind) {
+        Setting("keys_url", \.source.url, TokenKeySource.urlKind, default: "none") {
             "in place of `kid`: where the issuer publishes its keys (JWK Set, RFC 7517)"
         }
-        Setting("name", \.name, .keyName, default: "the host of `keys_url`") {
+        Setting("name", \.source.name, .keyName, default: "the host of `keys_url`") {
             "with `keys_url`: what metrics call the issuer"
         }
-        Setting("ca_file", \.authorities, .readableFile, default: "the system's") {
+        Setting("ca_file", \.source.authorities, .readableFile, default: "the system's") {
             "with `keys_url`: the authority of the issuer's certificate"
         }
-        Setting(
-            "refresh",
-            \.refresh,
-            .duration(.seconds(60) ... .seconds(86_400)),
-            default: "`10m`"
-        ) { "with `keys_url`: how long fetched keys are used" }
+        Setting("refresh", \.source.refresh, .duration(.seconds(60) ... .seconds(86_400))) {
+            "with `keys_url`: how long fetched keys are used"
+        }
     }
 
     static func read(
         _ given: consuming Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
-    ) -> (TokenKeySource, SenderRules)? {
+    ) -> (TokenKeySource, SenderRules) {
         var section = given
         var entry = TokenSourceEntry()
         entry.readSettings(&section)
@@ -266,41 +241,38 @@ private struct TokenSourceEntry: SettingGroup {
             section.know(key)
             section.problem(key, "is of no use beside keys_url, which gives keys with their names")
         }
-        let source = entry.source(section, algorithm, after: &others)
+        entry.check(section, algorithm, after: &others)
         entry.rules.check(section)
         section.refuseOthers()
-        return source.map { ($0, entry.rules) }
+        return (entry.source, entry.rules)
     }
 
-    private func source(
+    private mutating func check(
         _ section: borrowing Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
-    ) -> TokenKeySource? {
+    ) {
         if algorithm?.hasSecret == true {
             section.problem(
                 "keys_url",
                 "is of no use for HS256, whose keys are secrets; write algorithm: RS256 or ES256"
             )
         }
-        let host = url.flatMap { TokenKeySource.host(of: $0) } ?? ""
-        let shown = name ?? (section.has("name") || !isNameOfLetters(host) ? nil : host)
-        if url != nil, shown == nil, !section.has("name") {
+        let host = TokenKeySource.host(of: source.url) ?? ""
+        if !section.has("name"), isNameOfLetters(host) {
+            source.name = host
+        } else if !section.has("name"), !host.isEmpty {
             section.problem(
                 "name",
                 "is missing; metrics call the keys by it, and the host cannot be one"
             )
         }
-        if let shown, !others.insert(shown).inserted {
+        if !source.name.isEmpty, !others.insert(source.name).inserted {
             section.problem(
                 "name",
-                "\(shown) is in the list already; give one of them another name"
+                "\(source.name) is in the list already; give one of them another name"
             )
         }
-        guard let url, let shown else { return nil }
-        var source = TokenKeySource(name: shown, url: url, authorities: authorities)
-        if let refresh { source.refresh = refresh }
-        return source
     }
 }
 

@@ -1,25 +1,23 @@
+import System
+
 /// The group of an engine of the queue as the file has it: `queue.jetstream`, `queue.postgresql`.
 protocol EngineEntry: SettingGroup {
-    associatedtype Settings
-
     /// Its name is the key of the group.
     static var engine: QueueSettings.Engine { get }
     /// Where the group's settings go.
-    static var path: WritableKeyPath<QueueSettings, Settings?> { get }
+    static var path: WritableKeyPath<QueueSettings, Self?> { get }
     /// One sentence in Markdown.
     static var help: String { get }
     /// The setting that the engine needs, and how to write it.
     static var required: (key: String, remedy: String) { get }
 
     var node: NodeEntry { get }
-
-    /// For what is shown and compared.
-    init(_ settings: Settings)
-    /// Reports what does not go together. nil: something is missing, which the group's reader reports.
-    func settings(_ section: borrowing Section) -> Settings?
 }
 
 extension EngineEntry {
+    /// Only a start opens a log.
+    static var reload: Reload { .atRestart }
+
     /// The row of the group `queue`.
     static var setting: Setting<QueueSettings> {
         let key = engine.rawValue
@@ -28,7 +26,7 @@ extension EngineEntry {
                 key: key,
                 help: help,
                 isImmediate: false,
-                members: descriptions
+                members: { descriptions }
             ),
             read: { section, queue in
                 queue[keyPath: path] = read(&section, for: queue.engine)
@@ -39,29 +37,26 @@ extension EngineEntry {
                 guard let before = old[keyPath: path], let after = new[keyPath: path] else {
                     return []
                 }
-                return Self(before).changes(to: Self(after), at: key + ".")
+                return before.changes(to: after, at: key + ".")
             },
             apply: { _, _ in },
-            show: { queue in queue[keyPath: path].map { .present(Self($0).shown) } ?? .absent }
+            show: { queue in queue[keyPath: path].map { .present($0.shown) } ?? .absent }
         )
     }
 
     /// nil with another engine, and if the group is wrong, which is reported.
-    private static func read(
-        _ queue: inout Section,
-        for engine: QueueSettings.Engine
-    ) -> Settings? {
+    private static func read(_ queue: inout Section, for engine: QueueSettings.Engine) -> Self? {
         var section = queue.section(Self.engine.rawValue)
         var entry = Self()
         entry.readSettings(&section)
         section.refuseEmpty()
-        let settings = entry.settings(section)
+        entry.check(section)
         // A wrong engine, which is reported, may have meant any.
         if !queue.report.hasProblem(with: queue.keyPath("engine")) {
             entry.checkUse(of: section, in: queue, by: engine)
         }
         section.refuseOthers()
-        return engine == Self.engine ? settings : nil
+        return engine == Self.engine ? entry : nil
     }
 
     private func checkUse(
@@ -94,5 +89,62 @@ extension EngineEntry {
             key: section.keyPath(key),
             "is missing, and engine: \(name) needs it; \(remedy)"
         )
+    }
+}
+
+/// The settings that tell gateways apart in a commit log; each engine's group has them among its own.
+struct NodeEntry: SettingGroup, Equatable, Sendable {
+    static let reload = Reload.atRestart
+
+    var cluster = "main"
+    /// nil: the host has no name.
+    var name = machineName().flatMap(name(ofHost:))
+
+    static var settings: [Setting<NodeEntry>] {
+        Setting("cluster", \.cluster, .namePart(upTo: 32)) {
+            """
+            the name of the cluster of gateways, as several may share the servers; up to 32 letters, \
+            digits, `-` and `_`
+            """
+        }
+        Setting(
+            "node",
+            \.name,
+            .namePart(
+                upTo: 64,
+                "; without the setting it is the host's name, with '_' for other characters"
+            ),
+            default: "the host's name, with `_` for other characters"
+        ) {
+            """
+            the name of this gateway. Each of the cluster has another one and keeps it across restarts; \
+            up to 64 letters, digits, `-` and `_`
+            """
+        }
+    }
+
+    /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil: the name is empty.
+    static func name(ofHost host: String) -> String? {
+        let name = String(host.map { String($0).isOfLetters(and: "-_") ? $0 : "_" }.prefix(64))
+        return name.isEmpty ? nil : name
+    }
+}
+
+extension Kind<String> {
+    /// A part of the name that a commit log has on its servers.
+    fileprivate static func namePart(upTo charactersMax: Int, _ remedy: String = "") -> Kind {
+        Kind(
+            wants: "a name",
+            .text(pattern: "^[A-Za-z0-9_-]{1,\(charactersMax)}$"),
+            show: { .text($0) }
+        ) { text throws(Mismatch) in
+            guard (1...charactersMax).contains(text.utf8.count), text.isOfLetters(and: "-_")
+            else {
+                throw Mismatch(
+                    "\(quoted(text)) is not 1 to \(charactersMax) letters, digits, '-' and '_'\(remedy)"
+                )
+            }
+            return text
+        }
     }
 }

@@ -115,11 +115,7 @@ extension GatewayConfiguration {
         let place: ConfigurationProblem.Place?
 
         /// nil: the given address is wrong, so it takes no port, and neither does the default.
-        init?(
-            _ section: borrowing Section,
-            _ source: Override,
-            default usual: ListenAddress
-        ) {
+        init?(_ section: borrowing Section, _ source: Override, default usual: ListenAddress) {
             key = section.keyPath("listen")
             place = section.origin(of: "listen", source)
             let written: ListenAddress? = section.readable("listen", .listenAddress, source)

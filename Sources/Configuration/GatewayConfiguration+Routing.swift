@@ -14,11 +14,11 @@ extension GatewayConfiguration {
             SettingDescription(
                 key: "filters",
                 help: "what is done with logs before they are stored, in this order; 256 at most",
-                members: FilterEntry.descriptions,
+                members: { Filter.descriptions },
                 isList: true
             ),
             \.routing.filters,
-            FilterEntry.readAll
+            Filter.readAll
         )
         Setting(
             "filters_secret",
@@ -37,8 +37,7 @@ extension GatewayConfiguration {
             listOf: .headerName,
             1...RequestPart.headersMax,
             default: "none",
-            mayBeEmpty: true,
-            as: { $0 }
+            mayBeEmpty: true
         ) {
             "header fields of requests that conditions of filters may ask: `[x-app, user-agent]`, up to 32"
         }
@@ -50,11 +49,11 @@ extension GatewayConfiguration {
                     the list each request goes where its address says; with `[]` nothing is routed. 1,024 \
                     at most
                     """,
-                members: RouteEntry.descriptions,
+                members: { Route.descriptions },
                 isList: true
             ),
             \.routing.routes
-        ) { RouteEntry.readAll(&$0).map(Optional.some) }
+        ) { Route.readAll(&$0).map(Optional.some) }
         Setting(
             "unrouted",
             \.routing.unrouted,

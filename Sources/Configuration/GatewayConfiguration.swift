@@ -109,7 +109,7 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
             description: SettingDescription(
                 key: "tls",
                 help: "a second listener for devices, see [listeners](listeners.md#tls)",
-                members: DeviceTLSEntry.descriptions
+                members: { DeviceTLSEntry.descriptions }
             ),
             read: { section, configuration in
                 configuration.tls = DeviceTLSEntry.read(section.section("tls"))

@@ -5,7 +5,7 @@ import Net
 import System
 
 /// The group `queue.jetstream` as the file has it.
-struct JetStreamEntry: EngineEntry {
+struct JetStreamEntry: EngineEntry, Equatable, Sendable {
     private static let serversMax = 16
     private static let credentialBytesMax = 64 << 10
 
@@ -19,18 +19,13 @@ struct JetStreamEntry: EngineEntry {
     private var token: Secret?
     private var tls: JetStreamTLSEntry?
 
-    init() {}
-
     static var settings: [Setting<JetStreamEntry>] {
         Setting(
             "servers",
             \.servers,
             listOf: .natsServer,
             1...serversMax,
-            default: "required with `engine: jetstream`",
-            reload: .atRestart,
-            as: { $0 },
-            shownAs: { $0 }
+            default: "required with `engine: jetstream`"
         ) {
             """
             the brokers to ask first; they name the others of their cluster. `nats://host:port`, or \
@@ -38,46 +33,34 @@ struct JetStreamEntry: EngineEntry {
             """
         }
         NodeEntry.settings.map { $0.lifted(\.node) }
-        Setting(
-            "replicas",
-            \.replicas,
-            .choice(["1": 1, "3": 3, "5": 5]),
-            reload: .atRestart
-        ) {
+        Setting("replicas", \.replicas, .choice(["1": 1, "3": 3, "5": 5])) {
             "brokers that keep each commit: `1`, `3` or `5`; more than half of them must confirm it"
         }
-        Setting("credentials", \.credentials, .path, reload: .atRestart) {
+        Setting("credentials", \.credentials, .path) {
             """
             a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, `user` \
             with `password`, and `token`
             """
         }
-        Setting("nkey", \.nkey, .path, reload: .atRestart) {
-            "a file with the seed of a user's nkey"
-        }
-        Setting("user", \.user, .userName, reload: .atRestart) {
-            "the user to authenticate as, with `password`"
-        }
-        Setting("password", \.password, .credential, reload: .atRestart) {
+        Setting("nkey", \.nkey, .path) { "a file with the seed of a user's nkey" }
+        Setting("user", \.user, .userName) { "the user to authenticate as, with `password`" }
+        Setting("password", \.password, .credential) {
             "the password of `user`, best from `${file:…}`"
         }
-        Setting("token", \.token, .credential, reload: .atRestart) {
-            "the token of the brokers, best from `${file:…}`"
-        }
+        Setting("token", \.token, .credential) { "the token of the brokers, best from `${file:…}`" }
         Setting(
             SettingDescription(
                 key: "tls",
                 isImmediate: false,
-                members: JetStreamTLSEntry.descriptions
+                members: { JetStreamTLSEntry.descriptions }
             ),
             \.tls,
-            reload: .atRestart,
             show: { $0.tls.map(\.value) ?? .absent }
         ) { JetStreamTLSEntry.read($0.section("tls")).map(Optional.some) }
     }
 
     static var engine: QueueSettings.Engine { .jetStream }
-    static var path: WritableKeyPath<QueueSettings, JetStreamSettings?> { \.jetStream }
+    static var path: WritableKeyPath<QueueSettings, JetStreamEntry?> { \.jetStreamEntry }
     static var help: String { "the brokers of `engine: jetstream`" }
     static var required: (key: String, remedy: String) {
         (
@@ -87,12 +70,8 @@ struct JetStreamEntry: EngineEntry {
         )
     }
 
-    // MARK: - Reading
-
-    func settings(_ section: borrowing Section) -> JetStreamSettings? {
-        refuseRepeatedServers(section)
-        let authentication = authentication(section)
-        checkFiles(section)
+    /// nil: something is missing, which is reported.
+    var settings: JetStreamSettings? {
         guard !servers.isEmpty, let name = node.name else { return nil }
         return JetStreamSettings(
             servers: servers,
@@ -104,6 +83,21 @@ struct JetStreamEntry: EngineEntry {
         )
     }
 
+    private var authentication: NATSSettings.Authentication {
+        if let credentials { return .credentials(file: credentials) }
+        if let nkey { return .seed(file: nkey) }
+        if let user, let password { return .user(user, password: password) }
+        return token.map { .token($0) } ?? .none
+    }
+
+    // MARK: - Checks
+
+    func check(_ section: borrowing Section) {
+        refuseRepeatedServers(section)
+        checkAuthentication(section)
+        checkFiles(section)
+    }
+
     private func refuseRepeatedServers(_ section: borrowing Section) {
         var places: Set<String> = []
         for server in section.readableItems("servers", .natsServer)
@@ -113,9 +107,7 @@ struct JetStreamEntry: EngineEntry {
     }
 
     /// Reports a second way to authenticate, and half of one.
-    private func authentication(
-        _ section: borrowing Section
-    ) -> NATSSettings.Authentication {
+    private func checkAuthentication(_ section: borrowing Section) {
         var ways: [String] = []
         for way in ["credentials", "nkey", section.has("user") ? "user" : "password", "token"]
         where section.has(way) { ways.append(way) }
@@ -131,10 +123,6 @@ struct JetStreamEntry: EngineEntry {
         if section.has("password") {
             section.require("user", "name the user of the password, or write a token as token")
         }
-        if let credentials { return .credentials(file: credentials) }
-        if let nkey { return .seed(file: nkey) }
-        if let user, let password { return .user(user, password: password) }
-        return token.map { .token($0) } ?? .none
     }
 
     private func checkFiles(_ section: borrowing Section) {
@@ -150,20 +138,6 @@ struct JetStreamEntry: EngineEntry {
                         + "read the file"
                 )
             }
-        }
-    }
-
-    init(_ settings: JetStreamSettings) {
-        servers = settings.servers
-        node = NodeEntry(settings.node, in: settings.cluster)
-        replicas = settings.replicas
-        tls = settings.tls.map(JetStreamTLSEntry.init)
-        switch settings.authentication {
-        case .none: break
-        case .credentials(let file): credentials = file
-        case .seed(let file): nkey = file
-        case .user(let name, let secret): (user, password) = (name, secret)
-        case .token(let secret): token = secret
         }
     }
 }
@@ -212,5 +186,64 @@ extension Kind<Secret> {
             try checkLine(text)
             return Secret(text)
         }
+    }
+}
+
+/// The group `queue.jetstream.tls` as the file has it.
+struct JetStreamTLSEntry: SettingGroup, Equatable, Sendable {
+    static let reload = Reload.atRestart
+
+    private var authorities: String?
+    private var chain: String?
+    private var key: String?
+
+    static var settings: [Setting<JetStreamTLSEntry>] {
+        Setting("ca_file", \.authorities, .path, default: "the system's") {
+            """
+            authorities that may have signed the brokers' certificates. A group `tls`, even an empty \
+            one (`{}`), makes all connections use TLS
+            """
+        }
+        Setting("certificate", \.chain, .path) {
+            "the client certificate to show, with those between it and its authority"
+        }
+        Setting("key", \.key, .path) { "its key" }
+    }
+
+    /// nil without the group.
+    static func read(_ given: consuming Section) -> JetStreamTLSEntry? {
+        guard given.isInFile else { return nil }
+        var section = given
+        var entry = JetStreamTLSEntry()
+        entry.readSettings(&section)
+        section.refuseEmpty()
+        if section.has("certificate") {
+            section.require("key", "name the file with the certificate's key (PEM)")
+        }
+        if section.has("key") {
+            section.require("certificate", "name the file with the certificate of the key (PEM)")
+        }
+        entry.checkFiles(section)
+        section.refuseOthers()
+        return entry
+    }
+
+    private func checkFiles(_ section: borrowing Section) {
+        guard section.report.inputs.readsCertificates else { return }
+        var files = TLSFileCheck()
+        if let authorities { files.note(authorities, .authorities, "ca_file", of: section) }
+        if let chain { files.note(chain, .certificate, "certificate", of: section) }
+        if let key { files.note(key, .key, "key", of: section) }
+        files.run(settings.certificate.map { [$0] } ?? [], .tls12, of: section)
+    }
+
+    var settings: OutboundTLS {
+        var settings = OutboundTLS(authorities: authorities)
+        if let chain, let key { settings.certificate = .init(chainFile: chain, keyFile: key) }
+        return settings
+    }
+
+    var value: SettingValue {
+        self == JetStreamTLSEntry() ? .text("{}") : .present(shown)
     }
 }

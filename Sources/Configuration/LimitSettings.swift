@@ -21,41 +21,41 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     package init() {}
 
     static var settings: [Setting<LimitSettings>] {
-        size("request_line", \.http.requestLineBytes, 256...1 << 20) { "414" }
-        size("head", \.http.headBytes, 1 << 10...1 << 20) { "431" }
-        count("fields", \.http.headFields, 8...10_000) { "431; fields of a head" }
-        size("chunk_extensions", \.http.chunkExtensionBytes, 0...1 << 20) {
+        Setting("request_line", \.http.requestLineBytes, .size(256...1 << 20)) { "414" }
+        Setting("head", \.http.headBytes, .size(1 << 10...1 << 20)) { "431" }
+        Setting("fields", \.http.headFields, .count(8...10_000)) { "431; fields of a head" }
+        Setting("chunk_extensions", \.http.chunkExtensionBytes, .size(0...1 << 20)) {
             "400; of one chunked body"
         }
-        size("trailers", \.http.trailerBytes, 0...1 << 20) { "400; of one chunked body" }
-        size("body", \.bodyBytes, 1 << 10...1 << 30) { "413" }
-        size("inflated_body", \.inflatedBytes, 1 << 10...1 << 30) { "413" }
-        count("inflate_ratio", \.inflateRatio, 2...1_000_000) {
+        Setting("trailers", \.http.trailerBytes, .size(0...1 << 20)) { "400; of one chunked body" }
+        Setting("body", \.bodyBytes, .size(1 << 10...1 << 30)) { "413" }
+        Setting("inflated_body", \.inflatedBytes, .size(1 << 10...1 << 30)) { "413" }
+        Setting("inflate_ratio", \.inflateRatio, .count(2...1_000_000)) {
             "413; content for each byte on the wire, checked from 1 MiB of content on"
         }
-        size("bodies_in_flight", \.http.inFlightBodyBytes, 1 << 20...1 << 40) {
+        Setting("bodies_in_flight", \.http.inFlightBodyBytes, .size(1 << 20...1 << 40)) {
             "503; bodies without an answer, and their inflated content"
         }
-        size("heads_in_flight", \.http.heldHeadBytes, 1 << 18...1 << 40) {
+        Setting("heads_in_flight", \.http.heldHeadBytes, .size(1 << 18...1 << 40)) {
             """
             503; heads that are not complete or whose bodies are not, and small requests that wait \
             behind another; also TLS handshakes (28 to 180 KiB each) and records in progress: a \
             handshake without room ends
             """
         }
-        size("answer", \.http.answerBytes, 64 << 10...1 << 30) {
+        Setting("answer", \.http.answerBytes, .size(64 << 10...1 << 30)) {
             """
             413 for `_bulk`, before anything is stored; its answer is short before that: status and \
             error alone
             """
         }
-        size("answers_in_flight", \.http.unsentAnswerBytes, 1 << 20...1 << 40) {
+        Setting("answers_in_flight", \.http.unsentAnswerBytes, .size(1 << 20...1 << 40)) {
             """
             503, or the connection ends; answers that their clients have not read. At least one \
             `answer` and its head, 16 KiB
             """
         }
-        size("delivery_memory", \.deliveryBytes, DeliveryMemory.leastMax...1 << 40) {
+        Setting("delivery_memory", \.deliveryBytes, .size(DeliveryMemory.leastMax...1 << 40)) {
             """
             no answer of its own: the memory of delivery for all destinations, bodies in flight and \
             packets that wait for their turn; the rest waits on disk. `32MiB` at least; a quarter is \
@@ -63,63 +63,65 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             it leaves free ([scaling](scaling.md))
             """
         }
-        size("captures", \.captureBytes, 1 << 20...1 << 40) {
+        Setting("captures", \.captureBytes, .size(1 << 20...1 << 40)) {
             """
             409 for a new [capture](capture.md); running ones keep no more. The memory of all captures \
             together
             """
         }
-        Setting("device_nice", \.deviceNice, .count(0...19), reload: .atRestart) {
+        Setting("device_nice", \.deviceNice, .count(0...19)) {
             """
             no answer of its own: the nice value of the threads that serve devices. While all cores are \
             busy, the threads that store and deliver go first, and devices wait longer for answers; \
             with 0 all are equal, and a full machine takes fewer logs
             """
         }
-        count("json_depth", \.json.depth, 1...64) { "400" }
-        count("log_fields", \.json.fields, 128...1_000_000) { "400; different fields of one log" }
-        count("label_sets", \.json.streams, 1...1_000_000) {
+        Setting("json_depth", \.json.depth, .count(1...64)) { "400" }
+        Setting("log_fields", \.json.fields, .count(128...1_000_000)) {
+            "400; different fields of one log"
+        }
+        Setting("label_sets", \.json.streams, .count(1...1_000_000)) {
             """
             400 for Loki, 413 for Splunk; streams with different labels, or events of different \
             origins, of one request
             """
         }
-        count("labels", \.json.labels, 1...100_000_000) {
+        Setting("labels", \.json.labels, .count(1...100_000_000)) {
             "400 for Loki, 413 for Splunk; the labels that these have together"
         }
-        count("tags", \.json.tagsGathered, 128...100_000) {
+        Setting("tags", \.json.tagsGathered, .count(128...100_000)) {
             """
             the tag `__truncated__` names the tags that are left out; tags of a request, or labels of \
             a stream
             """
         }
-        count("connections", \.http.connections, 1...1_000_000) {
+        Setting("connections", \.http.connections, .count(1...1_000_000)) {
             "503 and close; with and without TLS together"
         }
-        count("connections_per_address", \.http.connectionsPerAddress, 1...1_000_000) {
+        Setting("connections_per_address", \.http.connectionsPerAddress, .count(1...1_000_000)) {
             "503 and close; raise it behind a load balancer"
         }
-        time("head_timeout", \.http.headTime) {
+        Setting("head_timeout", \.http.headTime, time) {
             "503, so that senders keep their logs: a head must be complete within it"
         }
-        time("body_timeout", \.http.bodyTime) { "503; a body must bring a KiB within it" }
-        rate("body_rate", \.http.bodyRateMin) {
+        Setting("body_timeout", \.http.bodyTime, time) { "503; a body must bring a KiB within it" }
+        Setting("body_rate", \.http.bodyRateMin, rate) {
             """
             503; the average of a body, after a start of `body_timeout`. While more than half of \
             `bodies_in_flight` is used it is `8KiB/s` at least: the slow ones make room
             """
         }
-        time("large_wait", \.http.largeWait) {
+        Setting("large_wait", \.http.largeWait, time) {
             """
             503; how long a request with much or expensive content waits for a worker thread. Waiting \
             ones hold at most half of `bodies_in_flight`, from one address a quarter: more is 503
             """
         }
-        time("idle_timeout", \.http.idleTime) { "closed" }
-        time("write_timeout", \.http.writeTime) {
+        Setting("idle_timeout", \.http.idleTime, time) { "closed" }
+        Setting("write_timeout", \.http.writeTime, time) {
             "closed; an answer that waits must move on within it"
         }
-        rate("answer_rate", \.http.answerRateMin) {
+        Setting("answer_rate", \.http.answerRateMin, rate) {
             """
             closed; the average at which an answer that waits is read, after a start of \
             `write_timeout`
@@ -127,35 +129,11 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         }
     }
 
-    private typealias Row = Setting<LimitSettings>
-    private typealias IntPath = WritableKeyPath<LimitSettings, Int>
+    /// The threads of the server have them from the start.
+    static var reload: Reload { .atRestart }
 
-    private static func size(
-        _ key: String,
-        _ path: IntPath,
-        _ range: ClosedRange<Int>,
-        _ help: () -> String
-    ) -> Row { Row(key, path, .size(range), reload: .atRestart, help: help) }
-
-    private static func count(
-        _ key: String,
-        _ path: IntPath,
-        _ range: ClosedRange<Int>,
-        _ help: () -> String
-    ) -> Row { Row(key, path, .count(range), reload: .atRestart, help: help) }
-
-    private static func rate(_ key: String, _ path: IntPath, _ help: () -> String) -> Row {
-        Row(key, path, .bytesPerSecond(1...1 << 30), reload: .atRestart, help: help)
-    }
-
-    private static func time(
-        _ key: String,
-        _ path: WritableKeyPath<LimitSettings, Duration>,
-        _ help: () -> String
-    ) -> Row {
-        let range = Duration.milliseconds(100) ... .seconds(3600)
-        return Row(key, path, .duration(range), reload: .atRestart, help: help)
-    }
+    private static var rate: Kind<Int> { .bytesPerSecond(1...1 << 30) }
+    private static var time: Kind<Duration> { .duration(.milliseconds(100) ... .seconds(3600)) }
 
     // MARK: - Limits that depend on each other
 

@@ -97,9 +97,7 @@ extension Kind<String> {
 
     private static func isScheme(_ text: Substring) -> Bool {
         guard let first = text.first, first.isASCII, first.isLetter else { return false }
-        return text.allSatisfy {
-            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "-" || $0 == ".")
-        }
+        return text.isOfLetters(and: "+-.")
     }
 
     /// What is wrong with an authority; empty when nothing is, nil when it is none.
@@ -123,14 +121,6 @@ extension Kind<String> {
         if host.contains("*") {
             return "has a * that is not the whole first label; write https://*.example.com"
         }
-        let isHost = host.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        return isHost && !host.isEmpty && host.utf8.count <= 253 ? "" : nil
+        return host.isOfLetters(and: "-_.") && !host.isEmpty && host.utf8.count <= 253 ? "" : nil
     }
 }

@@ -2,39 +2,20 @@ import CommitLog
 import Crypto
 
 /// The group `queue.postgresql` as the file has it.
-struct PostgreSQLEntry: EngineEntry {
+struct PostgreSQLEntry: EngineEntry, Equatable, Sendable {
     private var url: Secret?
     private(set) var node = NodeEntry()
     private var copies = PostgreSQLSettings.Copies.standby
 
-    init() {}
-
-    init(_ settings: PostgreSQLSettings) {
-        url = settings.url
-        node = NodeEntry(settings.node, in: settings.cluster)
-        copies = settings.copies
-    }
-
     static var settings: [Setting<PostgreSQLEntry>] {
-        Setting(
-            "url",
-            \.url,
-            .postgreSQLURL,
-            default: "required with `engine: postgresql`",
-            reload: .atRestart
-        ) {
+        Setting("url", \.url, .postgreSQLURL, default: "required with `engine: postgresql`") {
             """
             where the database is: `postgresql://user:password@host:5432/database?sslmode=verify-full`, \
             best from `${file:…}`; never shown
             """
         }
         NodeEntry.settings.map { $0.lifted(\.node) }
-        Setting(
-            "copies",
-            \.copies,
-            .choice(["standby": .standby, "storage": .storage]),
-            reload: .atRestart
-        ) {
+        Setting("copies", \.copies, .choice(["standby": .standby, "storage": .storage])) {
             """
             what keeps a second copy of each commit. `standby`: the server must have a synchronous \
             standby. `storage`: the storage of the database, as PolarDB's does; the gateway cannot check it
@@ -43,11 +24,12 @@ struct PostgreSQLEntry: EngineEntry {
     }
 
     static var engine: QueueSettings.Engine { .postgreSQL }
-    static var path: WritableKeyPath<QueueSettings, PostgreSQLSettings?> { \.postgreSQL }
+    static var path: WritableKeyPath<QueueSettings, PostgreSQLEntry?> { \.postgreSQLEntry }
     static var help: String { "the database of `engine: postgresql`" }
     static var required: (key: String, remedy: String) { ("url", Kind.exampleOfURL) }
 
-    func settings(_ section: borrowing Section) -> PostgreSQLSettings? {
+    /// nil: something is missing, which is reported.
+    var settings: PostgreSQLSettings? {
         guard let url, let name = node.name else { return nil }
         return PostgreSQLSettings(url: url, cluster: node.cluster, node: name, copies: copies)
     }

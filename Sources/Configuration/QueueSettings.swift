@@ -1,5 +1,7 @@
 package import CommitLog
+import NATS
 package import Queue
+package import System
 
 /// The group `queue`.
 package struct QueueSettings: SettingGroup, Sendable, Equatable {
@@ -24,9 +26,10 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     /// How long a commit is tried again while the brokers or the database do not confirm it.
     package var commitWait: Duration = .seconds(8)
     /// nil with another engine.
-    package var jetStream: JetStreamSettings?
-    /// nil with another engine.
-    package var postgreSQL: PostgreSQLSettings?
+    package var jetStream: JetStreamSettings? { jetStreamEntry?.settings }
+    package var postgreSQL: PostgreSQLSettings? { postgreSQLEntry?.settings }
+    var jetStreamEntry: JetStreamEntry?
+    var postgreSQLEntry: PostgreSQLEntry?
 
     static var settings: [Setting<QueueSettings>] {
         Setting("max_bytes", \.bytesMax, bytes) {
@@ -111,4 +114,32 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
 
     /// Beyond 90% a backlog might never end.
     static var freshPercent: Kind<Int> { .percent(upTo: 90) }
+}
+
+extension QueueSettings {
+    /// The cluster of the engine, which begins to connect; nil: the engine has none. Waits up to `patience` for a first
+    /// connection, so that most callers need not begin with a refusal.
+    package func cluster(
+        _ journal: Journal,
+        patience: Duration
+    ) throws(SystemError) -> (any ClusterEngine)? {
+        let isSynced = durability == .full
+        if let settings = jetStream {
+            let client = try NATSClient(settings.client, journal: journal)
+            try? client.waitUntilConnected(atMost: patience)
+            return JetStreamCluster(client, settings, queueBytes: bytesMax, isSynced: isSynced)
+        }
+        if let settings = postgreSQL {
+            return PostgreSQLCluster(
+                settings,
+                queueBytes: bytesMax,
+                isSynced: isSynced,
+                journal: journal
+            )
+        }
+        return nil
+    }
+
+    /// The name of this gateway in its cluster; nil: the engine has none.
+    package var node: String? { jetStream?.node ?? postgreSQL?.node }
 }

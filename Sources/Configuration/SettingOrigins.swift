@@ -76,7 +76,7 @@ package struct SettingOrigins: Sendable, Equatable {
         _ inputs: ConfigurationInputs
     ) {
         let key = path + setting.key
-        for member in setting.members ?? [] where !setting.isList && !setting.isMap {
+        for member in setting.members?() ?? [] where !setting.isList && !setting.isMap {
             note(member, at: key + ".", inputs)
         }
         switch inputs.override(setting.override)?.place {

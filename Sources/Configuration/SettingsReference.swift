@@ -1,4 +1,5 @@
 import Resolvers
+import Routing
 
 /// A table of settings as the pages and `sluice help settings` show it.
 package struct SettingsReference {
@@ -26,14 +27,14 @@ package struct SettingsReference {
             .init("queue.jetstream", ["queue.jetstream"], JetStreamEntry.descriptions),
             .init("queue.postgresql", ["queue.postgresql"], PostgreSQLEntry.descriptions),
             .init("devices", ["devices"], DeviceSettings.descriptions),
-            .init("devices.keys", ["devices.keys[]"], DeviceKeyEntry.descriptions),
+            .init("devices.keys", ["devices.keys[]"], DeviceKey.descriptions),
             .init("devices.jwt", ["devices.jwt"], DeviceTokensEntry.descriptions),
             .init("devices.jwt.keys", ["devices.jwt.keys[]"], DeviceTokensEntry.keyDescriptions),
             .init("routing", [], GatewayConfiguration.routingSettings.map(\.description)),
-            .init("filters", ["filters[]"], FilterEntry.descriptions),
+            .init("filters", ["filters[]"], Filter.descriptions),
             .init("filters/steps", ["filters[].steps[]"], StepEntry.descriptions),
             .init("filters/when", ["filters[].steps[].when"], ConditionEntry.descriptions),
-            .init("routes", ["routes[]"], RouteEntry.descriptions),
+            .init("routes", ["routes[]"], Route.descriptions),
             .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
             .init("names", ["names"], NameSettings.descriptions),
             .init("resolvers", ["resolvers[]"], ResolverEntry.descriptions),
@@ -104,9 +105,7 @@ package struct SettingsReference {
         let isEntry = groups.first?.contains("[]") ?? false
         let names = groups.map { "`\($0.replacing("[]", with: ""))`" }.joined(separator: " and ")
         let key = (isEntry ? "Setting" : "Key") + (names.isEmpty ? "" : " of \(names)")
-        var lines = [
-            ([key, "Default"] + (hasSources ? ["Option, variable"] : []) + [meaning])
-        ]
+        var lines = [([key, "Default"] + (hasSources ? ["Option, variable"] : []) + [meaning])]
         lines.append(lines[0].map { _ in "---" })
         for (path, setting) in rows {
             let sources = setting.sources.map { "`\($0)`" }.joined(separator: ", ")
@@ -127,25 +126,16 @@ package struct SettingsReference {
 
     /// The JSON schema of the configuration file, which editors check YAML with.
     package static var fileSchema: String {
-        let destination = JSONSchema.object(
-            Destination.descriptions.map { ($0.key, $0.fileSchema, false) }
-        )
-        let credential = JSONSchema.object(
-            CredentialEntry.descriptions.map { ($0.key, $0.fileSchema, false) }
-        )
+        let destination = JSONSchema.file(Destination.descriptions)
+        let credential = JSONSchema.file(CredentialEntry.descriptions)
         let others: [JSONSchema.Member] = [
             ("destinations", .map(of: destination), false),
             // One of its keys is no name of a credential.
             ("credentials", .map(of: .either([credential, .scalar(pattern: nil), .null])), false),
         ]
         let members = GatewayConfiguration.descriptions.map { ($0.key, $0.fileSchema, false) }
-        let condition = JSONSchema.object(
-            ConditionEntry.descriptions.map { ($0.key, $0.fileSchema, false) }
-        )
-        return JSONSchema.defining(
-            [("condition", condition)],
-            .object(members + others)
-        ).text
+        let condition = JSONSchema.file(ConditionEntry.descriptions)
+        return JSONSchema.defining([("condition", condition)], .object(members + others)).text
     }
 
     /// What PATCH /admin/destinations/{name} takes.

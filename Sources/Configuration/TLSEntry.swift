@@ -10,7 +10,7 @@ struct TLSEntry: SettingGroup {
 
     private enum Wish { case none, optional, required }
 
-    private var pair = PairEntry()
+    private var pair = TLSSettings.Certificate()
     private var listed: [TLSSettings.Certificate] = []
     private var authorities: String?
     private var wish: Wish?
@@ -19,10 +19,8 @@ struct TLSEntry: SettingGroup {
     private var minimumVersion = TLSSettings.Version.tls12
     private var files = TLSFileCheck()
 
-    init() {}
-
     static var settings: [Setting<TLSEntry>] {
-        PairEntry.settings.map { $0.lifted(\.pair) }
+        TLSSettings.Certificate.settings.map { $0.lifted(\.pair) }
         Setting(
             SettingDescription(
                 key: "certificates",
@@ -31,7 +29,7 @@ struct TLSEntry: SettingGroup {
                     `[{ certificate: a.pem, key: a.key }, …]`; a client gets the one made for the name \
                     that it asks for, or else the first
                     """,
-                members: PairEntry.descriptions,
+                members: { TLSSettings.Certificate.descriptions },
                 isList: true
             )
         ) { section, entry in
@@ -46,22 +44,14 @@ struct TLSEntry: SettingGroup {
             \.revocationFiles,
             listOf: .path,
             1...revocationFilesMax,
-            default: "none",
-            as: { $0 }
+            default: "none"
         ) {
             """
             up to 16 files with revocation lists (CRL, PEM) of the authorities that sign clients' \
             certificates; see below
             """
         }
-        Setting(
-            "deny",
-            \.denied,
-            listOf: .certificatePattern,
-            1...deniedMax,
-            default: "none",
-            as: { $0 }
-        ) {
+        Setting("deny", \.denied, listOf: .certificatePattern, 1...deniedMax, default: "none") {
             """
             names of certificates whose clients are refused, written as `certificate` of \
             [keys](access.md#keys): `["dns:phone-17.example.com", "dns:lost-*.example.com"]`; `cn:` \
@@ -87,10 +77,10 @@ struct TLSEntry: SettingGroup {
         var check = files
         section.groups("certificates", max: Self.certificatesMax) { item in
             var item = item
-            var entry = PairEntry()
-            entry.readSettings(&item)
-            entry.check(item, &check, isWanted: true)
-            if let pair = entry.certificate {
+            var pair = TLSSettings.Certificate()
+            pair.readSettings(&item)
+            pair.check(item, &check, isWanted: true)
+            if pair.isWhole {
                 if all.contains(where: { $0.chainFile == pair.chainFile }) {
                     item.problem("certificate", "\(pair.chainFile) is in the list already")
                 }
@@ -136,7 +126,7 @@ struct TLSEntry: SettingGroup {
                 "wants client_ca, a file with the authority that signs clients' certificates"
             )
         }
-        let certificates = (pair.certificate.map { [$0] } ?? []) + listed
+        let certificates = (pair.isWhole ? [pair] : []) + listed
         // Also the files of pairs that are not whole.
         if section.report.inputs.readsCertificates {
             files.run(certificates, minimumVersion, of: section)
@@ -169,26 +159,24 @@ struct TLSEntry: SettingGroup {
     }
 }
 
-/// A certificate and its key.
-private struct PairEntry: SettingGroup {
-    private var chain: String?
-    private var key: String?
+extension TLSSettings.Certificate: SettingGroup {
+    init() { self.init(chainFile: "", keyFile: "") }
 
-    init() {}
-
-    static var settings: [Setting<PairEntry>] {
-        Setting("certificate", \.chain, .path, default: "required") {
+    static var settings: [Setting<TLSSettings.Certificate>] {
+        Setting("certificate", \.chainFile, .path, default: "required") {
             "the certificate with those between it and its authority"
         }
-        Setting("key", \.key, .path, default: "required") { "its key" }
+        Setting("key", \.keyFile, .path, default: "required") { "its key" }
     }
 
-    var certificate: TLSSettings.Certificate? {
-        guard let chain, let key else { return nil }
-        return TLSSettings.Certificate(chainFile: chain, keyFile: key)
-    }
+    /// Both files are named.
+    fileprivate var isWhole: Bool { !chainFile.isEmpty && !keyFile.isEmpty }
 
-    func check(_ section: borrowing Section, _ files: inout TLSFileCheck, isWanted: Bool) {
+    fileprivate func check(
+        _ section: borrowing Section,
+        _ files: inout TLSFileCheck,
+        isWanted: Bool
+    ) {
         if isWanted, !section.has("certificate") {
             section.problem(
                 "certificate",
@@ -199,8 +187,8 @@ private struct PairEntry: SettingGroup {
         if isWanted, !section.has("key") {
             section.problem("key", "is missing; name the file with the certificate's key (PEM)")
         }
-        if let chain { files.note(chain, .certificate, "certificate", of: section) }
-        if let key { files.note(key, .key, "key", of: section) }
+        if !chainFile.isEmpty { files.note(chainFile, .certificate, "certificate", of: section) }
+        if !keyFile.isEmpty { files.note(keyFile, .key, "key", of: section) }
     }
 }
 
@@ -224,8 +212,6 @@ struct DeviceTLSEntry: SettingGroup {
 
     private var listen: ListenAddress?
     private var tls = TLSEntry()
-
-    init() {}
 
     static var settings: [Setting<DeviceTLSEntry>] {
         listenSetting

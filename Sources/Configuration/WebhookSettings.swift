@@ -21,7 +21,15 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
     package init() {}
 
     static var settings: [Setting<WebhookSettings>] {
-        Setting("url", \.address, WebAddress.webhook, default: "none: no message") {
+        Setting(
+            "url",
+            \.address,
+            .webAddress(
+                like: "https://hooks.example.com/sluice",
+                secretKey: "webhook.authorization"
+            ),
+            default: "none: no message"
+        ) {
             """
             `https://hooks.example.com/sluice?token=…`; only scheme, host and port are ever shown. \
             Plain `http://` on this machine only
@@ -59,21 +67,5 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
         if section.has("authorization"), !section.has("url") {
             section.problem("authorization", "is of no use without webhook.url")
         }
-    }
-}
-
-extension WebAddress {
-    fileprivate static var webhook: Kind<WebAddress> {
-        Kind(wants: "a URL such as https://hooks.example.com/sluice") { text throws(Mismatch) in
-            try WebAddress(webhook: text)
-        }
-    }
-
-    init(webhook text: String) throws(Mismatch) {
-        try self.init(
-            parsing: text,
-            example: "https://hooks.example.com/sluice",
-            secretKey: "webhook.authorization"
-        )
     }
 }

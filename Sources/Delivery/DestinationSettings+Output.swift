@@ -10,7 +10,7 @@ extension DestinationSettings {
             do throws(EndpointError) {
                 return try SLSOutput(self, userAgent: userAgent)
             } catch {
-                throw DeliveryError(description: error.description)
+                throw DeliveryError(description: "destination \(name): \(error.description)")
             }
         case .http(let target): return HTTPOutput(self, target, userAgent: userAgent)
         case .file(let target): return LineOutput(self, target.shape)

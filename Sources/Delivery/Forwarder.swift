@@ -147,17 +147,11 @@ package final class Forwarder: Sendable {
 // MARK: - Settings
 
 extension Forwarder {
-    /// The outputs for these settings; the error names everything that is wrong with them.
+    /// The outputs for these settings, whose bounds the configuration has checked.
     static func outputs(
         _ destinations: [DestinationSettings],
         userAgent: String
     ) throws(DeliveryError) -> [any Output] {
-        let problems = destinations.flatMap { destination in
-            destination.problems.map { "destination \(destination.name): \($0.reason)" }
-        }
-        guard problems.isEmpty else {
-            throw DeliveryError(description: problems.joined(separator: "; "))
-        }
         guard Set(destinations.map(\.name)).count == destinations.count else {
             throw DeliveryError(description: "two destinations have the same name")
         }

@@ -51,8 +51,12 @@ import Testing
         var delivery = DestinationStatus(
             DestinationSettings(
                 name: "app",
-                endpoint: try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com"),
-                project: "my-project"
+                .sls(
+                    SLSTarget(
+                        endpoints: [try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com")],
+                        project: "my-project"
+                    )
+                )
             )
         )
         delivery.state = .running

@@ -76,9 +76,9 @@ private func destination(
         #expect(sent.queueRules.lanes == 5)
         #expect(sent.transfer.dropsUnauthorized)
         #expect(sent.transfer.clockOffset == .seconds(-90))
-        #expect(sent.transfer.stallTimeout == .seconds(20))
+        #expect(sent.transfer.transport.stallTimeout == .seconds(20))
         #expect(sent.deliverySettings.transport.stallTimeout == .seconds(20))
-        #expect(sent.transfer.sendTimeout == .seconds(30))
+        #expect(sent.transfer.transport.sendTimeout == .seconds(30))
         let proxy = try #require(sent.deliverySettings.transport.proxy)
         #expect(proxy.description == "http://me:•••@10.0.0.1:3128")
         #expect(proxy.password == Secret("hush"))
@@ -375,7 +375,7 @@ private func destination(
             "proxy: \"${PROXY}\"",
             environment: ["PROXY": "http://me:hush@10.0.0.1:3128"]
         )
-        #expect(destination.transfer.proxy?.password == Secret("hush"))
+        #expect(destination.transfer.transport.proxy?.password == Secret("hush"))
         #expect(!"\(destination)".contains("hush"))
     }
 

@@ -164,7 +164,9 @@ private let output = "destinations: {out: {kind: stdout}}\n"
             """,
             [:]
         )
-        #expect(configuration.destinations.map(\.transfer.resolvers) == [["lab"], [], []])
+        #expect(
+            configuration.destinations.map(\.transfer.transport.resolvers) == [["lab"], [], []]
+        )
         #expect(configuration.destinations[0].deliverySettings.transport.resolvers == ["lab"])
         #expect(configuration.webhook.resolvers == ["lab"])
         #expect(configuration.names.ttlMax == .seconds(600) && configuration.names.maxHosts == 9)

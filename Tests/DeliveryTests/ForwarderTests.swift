@@ -37,22 +37,20 @@ import Testing
     }
 
     @Test(
-        "The body is the logs, the stream's trailer and the tags",
+        "The body is the logs, the stream's trailer and the pack id",
         arguments: Compression.allCases
     )
     func body(compression: Compression) throws {
         let source = try MemorySource()
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("env", "device")])
-        let rig = try Rig(source, ScriptedServer(), compression: compression) { settings in
-            settings.sls.tags = [("env", "prod"), ("region", "eu")]
-        }
+        let rig = try Rig(source, ScriptedServer(), compression: compression)
         source.offer(7, trailer: trailer)
         #expect(source.state.wait { $0.acknowledged == [7] })
         rig.stop()
         let request = rig.server.requests.now[0]
         let raw =
             (0..<3).flatMap { Samples.logs(seed: 700 + $0) } + trailer.bytes
-            + GroupTrailer(tags: [("region", "eu"), ("__pack_id__", "0123456789ABCDEF-7")]).bytes
+            + GroupTrailer(tags: [("__pack_id__", "0123456789ABCDEF-7")]).bytes
         #expect(request.header("x-log-bodyrawsize") == "\(raw.count)")
         #expect(
             request.header("x-log-compresstype")

@@ -164,12 +164,8 @@ import Testing
             project: String = "demo-project"
         ) throws -> DestinationSettings {
             let endpoint = try Endpoint(parsing: endpoint)
-            return DestinationSettings(
-                name: "app",
-                endpoint: endpoint,
-                project: project,
-                region: region
-            )
+            let target = SLSTarget(endpoints: [endpoint], project: project, region: region)
+            return DestinationSettings(name: "app", .sls(target))
         }
         let app = try settings("cn-hangzhou.log.aliyuncs.com")
         let first = quotas.quota(for: app, places: 16)

@@ -124,7 +124,7 @@ extension Reporter {
             for origin in destination.deliverySettings.origins {
                 guard let server = ResolverServer(origin), server.name == host else { continue }
                 guard server.isEncrypted else { return (server.port, nil) }
-                let file = destination.transfer.certificateFile
+                let file = destination.transfer.transport.certificateAuthorities
                 return (server.port, file.map { .authorities(file: $0) } ?? .system)
             }
         }

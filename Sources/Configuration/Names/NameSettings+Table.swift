@@ -39,7 +39,7 @@ extension NameSettings: SettingGroup {
             SettingDescription(
                 key: "resolvers",
                 help: "where addresses of hosts come from, see [names](names.md)",
-                members: ResolverEntry.descriptions,
+                members: { ResolverEntry.descriptions },
                 isMap: true
             ),
             \.resolvers,

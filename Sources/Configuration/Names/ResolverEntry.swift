@@ -22,16 +22,10 @@ struct ResolverEntry: SettingGroup {
         "static": ["hosts"],
     ]
 
-    private var kind: String?
-    private var account: String?
-    private var secret: Secret?
-    private var aesKey: Secret?
-    private var encryption = AlibabaAccount.Encryption.gcm
-    private var version = AlibabaAccount.Version.v2
-    private var region = AlibabaRegion.cn
+    private var kind = ""
+    /// Also what the other kinds have in common with it.
+    private var account = AlibabaAccount(id: "")
     private var servers: [String] = []
-    private var clientAddress: IPAddress?
-    private var parameters: [String: String] = [:]
     private var id: String?
     private var key: Secret?
     private var algorithm = Algorithm.aes
@@ -41,37 +35,33 @@ struct ResolverEntry: SettingGroup {
     private var addresses: [IPAddress] = []
     private var accessKey: String?
     private var hosts: [String: [IPAddress]] = [:]
-    private var allowsPrivate = false
-    private var isCached = true
-    private var authorities: String?
+    private var settings = ResolverSettings(.fixed([:]))
 
     private enum Algorithm { case aes, des }
     private enum Format { case wire, json }
 
-    init() {}
-
     static var settings: [Setting<ResolverEntry>] {
-        Setting("kind", \.kind, kindOfResolver, default: "required") {
+        Setting("kind", \.kind, .choice(kinds.map { ($0.key, $0.key) }), default: "required") {
             "`alibaba`, `tencent`, `doh` or `static`"
         }
-        Setting("account", \.account, .text(upTo: 64), default: "required for `alibaba`") {
+        Setting("account", \.account.id, .text(upTo: 64), default: "required for `alibaba`") {
             "the account's id at Alibaba's HTTPDNS; for `doh` with `format: json` its `uid`"
         }
-        Setting("secret", \.secret, .secret(bytesMin: 1)) {
+        Setting("secret", \.account.secret, .secret(bytesMin: 1)) {
             "signs each query, best from `${file:…}`; without it the account must allow unsigned ones"
         }
-        Setting("aes_key", \.aesKey, .hexKey) {
+        Setting("aes_key", \.account.aesKey, .hexKey) {
             "hides the names in a query of version 2: 32 hexadecimal digits"
         }
-        Setting("encryption", \.encryption, .choice(["gcm": .gcm, "cbc": .cbc])) {
+        Setting("encryption", \.account.encryption, .choice(["gcm": .gcm, "cbc": .cbc])) {
             "how `aes_key` is used: `gcm`, or `cbc` if the account needs it"
         }
-        Setting("version", \.version, .choice(["v1": .v1, "v2": .v2])) {
+        Setting("version", \.account.version, .choice(["v1": .v1, "v2": .v2])) {
             "`v2`, or `v1` for old accounts"
         }
         Setting(
             "region",
-            \.region,
+            \.account.region,
             .choice(["cn": .cn, "hk": .hk, "sg": .sg, "de": .de, "us": .us])
         ) { "which of Alibaba's servers are asked first: `cn`, `hk`, `sg`, `de` or `us`" }
         Setting("id", \.id, .text(upTo: 64), default: "required for `tencent` without `token`") {
@@ -99,20 +89,16 @@ struct ResolverEntry: SettingGroup {
             "addresses",
             \.addresses,
             listOf: .ipAddress,
-            1...16,
-            as: { $0 },
-            shownAs: { $0 }
+            1...16
         ) { "where the server of `url` is, so that its own name needs no resolver" }
         Setting(
             "servers",
             \.servers,
             listOf: .resolverServer,
             1...16,
-            default: "the service's own",
-            as: { $0 },
-            shownAs: { $0 }
+            default: "the service's own"
         ) { "`https://203.107.1.1`: servers in place of the service's own" }
-        Setting("client_ip", \.clientAddress, .ipAddress, default: "the gateway's own") {
+        Setting("client_ip", \.account.clientAddress, .ipAddress, default: "the gateway's own") {
             "asks for the answer that a client at this address would get"
         }
         Setting(
@@ -122,9 +108,13 @@ struct ResolverEntry: SettingGroup {
                 wants: "texts under names",
                 shape: .texts
             ),
-            \.parameters,
+            \.account.parameters,
             show: {
-                .group($0.parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })
+                .group(
+                    $0.account.parameters.sorted { $0.key < $1.key }.map {
+                        ($0.key, .text($0.value))
+                    }
+                )
             },
             readParameters
         )
@@ -139,32 +129,20 @@ struct ResolverEntry: SettingGroup {
             \.hosts,
             readHosts
         )
-        Setting("allow_private", \.allowsPrivate, .boolean) {
+        Setting("allow_private", \.settings.allowsPrivate, .boolean) {
             """
             `true` uses addresses of private networks and of this machine; else they count as no answer. \
             A server on this machine may always answer them
             """
         }
-        Setting("cache", \.isCached, .boolean) {
+        Setting("cache", \.settings.isCached, .boolean) {
             """
             `false` uses an answer for its own TTL only: `names.ttl_min` does not lengthen it, and it is used \
             neither after its time nor after a restart
             """
         }
-        Setting("ca_file", \.authorities, .readableFile, default: "the system's") {
+        Setting("ca_file", \.settings.authorities, .readableFile, default: "the system's") {
             "certificates to trust for the resolver's servers"
-        }
-    }
-
-    private static var kindOfResolver: Kind<String> {
-        let names = kinds.map(\.key)
-        let list = names.joined(separator: ", ")
-        return Kind(wants: "one of \(list)", .choice(names)) { text throws(Mismatch) in
-            guard names.contains(text) else {
-                let hint = nearMiss(text, among: names).map { "; did you mean \($0)?" } ?? ""
-                throw Mismatch("\(quoted(text)) is not one of \(list)\(hint)")
-            }
-            return text
         }
     }
 
@@ -193,54 +171,40 @@ struct ResolverEntry: SettingGroup {
     private static func read(_ given: consuming Section) -> ResolverSettings? {
         var section = given
         var entry = ResolverEntry()
-        entry.readSettings(&section, only: ["kind"])
-        guard let kind = entry.kind, let keys = kinds.first(where: { $0.key == kind })?.value else {
+        guard let (kind, keys) = entry.readKind("kind", \.kind, of: kinds, &section) else {
             if !section.has("kind") {
                 let list = kinds.map(\.key).joined(separator: ", ")
                 section.problem("kind", "is missing; write one of \(list)")
             }
             return nil
         }
-        let good = entry.readSettings(&section, only: keys)
+        entry.readSettings(&section, only: keys)
         section.refuseEmpty()
-        let settings = entry.settings(kind, good, section)
-        section.refuseOthers()
-        return settings
-    }
-
-    private func settings(
-        _ kind: String,
-        _ good: Set<String>,
-        _ section: borrowing Section
-    ) -> ResolverSettings? {
         let found: ResolverSettings.Kind? =
             switch kind {
-            case "alibaba": alibaba(section)
-            case "tencent": tencent(section)
-            case "doh": doh(section)
-            default: fixed(section)
+            case "alibaba": entry.alibaba(section)
+            case "tencent": entry.tencent(section)
+            case "doh": entry.doh(section)
+            default: entry.fixed(section)
             }
-        guard let found else { return nil }
-        var settings = ResolverSettings(found)
-        settings.allowsPrivate = allowsPrivate
-        settings.isCached = isCached
-        settings.authorities = authorities
-        return settings
+        section.refuseOthers()
+        return found.map { kind in
+            entry.settings.kind = kind
+            return entry.settings
+        }
     }
 
     private func alibaba(_ section: borrowing Section) -> ResolverSettings.Kind? {
         section.require("account", "write the account's id, as the console of HTTPDNS shows it")
-        if section.has("aes_key"), version == .v1 {
+        if section.has("aes_key"), account.version == .v1 {
             section.problem("aes_key", "is of no use with version v1; write version: v2")
         }
-        if version == .v2, let secret, Kind<Secret>.hexDigits(secret) == nil {
+        if account.version == .v2, let secret = account.secret,
+            Kind<Secret>.hexDigits(secret) == nil
+        {
             section.problem("secret", "wants hexadecimal digits with version v2, an even number")
         }
-        guard let account else { return nil }
-        var found = AlibabaAccount(id: account)
-        (found.secret, found.aesKey, found.encryption) = (secret, aesKey, encryption)
-        (found.version, found.region, found.clientAddress) = (version, region, clientAddress)
-        found.parameters = parameters
+        var found = account
         found.servers = parsedServers(certificateName: AlibabaAccount.certificateName)
         return .alibaba(found)
     }
@@ -258,15 +222,15 @@ struct ResolverEntry: SettingGroup {
             guard let id, let key else { return nil }
             access = algorithm == .aes ? .aes(id: id, key: key) : .des(id: id, key: key)
         }
-        var account = TencentAccount(access)
-        account.clientAddress = clientAddress
-        account.servers = parsedServers(certificateName: nil)
+        var found = TencentAccount(access)
+        found.clientAddress = account.clientAddress
+        found.servers = parsedServers(certificateName: nil)
         if case .token = access {
-            for server in account.servers where !server.isEncrypted && !server.isOnThisMachine {
+            for server in found.servers where !server.isEncrypted && !server.isOnThisMachine {
                 section.problem("servers", "\(server) would see the token in plain text; use https")
             }
         }
-        return .tencent(account)
+        return .tencent(found)
     }
 
     private func doh(_ section: borrowing Section) -> ResolverSettings.Kind? {
@@ -276,7 +240,7 @@ struct ResolverEntry: SettingGroup {
                 section.problem(other, "is for format: json")
             }
         }
-        let parts = [account != nil, accessKey != nil, secret != nil]
+        let parts = [!account.id.isEmpty, accessKey != nil, account.secret != nil]
         if parts.contains(true), parts.contains(false), format == .json {
             section.problem("account", "needs access_key and secret beside it")
         }
@@ -304,8 +268,9 @@ struct ResolverEntry: SettingGroup {
         var settings = DoHSettings(server: server, path: String(url[end...]))
         settings.addresses = addresses
         guard format == .json else { return .doh(settings) }
-        guard let account, let accessKey, let secret else { return .json(settings, nil) }
-        return .json(settings, AlibabaJSON.Account(user: account, key: accessKey, secret: secret))
+        guard let accessKey, let secret = account.secret else { return .json(settings, nil) }
+        let user = AlibabaJSON.Account(user: account.id, key: accessKey, secret: secret)
+        return .json(settings, user)
     }
 
     private func fixed(_ section: borrowing Section) -> ResolverSettings.Kind? {
@@ -322,8 +287,7 @@ struct ResolverEntry: SettingGroup {
         var found: [String: String] = [:]
         for key in group.names {
             guard let value = group.value(key, .text(upTo: 256)) else { continue }
-            let isFine = (key + value).utf8.allSatisfy(\.isOfParameter) && !key.contains("=")
-            if key.isEmpty || !isFine {
+            if key.isEmpty || !key.isOfLetters(and: "-_") || !value.isOfLetters(and: "-_=") {
                 group.problem(key, "wants letters, digits, '-' and '_', in the value also '='")
             }
             found[key] = value
@@ -360,27 +324,22 @@ struct ResolverEntry: SettingGroup {
 
 extension Kind<IPAddress> {
     static var ipAddress: Kind {
-        Kind(wants: "an address such as 192.0.2.7", show: { .text("\($0)") }) {
-            text throws(Mismatch) in
-            guard let address = IPAddress(text) else {
-                throw Mismatch("\(quoted(text)) is not an address; write one such as 192.0.2.7")
-            }
-            return address
-        }
+        Kind(
+            wants: "an address such as 192.0.2.7",
+            show: { .text("\($0)") },
+            or: "is not an address; write one such as 192.0.2.7",
+            parsedBy: IPAddress.init
+        )
     }
 }
 
 extension Kind<String> {
     fileprivate static var resolverServer: Kind {
-        Kind(wants: "a server such as https://203.107.1.1", show: { .text($0) }) {
-            text throws(Mismatch) in
-            guard ResolverServer(text) != nil else {
-                throw Mismatch(
-                    "\(quoted(text)) is not a server; write one such as https://203.107.1.1"
-                )
-            }
-            return text
-        }
+        Kind(
+            wants: "a server such as https://203.107.1.1",
+            show: { .text($0) },
+            or: "is not a server; write one such as https://203.107.1.1"
+        ) { ResolverServer($0) == nil ? nil : $0 }
     }
 }
 
@@ -399,18 +358,6 @@ extension Kind<Secret> {
         secret.withBytes { bytes in
             let isHex = bytes.allSatisfy { hexValue($0) != nil }
             return isHex && bytes.count % 2 == 0 ? bytes.count : nil
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isOfParameter: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "="):
-            true
-        default: false
         }
     }
 }

@@ -36,10 +36,7 @@ extension Section {
         for key in names where !kind.has(key) {
             let kinds = DestinationKind.kinds(with: key) ?? []
             let list = kinds.map(\.rawValue).joined(separator: " and ")
-            problem(
-                key,
-                "is for kind \(list); this destination is of kind \(kind.rawValue)"
-            )
+            problem(key, "is for kind \(list); this destination is of kind \(kind.rawValue)")
             know(key)
         }
     }

@@ -30,7 +30,13 @@ package struct HTTPOutputSettings: Sendable, Equatable {
 
 extension HTTPOutputSettings: SettingGroup {
     static var settings: [Setting<HTTPOutputSettings>] {
-        Setting("url", \.address, .webAddress, default: "required", shownAs: { $0.shownAddress }) {
+        Setting(
+            "url",
+            \.address,
+            .webAddress(like: "https://logs.example.com/in", secretKey: "a header under headers"),
+            default: "required",
+            shownAs: { $0.shownAddress }
+        ) {
             """
             `https://logs.example.com/in`, to which packets are posted; redirections are not followed. \
             Only scheme, host and port are shown
@@ -58,12 +64,8 @@ extension HTTPOutputSettings: SettingGroup {
             \.successes,
             listOf: .count(200...299),
             1...100,
-            default: "any from 200 to 299",
-            as: { $0 },
-            shownAs: { $0 }
-        ) {
-            "the statuses that say that the logs are stored, as in `[200, 201]`"
-        }
+            default: "any from 200 to 299"
+        ) { "the statuses that say that the logs are stored, as in `[200, 201]`" }
         Setting("cert_file", \.certificateFile, .readableFile) {
             "the certificate that is shown to a server which asks for one, with its chain, as PEM"
         }
@@ -101,17 +103,19 @@ extension HTTPOutputSettings.Header {
         var headers: [Self] = []
         for key in group.names {
             let value = group.value(key, .headerValue)
-            do throws(Mismatch) {
-                let name = try Kind<String>.headerName.parse(key)
-                if reserved.contains(name) {
-                    group.problem(key, "is set by Sluice itself; remove it")
-                } else if headers.contains(where: { $0.name == name }) {
-                    group.problem(key, "is given twice, in other letters; keep one")
-                } else if let value {
-                    headers.append(Self(name: name, value: value))
-                }
-            } catch {
-                group.problem(key, error.reason)
+            let (place, path) = (group.place(of: key), group.keyPath(key))
+            let name = section.report.reporting(
+                place,
+                key: path,
+                try Kind<String>.headerName.parse(key)
+            )
+            guard let name else { continue }
+            if reserved.contains(name) {
+                group.problem(key, "is set by Sluice itself; remove it")
+            } else if headers.contains(where: { $0.name == name }) {
+                group.problem(key, "is given twice, in other letters; keep one")
+            } else if let value {
+                headers.append(Self(name: name, value: value))
             }
         }
         if headers.count > countMax {

@@ -10,20 +10,16 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Kind<WebAddress> {
-    static var webAddress: Kind {
-        Kind(wants: "a URL such as https://logs.example.com/in") { text throws(Mismatch) in
-            try WebAddress(
-                parsing: text,
-                example: "https://logs.example.com/in",
-                secretKey: "a header under headers"
-            )
+    /// `secretKey` says where names and passwords belong.
+    static func webAddress(like example: String, secretKey: String) -> Kind {
+        Kind(wants: "a URL such as \(example)") { text throws(Mismatch) in
+            try WebAddress(parsing: text, example: example, secretKey: secretKey)
         }
     }
 }
 
 extension WebAddress {
     /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without repeating it.
-    /// `secretKey` says where names and passwords belong.
     init(parsing text: String, example: String, secretKey: String) throws(Mismatch) {
         let example = "write it as \(example)"
         guard let mark = text.firstRange(of: "://") else {

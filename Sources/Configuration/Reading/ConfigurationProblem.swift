@@ -110,6 +110,21 @@ package final class ProblemReport {
         problems.append(.init(place: place, key: key, text: text))
     }
 
+    /// What `value` gives; nil, and a report, if it throws.
+    @discardableResult
+    func reporting<Value>(
+        _ place: ConfigurationProblem.Place,
+        key: String = "",
+        _ value: @autoclosure () throws(Mismatch) -> Value
+    ) -> Value? {
+        do throws(Mismatch) {
+            return try value()
+        } catch {
+            add(place, key: key, error.reason)
+            return nil
+        }
+    }
+
     /// A setting with this path is wrong already: what depends on its value cannot be judged.
     func hasProblem(with key: String) -> Bool { problems.contains { $0.key == key } }
 

@@ -5,36 +5,22 @@ import SLS
 
 extension Kind<ListenAddress> {
     static var listenAddress: Kind {
-        Kind(wants: "an address such as 0.0.0.0:8080", show: { .text("\($0)") }) {
-            text throws(Mismatch) in
-            do throws(ListenAddressError) {
-                return try ListenAddress(parsing: text)
-            } catch {
-                throw Mismatch(error.description)
-            }
-        }
+        Kind(
+            wants: "an address such as 0.0.0.0:8080",
+            show: { .text("\($0)") },
+            parsedBy: ListenAddress.init(parsing:)
+        )
     }
 }
 
 extension Kind<String> {
     /// As browsers write it in `Host`, without a port; in lower case.
     static var hostName: Kind {
-        Kind(wants: "a host's name such as gateway.example.com", show: { .text($0) }) {
-            text throws(Mismatch) in
-            let name = text.lowercased()
-            let isName =
-                (1...253).contains(name.utf8.count)
-                && name.utf8.allSatisfy {
-                    (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d
-                        || $0 == 0x2e
-                }
-            guard isName else {
-                throw Mismatch(
-                    "\(quoted(text)) is no host's name; write it without scheme and port"
-                )
-            }
-            return name
-        }
+        Kind(
+            wants: "a host's name such as gateway.example.com",
+            show: { .text($0) },
+            or: "is no host's name; write it without scheme and port"
+        ) { (1...253).contains($0.utf8.count) && $0.isOfLetters(and: "-.") ? $0.lowercased() : nil }
     }
 }
 
@@ -54,48 +40,37 @@ extension Kind<Endpoint> {
     static var endpoint: Kind {
         Kind(
             wants: "an endpoint such as https://cn-hangzhou.log.aliyuncs.com",
-            show: { .text("\($0)") }
-        ) { text throws(Mismatch) in
-            do throws(EndpointError) {
-                return try Endpoint(parsing: text)
-            } catch {
-                throw Mismatch(error.description)
-            }
-        }
+            show: { .text("\($0)") },
+            parsedBy: Endpoint.init(parsing:)
+        )
     }
 }
 
 extension Kind<Proxy> {
     /// It may contain a password, so no message repeats any of it; the password is not shown.
     static var proxy: Kind {
-        Kind(wants: "a proxy such as http://10.0.0.1:3128", show: { .text("\($0)") }) {
-            text throws(Mismatch) in
-            do throws(ProxyError) {
-                return try Proxy(parsing: text)
-            } catch {
-                throw Mismatch(error.description)
-            }
-        }
+        Kind(
+            wants: "a proxy such as http://10.0.0.1:3128",
+            show: { .text("\($0)") },
+            parsedBy: Proxy.init(parsing:)
+        )
     }
 }
 
 extension Kind<CertificatePattern> {
     static var certificatePattern: Kind {
-        Kind(wants: "a name such as dns:phone-*.example.com") { text throws(Mismatch) in
-            guard let pattern = CertificatePattern(text) else {
-                throw Mismatch(
-                    "\(quoted(text)) is not a kind (\(CertificatePattern.kinds.joined(separator: ", "))) and a "
-                        + "name with one * at most, as in dns:phone-*.example.com"
-                )
-            }
-            return pattern
-        }
+        Kind(
+            wants: "a name such as dns:phone-*.example.com",
+            or: "is not a kind (\(CertificatePattern.kinds.joined(separator: ", "))) and a "
+                + "name with one * at most, as in dns:phone-*.example.com",
+            parsedBy: CertificatePattern.init
+        )
     }
 }
 
 extension Kind<Secret> {
     /// Neither a message nor a document contains the value.
-    static func secret(bytesMin: Int) -> Kind {
+    static func secret(bytesMin: Int, bytesMax: Int = .max) -> Kind {
         Kind(wants: "a secret") { text throws(Mismatch) in
             guard text.utf8.count >= bytesMin else {
                 throw Mismatch(
@@ -103,11 +78,18 @@ extension Kind<Secret> {
                         + "for example from: openssl rand -hex 32"
                 )
             }
+            guard text.utf8.count <= bytesMax else {
+                throw Mismatch("is longer than \(bytesMax) characters")
+            }
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
                 throw Mismatch("has spaces, line ends or characters beyond ASCII")
             }
             return Secret(text)
         }
+    }
+
+    static func secret(_ bytes: ClosedRange<Int>) -> Kind {
+        secret(bytesMin: bytes.lowerBound, bytesMax: bytes.upperBound)
     }
 
     /// The value of an HTTP header.
@@ -161,7 +143,9 @@ extension Kind<String> {
             guard written != "*" else {
                 throw Mismatch("\"*\" is not the name of a header; list each that pages send")
             }
-            guard (1...64).contains(written.utf8.count), written.utf8.allSatisfy(\.isOfToken) else {
+            // RFC 9110 section 5.6.2.
+            guard (1...64).contains(written.utf8.count), written.isOfLetters(and: "!#$%&'*+-.^_`|~")
+            else {
                 throw Mismatch(
                     "\(quoted(written)) is not the name of a header: 1 to 64 letters, digits and !#$%&'*+-.^_`|~"
                 )
@@ -181,18 +165,15 @@ func isReservedName(_ text: String) -> Bool {
 
 /// 1 to 64 ASCII letters, digits, '-', '_' and '.'.
 func isNameOfLetters(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count)
-        && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
+    (1...64).contains(text.utf8.count) && text.isOfLetters(and: "-_.")
 }
 
-extension UInt8 {
-    /// RFC 9110 section 5.6.2.
-    fileprivate var isOfToken: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+extension StringProtocol {
+    /// True if it has no characters but ASCII letters, digits and these.
+    func isOfLetters(and others: StaticString) -> Bool {
+        utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20)
+                || others.withUTF8Buffer { $0.contains(byte) }
         }
     }
 }

@@ -36,6 +36,48 @@ package struct Kind<Value> {
     }
 }
 
+extension Kind {
+    /// A text that a parser of another room reads, which says what is wrong with it.
+    init<Problem: Error & CustomStringConvertible>(
+        wants: String,
+        show: @escaping (Value) -> SettingValue = { _ in .hidden },
+        parsedBy parse: @escaping (String) throws(Problem) -> Value
+    ) {
+        self.init(wants: wants, show: show) { text throws(Mismatch) in
+            do throws(Problem) { return try parse(text) } catch { throw Mismatch("\(error)") }
+        }
+    }
+
+    /// A text that `parse` reads. Where it gives nil, `remedy` is the text's fault and what to write:
+    /// "is not an address; write one such as 192.0.2.7".
+    init(
+        wants: String,
+        _ shape: SettingShape = .text(),
+        show: @escaping (Value) -> SettingValue = { _ in .hidden },
+        or remedy: String,
+        parsedBy parse: @escaping (String) -> Value?
+    ) {
+        self.init(wants: wants, shape, show: show) { text throws(Mismatch) in
+            guard let value = parse(text) else { throw Mismatch("\(quoted(text)) \(remedy)") }
+            return value
+        }
+    }
+}
+
+extension Kind where Value: Comparable {
+    /// Refuses a value out of a range; `words` writes its ends.
+    fileprivate static func check(
+        _ value: Value,
+        _ text: String,
+        in range: ClosedRange<Value>,
+        _ words: (Value) -> String
+    ) throws(Mismatch) -> Value {
+        guard !range.contains(value) else { return value }
+        let (low, high) = (words(range.lowerBound), words(range.upperBound))
+        throw Mismatch("\(text) is not between \(low) and \(high)")
+    }
+}
+
 extension Kind<String> {
     static func text(upTo bytesMax: Int) -> Kind {
         Kind(wants: "a text", show: { .text($0) }) { text throws(Mismatch) in
@@ -75,12 +117,7 @@ extension Kind<Int> {
                     "\(quoted(text)) is not a size; write one such as 512KiB, 64MiB, 4GiB"
                 )
             }
-            guard range.contains(size) else {
-                throw Mismatch(
-                    "\(text) is not between \(sizeText(range.lowerBound)) and \(sizeText(range.upperBound))"
-                )
-            }
-            return size
+            return try check(size, text, in: range, sizeText)
         }
     }
 
@@ -89,12 +126,7 @@ extension Kind<Int> {
             guard let number = Int(text) else {
                 throw Mismatch("\(quoted(text)) is not a whole number")
             }
-            guard range.contains(number) else {
-                throw Mismatch(
-                    "\(number) is not between \(range.lowerBound) and \(range.upperBound)"
-                )
-            }
-            return number
+            return try check(number, "\(number)", in: range, \.description)
         }
     }
 
@@ -106,10 +138,7 @@ extension Kind<Int> {
             guard !number.isEmpty, number.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
                 let percent = Int(number)
             else { throw Mismatch("\(quoted(text)) is not a percentage; write one such as 20%") }
-            guard percent <= percentMax else {
-                throw Mismatch("\(text) is not between 0% and \(percentMax)%")
-            }
-            return percent
+            return try check(percent, text, in: 0...percentMax) { "\($0)%" }
         }
     }
 
@@ -124,13 +153,7 @@ extension Kind<Int> {
             guard parts.count == 2, parts[1] == "s", let bytes = byteSize(String(parts[0])) else {
                 throw Mismatch("\(quoted(text)) is not a rate; write one such as 1KiB/s")
             }
-            guard range.contains(bytes) else {
-                throw Mismatch(
-                    "\(text) is not between \(sizeText(range.lowerBound))/s and "
-                        + "\(sizeText(range.upperBound))/s"
-                )
-            }
-            return bytes
+            return try check(bytes, text, in: range) { "\(sizeText($0))/s" }
         }
     }
 }
@@ -147,13 +170,7 @@ extension Kind<Duration> {
                     "\(quoted(text)) is not a duration; write one such as 500ms, 10s, 2h, 7d"
                 )
             }
-            guard range.contains(duration) else {
-                throw Mismatch(
-                    "\(text) is not between \(durationText(range.lowerBound)) and "
-                        + durationText(range.upperBound)
-                )
-            }
-            return duration
+            return try check(duration, text, in: range, durationText)
         }
     }
 
@@ -178,19 +195,21 @@ extension Kind<Duration> {
 
 extension Kind<Bool> {
     static var boolean: Kind {
-        Kind(wants: "true or false", .truth, show: { .truth($0) }) { text throws(Mismatch) in
-            switch text {
-            case "true": return true
-            case "false": return false
-            default: throw Mismatch("\(quoted(text)) is neither true nor false")
-            }
-        }
+        Kind(
+            wants: "true or false",
+            .truth,
+            show: { .truth($0) },
+            or: "is neither true nor false",
+            parsedBy: Bool.init
+        )
     }
 }
 
 extension Kind where Value: Equatable {
     /// One of a few words.
-    static func choice(_ words: KeyValuePairs<String, Value>) -> Kind {
+    static func choice(_ words: KeyValuePairs<String, Value>) -> Kind { choice(Array(words)) }
+
+    static func choice(_ words: [(key: String, value: Value)]) -> Kind {
         let names = words.map(\.key)
         return Kind(
             wants: "one of \(names.joined(separator: ", "))",

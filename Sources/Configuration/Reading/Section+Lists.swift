@@ -47,11 +47,7 @@ extension Section {
         guard case .sequence(let items) = node.content else {
             return problem(key, "wants a list of groups of settings, got \(node.kindName)")
         }
-        do throws(Mismatch) {
-            try (1...max).check(items.count)
-        } catch {
-            problem(key, error.reason)
-        }
+        report.reporting(place(of: key), key: keyPath(key), try (1...max).check(items.count))
         for (index, item) in items.prefix(max).enumerated() {
             read(Section(item, path: "\(keyPath(key))[\(index)]", report: report))
         }
@@ -65,19 +61,14 @@ extension Section {
         guard let node = entries[key]?.value, case .sequence(let items) = node.content else {
             return nil
         }
-        var isCountFine = true
-        do throws(Mismatch) {
-            try counts.check(items.count)
-        } catch {
-            report.add(line: node.line, key: keyPath(key), error.reason)
-            isCountFine = false
-        }
+        let place = report.place(node.line)
+        let count: Void? = report.reporting(place, key: keyPath(key), try counts.check(items.count))
         // All of them, so that everything wrong is said at once.
         let taken = items.prefix(counts.upperBound)
         for item in taken where item.isNull {
             report.add(line: item.line, key: keyPath(key), "wants \(kind.wants), got nothing")
         }
         let values = taken.map { parsed($0, key, kind) }
-        return !isCountFine || values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+        return count == nil || values.contains { $0 == nil } ? nil : values.compactMap(\.self)
     }
 }

@@ -77,12 +77,7 @@ package struct Section: ~Copyable {
     /// What option or environment say; nil when they are wrong, and that is reported.
     func overriding<Value>(_ override: Override, _ kind: Kind<Value>) -> Value? {
         guard let (place, text) = report.inputs.override(override) else { return nil }
-        do throws(Mismatch) {
-            return try kind.parse(text)
-        } catch {
-            report.add(place, error.reason)
-            return nil
-        }
+        return report.reporting(place, try kind.parse(text))
     }
 
     /// A setting that must be given, read by `read`; a sandbox in place of SLS has its own value.
@@ -185,12 +180,8 @@ package struct Section: ~Copyable {
         guard !node.isNull, kind.instructions == nil || !report.hasTooManyPatterns else {
             return nil
         }
-        do throws(Mismatch) {
-            return try value(of: node, kind)
-        } catch {
-            report.add(line: node.line, key: keyPath(key), error.reason)
-            return nil
-        }
+        let place = report.place(node.line)
+        return report.reporting(place, key: keyPath(key), try value(of: node, kind))
     }
 
     func value<Value>(of node: YAMLNode, _ kind: Kind<Value>) throws(Mismatch) -> Value {

@@ -77,6 +77,6 @@ struct Substitution {
     private func isName(_ text: Substring) -> Bool {
         guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
         else { return false }
-        return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+        return text.isOfLetters(and: "_")
     }
 }

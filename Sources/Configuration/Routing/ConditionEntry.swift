@@ -6,7 +6,7 @@ struct ConditionEntry: SettingGroup {
     private static let kinds = [
         "field", "query", "header", "host", "method", "path", "tag", "all", "any", "not",
     ]
-    /// Those that are compared.
+    /// The kinds that compare a text, by `is`, `in` and so on; the others say all themselves.
     private static let subjects: Set = ["field", "query", "header"]
     private static let keys = settings.map(\.description.key)
 
@@ -16,8 +16,6 @@ struct ConditionEntry: SettingGroup {
     private var tests: [FieldTest] = []
     /// What is no test of a field.
     private var other: Condition?
-
-    init() {}
 
     static var settings: [Setting<ConditionEntry>] {
         Setting("field", \.field, .fieldName) {

@@ -66,7 +66,7 @@ extension PatternProblem {
 
 extension Kind<String> {
     static var fieldName: Kind {
-        Kind(wants: "the name of a field") { text throws(Mismatch) in
+        Kind(wants: "the name of a field", show: { .text($0) }) { text throws(Mismatch) in
             guard (1...FieldName.bytesMax).contains(text.utf8.count) else {
                 throw Mismatch("a field's name has 1 to \(FieldName.bytesMax) bytes")
             }
@@ -76,7 +76,7 @@ extension Kind<String> {
 
     /// The name of a field that a step makes.
     static var newFieldName: Kind {
-        Kind(wants: fieldName.wants) { text throws(Mismatch) in
+        Kind(wants: fieldName.wants, show: fieldName.show) { text throws(Mismatch) in
             guard !isReservedName(text) else {
                 throw Mismatch("\(quoted(text)) is reserved by SLS; choose another name")
             }
@@ -87,7 +87,8 @@ extension Kind<String> {
 
 extension Kind<FieldPattern> {
     static var fieldPattern: Kind {
-        Kind(wants: "the name of a field, perhaps with *") { text throws(Mismatch) in
+        Kind(wants: "the name of a field, perhaps with *", show: { .text($0.text) }) {
+            text throws(Mismatch) in
             FieldPattern(try Kind<String>.fieldName.parse(text))
         }
     }
@@ -112,7 +113,8 @@ extension Kind<Int> {
     static var millionths: Kind {
         Kind(
             wants: "a percentage such as 10% or 0.5%",
-            .text(pattern: #"^[0-9]{1,3}(\.[0-9]{1,4})?%$"#)
+            .text(pattern: #"^[0-9]{1,3}(\.[0-9]{1,4})?%$"#),
+            show: { .text(percentText(millionths: $0)) }
         ) { text throws(Mismatch) in
             let parts = text.dropLast().split(
                 separator: ".",
@@ -134,4 +136,13 @@ extension Kind<Int> {
             return millionths
         }
     }
+}
+
+/// 5,000 millionths are "0.5%".
+private func percentText(millionths: Int) -> String {
+    let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 10_000)
+    guard rest > 0 else { return "\(whole)%" }
+    var digits = "\(10_000 + rest)".dropFirst()
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return "\(whole).\(digits)%"
 }

@@ -54,26 +54,13 @@ extension JSONWriter {
             object("rename") { json in for each in names { json.member(each.old, each.new) } }
         case .remove(let fields): texts("remove", fields.map(\.text))
         case .keep(let fields): texts("keep", fields.map(\.text))
-        case .redact(let redaction): object("redact") { $0.redaction(redaction) }
+        case .redact(let redaction): group("redact", redaction)
         case .parse(let parsing): object("parse") { $0.parsing(parsing) }
-        case .truncate(let truncation):
-            object("truncate") { json in
-                json.texts("fields", truncation.fields.map(\.text))
-                json.member("bytes", truncation.bytes)
-            }
-        case .sample(let sampling):
-            object("sample") { json in
-                json.member("keep", percentText(millionths: sampling.keep))
-                if let field = sampling.field { json.member("by", field) }
-            }
+        case .truncate(let truncation): group("truncate", truncation)
+        case .sample(let sampling): group("sample", sampling)
         case .drop: member("drop", true)
         case .tag(let template): member("tag", template.text)
-        case .split(let splitting):
-            object("split") { json in
-                json.member("field", splitting.field)
-                json.member("as", splitting.name)
-                json.member("most", splitting.most)
-            }
+        case .split(let splitting): group("split", splitting)
         case .time(let field, let format):
             object("time") { json in
                 json.member("field", field)
@@ -85,19 +72,8 @@ extension JSONWriter {
         if let condition = step.condition { object("when") { $0.condition(condition) } }
     }
 
-    private mutating func redaction(_ redaction: Redaction) {
-        texts("fields", redaction.fields.map(\.text))
-        switch redaction.what {
-        case .everything: break
-        case .known(let known): member("pattern", known.rawValue)
-        case .matches(let pattern): member("pattern", pattern.text)
-        }
-        switch redaction.with {
-        case .mask: member("with", "mask")
-        case .hash: member("with", "hash")
-        case .remove: member("with", "remove")
-        case .text(let text): member("with", text)
-        }
+    private mutating func group(_ name: String, _ group: some StepGroup) {
+        member(name, SettingValue.present(group.shown))
     }
 
     private mutating func parsing(_ parsing: Parsing) {
@@ -153,13 +129,4 @@ extension JSONWriter {
             for condition in conditions { json.object { $0.condition(condition) } }
         }
     }
-}
-
-/// 5,000 millionths are "0.5%".
-private func percentText(millionths: Int) -> String {
-    let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 10_000)
-    guard rest > 0 else { return "\(whole)%" }
-    var digits = "\(10_000 + rest)".dropFirst()
-    while digits.hasSuffix("0") { digits.removeLast() }
-    return "\(whole).\(digits)%"
 }

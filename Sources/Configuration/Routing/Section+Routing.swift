@@ -15,7 +15,7 @@ extension Section {
     ) -> [(name: String, value: Value)]? {
         var group = section(key)
         guard !report.hasProblem(with: group.path) else { return nil }
-        let counts = 1...FilterEntry.fieldsMax
+        let counts = 1...FilterStep.fieldsMax
         guard counts.contains(group.names.count) else {
             problem(
                 key,
@@ -28,20 +28,16 @@ extension Section {
         var pairs: [(name: String, value: Value)] = []
         var areRight = true
         for field in group.names {
-            do throws(Mismatch) {
-                _ = try name.parse(field)
-            } catch {
-                group.problem(field, error.reason)
-                areRight = false
-            }
+            let (place, path) = (group.place(of: field), group.keyPath(field))
+            let name = report.reporting(place, key: path, try name.parse(field))
             if !group.has(field) {
                 group.problem(field, "has no value; write \"\" for an empty text")
             }
-            guard let value = group.value(field, kind) else {
+            if let value = group.value(field, kind), name != nil {
+                pairs.append((field, value))
+            } else {
                 areRight = false
-                continue
             }
-            pairs.append((field, value))
         }
         return areRight ? pairs : nil
     }

@@ -4,42 +4,25 @@ import Routing
 struct StepEntry: SettingGroup {
     /// Made once: a file may have thousands of steps.
     private static let actions = settings.map(\.description.key).filter { $0 != "when" }
-    private static let redactionMembers = RedactionEntry.descriptions
-    private static let parsingMembers = ParsingEntry.descriptions
-    private static let truncateMembers = TruncateEntry.descriptions
-    private static let sampleMembers = SampleEntry.descriptions
-    private static let splitMembers = SplitEntry.descriptions
-    private static let timeMembers = TimeEntry.descriptions
-    private static let conditionMembers = ConditionEntry.descriptions
 
     private var action: FilterStep.Action?
     private var condition: Condition?
-
-    init() {}
 
     /// Nil when it is wrong, which is reported.
     var step: FilterStep? { action.map { FilterStep($0, when: condition) } }
 
     static var settings: [Setting<StepEntry>] {
         fieldActions
-        group("redact", redactionMembers) {
-            RedactionEntry.read($0).redaction.map { .redact($0) }
-        }
-        group("parse", parsingMembers) {
-            ParsingEntry.read($0).parsing.map { .parse($0) }
-        }
-        group("truncate", truncateMembers) {
-            TruncateEntry.read($0).truncation.map { .truncate($0) }
-        }
-        group("sample", sampleMembers) {
-            SampleEntry.read($0).sampling.map { .sample($0) }
-        }
+        group("redact", Redaction.self)
+        group("parse", ParsingEntry.self)
+        group("truncate", Truncation.self)
+        group("sample", Sampling.self)
         row("drop", .boolean, { _ in .drop }) { "`true`: the log ends here, and is counted" }
         row("tag", .tagTemplate, FilterStep.Action.tag) {
             "the tag of the log from here on: `page.{{captured}}`"
         }
-        group("split", splitMembers) { SplitEntry.read($0).splitting.map { .split($0) } }
-        group("time", timeMembers) { TimeEntry.read($0).action }
+        group("split", Splitting.self)
+        group("time", TimeEntry.self)
         row("topic", .template, FilterStep.Action.topic) {
             """
             the topic of the log in place of its device's: `{{field:screen}}`; the logs of a request \
@@ -51,7 +34,7 @@ struct StepEntry: SettingGroup {
             SettingDescription(
                 key: "when",
                 help: "the step is for logs for which this holds",
-                members: conditionMembers
+                members: { ConditionEntry.descriptions }
             ),
             \.condition
         ) { section in
@@ -149,7 +132,7 @@ struct StepEntry: SettingGroup {
         _ make: @escaping ([FieldPattern]) -> FilterStep.Action,
         help: () -> String
     ) -> Setting<StepEntry> {
-        let counts = 1...FilterEntry.fieldsMax
+        let counts = 1...FilterStep.fieldsMax
         let description = SettingDescription(
             key: key,
             help: help(),
@@ -159,12 +142,13 @@ struct StepEntry: SettingGroup {
         return action(description) { $0.list(key, .fieldPattern, counts: counts).map(make) }
     }
 
-    private static func group(
+    private static func group<Group: StepGroup>(
         _ key: String,
-        _ members: [SettingDescription],
-        _ read: @escaping (consuming Section) -> FilterStep.Action?
+        _ group: Group.Type
     ) -> Setting<StepEntry> {
-        action(SettingDescription(key: key, members: members)) { read($0.section(key)) }
+        action(SettingDescription(key: key, members: { group.descriptions })) {
+            group.read($0.section(key)).action
+        }
     }
 
     private static func action(

@@ -1,16 +1,22 @@
 import Logs
 import Routing
 
-/// `redact` of a step.
-struct RedactionEntry: SettingGroup {
-    private var fields: [FieldPattern] = []
-    private var what: Redaction.What?
-    private var replacement = Redaction.Replacement.mask
+/// The group of a step's action, as in `redact: { … }`.
+protocol StepGroup: SettingGroup {
+    var action: FilterStep.Action { get }
+}
 
-    init() {}
+extension StepGroup {
+    static var refusesEmpty: Bool { true }
+}
 
-    static var settings: [Setting<RedactionEntry>] {
-        Setting.fields(\.fields) {
+// MARK: - Redact
+
+extension Redaction: StepGroup {
+    init() { self.init(fields: [], .everything, with: .mask) }
+
+    static var settings: [Setting<Redaction>] {
+        Setting.fields(\.fields, orElse: "name fields, as in [msg, email]") {
             "fields whose values must not be stored as they are: `[msg, \"*_email\", \"__tag__:user\"]`"
         }
         Setting("pattern", \.what, .redacted, default: "the whole value") {
@@ -19,7 +25,7 @@ struct RedactionEntry: SettingGroup {
             numbers), `jwt`, or a regular expression of RE2
             """
         }
-        Setting("with", \.replacement, .replacement) {
+        Setting("with", \.with, .replacement) {
             """
             `mask` (asterisks), `hash` (the same text has the same hash; needs `filters_secret`), \
             `remove`, or a text that stands in its place
@@ -27,20 +33,31 @@ struct RedactionEntry: SettingGroup {
         }
     }
 
-    var redaction: Redaction? {
-        fields.isEmpty ? nil : Redaction(fields: fields, what ?? .everything, with: replacement)
-    }
+    var action: FilterStep.Action { .redact(self) }
 
     func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("fields", "name fields, as in [msg, email]")
-        if replacement == .hash, !section.report.filtersHaveSecret {
-            section.problem(
-                "with",
-                "hash needs a secret key: set filters_secret or \(RoutingRules.secretVariable), for "
-                    + "example from: openssl rand -hex 32"
-            )
+        guard with == .hash, !section.report.filtersHaveSecret else { return }
+        section.problem(
+            "with",
+            "hash needs a secret key: set filters_secret or \(RoutingRules.secretVariable), for "
+                + "example from: openssl rand -hex 32"
+        )
+    }
+}
+
+extension Redaction.What {
+    fileprivate var shown: SettingValue {
+        switch self {
+        case .everything: .absent
+        case .known(let known): .text(known.rawValue)
+        case .matches(let pattern): .text(pattern.text)
         }
+    }
+}
+
+extension Redaction.Replacement {
+    fileprivate var written: String {
+        if case .text(let text) = self { text } else { "\(self)" }
     }
 }
 
@@ -49,6 +66,7 @@ extension Kind<Redaction.What> {
         let names = PersonalData.allCases.map(\.rawValue)
         return Kind(
             wants: "one of \(names.joined(separator: ", ")), or a regular expression",
+            show: \.shown,
             instructions: { if case .matches(let pattern) = $0 { pattern.instructions } else { 0 } }
         ) { text throws(Mismatch) in
             if let known = PersonalData(rawValue: text) { return .known(known) }
@@ -69,10 +87,8 @@ extension Kind<Redaction.What> {
 
 extension Kind<Redaction.Replacement> {
     fileprivate static var replacement: Kind {
-        Kind(
-            wants: "mask, hash, remove or a text",
-            show: { .text($0 == .mask ? "mask" : "") }
-        ) { text throws(Mismatch) in
+        Kind(wants: "mask, hash, remove or a text", show: { .text($0.written) }) {
+            text throws(Mismatch) in
             switch text {
             case "mask": return .mask
             case "hash": return .hash
@@ -83,27 +99,27 @@ extension Kind<Redaction.Replacement> {
     }
 }
 
+// MARK: - Parse
+
 /// `parse` of a step.
-struct ParsingEntry: SettingGroup {
+struct ParsingEntry: StepGroup {
     private enum Format { case json, keyValue, regex }
 
-    private var field: String?
+    private var field = ""
     private var format: Format?
     private var pattern: TextPattern?
     private var prefix = ""
     private var removesSource = false
 
-    init() {}
-
     static var settings: [Setting<ParsingEntry>] {
-        Setting("field", \.field, .fieldName, default: "required") {
+        Setting("field", \.field, .fieldName, orElse: "name the field that is parsed") {
             "the field whose value becomes fields, 64 at most"
         }
         Setting(
             "as",
             \.format,
-            .choice(["json": .json, "kv": .keyValue, "regex": .regex]),
-            default: "required"
+            Kind<Format?>.choice(["json": .json, "kv": .keyValue, "regex": .regex]),
+            orElse: "give json, kv or regex"
         ) {
             """
             `json` (the members of an object), `kv` (`key=value` pairs) or `regex` (the named groups of \
@@ -119,23 +135,17 @@ struct ParsingEntry: SettingGroup {
         Setting("remove", \.removesSource, .boolean) { "`true`: the parsed field goes" }
     }
 
-    var parsing: Parsing? {
-        guard let field, let format else { return nil }
-        let read: Parsing.Format
-        switch format {
-        case .json: read = .json
-        case .keyValue: read = .keyValue
-        case .regex:
-            guard let pattern else { return nil }
-            read = .regex(pattern)
-        }
-        return Parsing(field: field, read, prefix: prefix, removesSource: removesSource)
+    var action: FilterStep.Action {
+        let read: Parsing.Format =
+            switch format {
+            case .keyValue: .keyValue
+            case .regex: pattern.map { .regex($0) } ?? .json
+            case .json, nil: .json
+            }
+        return .parse(Parsing(field: field, read, prefix: prefix, removesSource: removesSource))
     }
 
     func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("field", "name the field that is parsed")
-        section.require("as", "give json, kv or regex")
         if format == .regex {
             section.require(
                 "pattern",
@@ -163,41 +173,28 @@ struct ParsingEntry: SettingGroup {
     }
 }
 
-/// `truncate` of a step.
-struct TruncateEntry: SettingGroup {
-    private var fields: [FieldPattern] = []
-    private var bytes: Int?
+// MARK: - Truncate, sample, split, time
 
-    init() {}
+extension Truncation: StepGroup {
+    init() { self.init(fields: [], bytes: 0) }
 
-    static var settings: [Setting<TruncateEntry>] {
-        Setting.fields(\.fields) { "fields whose values are cut at the end of a character" }
-        Setting("bytes", \.bytes, .size(1...1 << 20), default: "required") {
+    static var settings: [Setting<Truncation>] {
+        Setting.fields(\.fields, orElse: "name fields, as in [msg]") {
+            "fields whose values are cut at the end of a character"
+        }
+        Setting("bytes", \.bytes, .size(1...1 << 20), orElse: "give a size such as 4KiB") {
             "what is left at most: `4KiB`"
         }
     }
 
-    var truncation: Truncation? {
-        guard let bytes, !fields.isEmpty else { return nil }
-        return Truncation(fields: fields, bytes: bytes)
-    }
-
-    func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("fields", "name fields, as in [msg]")
-        section.require("bytes", "give a size such as 4KiB")
-    }
+    var action: FilterStep.Action { .truncate(self) }
 }
 
-/// `sample` of a step.
-struct SampleEntry: SettingGroup {
-    private var keep: Int?
-    private var field: String?
+extension Sampling: StepGroup {
+    init() { self.init(keep: 0) }
 
-    init() {}
-
-    static var settings: [Setting<SampleEntry>] {
-        Setting("keep", \.keep, .millionths, default: "required") {
+    static var settings: [Setting<Sampling>] {
+        Setting("keep", \.keep, .millionths, orElse: "give a percentage such as 10%") {
             "the part of the logs that stays: `10%` or `0.5%`; the others are dropped and counted"
         }
         Setting("by", \.field, .fieldName, default: "none: chance decides") {
@@ -205,24 +202,14 @@ struct SampleEntry: SettingGroup {
         }
     }
 
-    var sampling: Sampling? { keep.map { Sampling(keep: $0, by: field) } }
-
-    func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("keep", "give a percentage such as 10%")
-    }
+    var action: FilterStep.Action { .sample(self) }
 }
 
-/// `split` of a step.
-struct SplitEntry: SettingGroup {
-    private var field: String?
-    private var name: String?
-    private var most = 1000
+extension Splitting: StepGroup {
+    init() { self.init(field: "") }
 
-    init() {}
-
-    static var settings: [Setting<SplitEntry>] {
-        Setting("field", \.field, .fieldName, default: "required") {
+    static var settings: [Setting<Splitting>] {
+        Setting("field", \.field, .fieldName, orElse: "name the field that has the array") {
             """
             the field with a JSON array: each element becomes a log with the other fields; an empty \
             array leaves the log as it is
@@ -239,26 +226,26 @@ struct SplitEntry: SettingGroup {
         }
     }
 
-    var splitting: Splitting? { field.map { Splitting(field: $0, as: name, most: most) } }
-
-    func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("field", "name the field that has the array")
+    var action: FilterStep.Action {
+        .split(Splitting(field: field, as: name.isEmpty ? nil : name, most: most))
     }
 }
 
 /// `time` of a step.
-struct TimeEntry: SettingGroup {
-    private var field: String?
-    private var format: TimeFormat?
-
-    init() {}
+struct TimeEntry: StepGroup {
+    private var field = ""
+    private var format = TimeFormat.iso
 
     static var settings: [Setting<TimeEntry>] {
-        Setting("field", \.field, .fieldName, default: "required") {
+        Setting("field", \.field, .fieldName, orElse: "name the field that has the time") {
             "the field with the log's time; it stays. The step fails for a value that is no such time"
         }
-        Setting("format", \.format, .timeFormat, default: "required") {
+        Setting(
+            "format",
+            \.format,
+            .timeFormat,
+            orElse: "give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S"
+        ) {
             """
             `iso`, a number since 1970 in `s`, `ms`, `us` or `ns`, or a text such as \
             `"%d/%b/%Y:%H:%M:%S %z"`: `%Y %m %d %e %b %a %H %I %p %M %S %f %z %s %F %T %%`, English names, \
@@ -267,16 +254,7 @@ struct TimeEntry: SettingGroup {
         }
     }
 
-    var action: FilterStep.Action? {
-        guard let field, let format else { return nil }
-        return .time(field: field, format)
-    }
-
-    func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("field", "name the field that has the time")
-        section.require("format", "give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S")
-    }
+    var action: FilterStep.Action { .time(field: field, format) }
 }
 
 extension Kind<TimeFormat> {
@@ -298,16 +276,10 @@ extension Setting where Group: SettingGroup {
     /// The fields that a step is about.
     fileprivate static func fields(
         _ path: WritableKeyPath<Group, [FieldPattern]>,
+        orElse remedy: String,
         help: () -> String
     ) -> Setting {
-        Setting(
-            "fields",
-            path,
-            listOf: .fieldPattern,
-            1...FilterEntry.fieldsMax,
-            default: "required",
-            as: { $0 },
-            help: help
-        )
+        let counts = 1...FilterStep.fieldsMax
+        return Setting("fields", path, listOf: .fieldPattern, counts, orElse: remedy, help: help)
     }
 }

@@ -1,19 +1,28 @@
 /// A group of settings whose struct says the defaults and whose table says everything else.
-protocol SettingGroup {
-    /// With every default.
+protocol SettingGroup: SendableMetatype {
+    /// With every default. Where a value is required, its place holds one that is never used, as
+    /// the missing value is reported.
     init()
     @SettingRows<Self> static var settings: [Setting<Self>] { get }
+    /// What a reload does with those settings whose row says nothing of it.
+    static var reload: Reload { get }
+    /// A key without a value is a mistake. Elsewhere it is as good as no key.
+    static var refusesEmpty: Bool { get }
     /// Reports what does not go together, after all of it was read.
     func check(_ section: borrowing Section)
 }
 
 extension SettingGroup {
+    static var reload: Reload { .atOnce }
+    static var refusesEmpty: Bool { false }
+
     func check(_ section: borrowing Section) {}
 
     /// Reads the group over the defaults, or over `start`.
     static func read(_ section: consuming Section, over start: Self = Self()) -> Self {
         var group = start
         group.readSettings(&section)
+        if refusesEmpty { section.refuseEmpty() }
         group.check(section)
         section.refuseOthers()
         return group
@@ -28,6 +37,18 @@ extension SettingGroup {
             if setting.read(&section, &self) { given.insert(setting.description.key) }
         }
         return given
+    }
+
+    /// Reads the key that tells the group's kind, and gives the kind's row of the table: its name
+    /// and keys. nil: the key is missing or wrong.
+    mutating func readKind(
+        _ key: String,
+        _ path: KeyPath<Self, String>,
+        of kinds: KeyValuePairs<String, [String]>,
+        _ section: inout Section
+    ) -> (key: String, value: [String])? {
+        readSettings(&section, only: [key])
+        return kinds.first { $0.key == self[keyPath: path] }
     }
 
     func changes(to new: Self, at path: String = "") -> [ConfigurationChange] {
@@ -83,7 +104,8 @@ enum SettingRows<Group> {
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
-    /// A single value.
+    /// A single value. With `required` it must be given, except in a sandbox, which uses that value;
+    /// with `orElse` it must be given, and a report says that if it is not.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,
@@ -91,7 +113,8 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default given: String? = nil,
         required inSandbox: Value? = nil,
-        reload: Reload = .atOnce,
+        orElse remedy: String? = nil,
+        reload: Reload = Group.reload,
         help: () -> String
     ) {
         self.init(
@@ -102,13 +125,14 @@ extension Setting where Group: SettingGroup {
                 shape: kind.shape,
                 default: given ?? kind.show(Group()[keyPath: path]).written.map { "`\($0)`" },
                 override: override,
-                isRequired: inSandbox != nil,
+                isRequired: inSandbox != nil || remedy != nil,
                 isImmediate: reload != .atRestart
             ),
             path,
             reload: reload,
             show: { kind.show($0[keyPath: path]) }
         ) { section in
+            if let remedy { section.require(key, remedy) }
             guard let inSandbox else { return section.value(key, kind, override) }
             return section.required(key, override, inSandbox: inSandbox) { $0.value(key, kind, $1) }
         }
@@ -122,7 +146,7 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default absent: String = "none",
         shownAs shown: ((Group) -> SettingValue)? = nil,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         help: () -> String
     ) {
         self.init(
@@ -151,8 +175,9 @@ extension Setting where Group: SettingGroup {
         from override: Override = .none,
         default given: String = "none",
         required inSandbox: [Item]? = nil,
+        orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         as value: @escaping ([Item]) -> Value,
         shownAs items: @escaping (Value) -> [Item] = { _ in [] },
         help: () -> String
@@ -165,13 +190,14 @@ extension Setting where Group: SettingGroup {
                 shape: .list(of: kind.shape, count: counts),
                 default: given,
                 override: override,
-                isRequired: inSandbox != nil,
+                isRequired: inSandbox != nil || remedy != nil,
                 isImmediate: reload != .atRestart
             ),
             path,
             reload: reload,
             show: { .list(items($0[keyPath: path]).map(kind.show)) }
         ) { section in
+            if let remedy { section.require(key, remedy) }
             if mayBeEmpty, section.isEmptyList(key) {
                 section.know(key)
                 return nil
@@ -185,11 +211,42 @@ extension Setting where Group: SettingGroup {
         }
     }
 
+    /// A list as the group has it.
+    init<Item: Equatable>(
+        _ key: String,
+        _ path: WritableKeyPath<Group, [Item]>,
+        listOf kind: Kind<Item>,
+        _ counts: ClosedRange<Int>,
+        from override: Override = .none,
+        default given: String = "none",
+        required inSandbox: [Item]? = nil,
+        orElse remedy: String? = nil,
+        mayBeEmpty: Bool = false,
+        reload: Reload = Group.reload,
+        help: () -> String
+    ) {
+        self.init(
+            key,
+            path,
+            listOf: kind,
+            counts,
+            from: override,
+            default: given,
+            required: inSandbox,
+            orElse: remedy,
+            mayBeEmpty: mayBeEmpty,
+            reload: reload,
+            as: \.self,
+            shownAs: \.self,
+            help: help
+        )
+    }
+
     /// A value with a reader of its own.
     init<Value: Equatable>(
         _ description: SettingDescription,
         _ path: WritableKeyPath<Group, Value>,
-        reload: Reload = .atOnce,
+        reload: Reload = Group.reload,
         show: @escaping (Group) -> SettingValue = { _ in .hidden },
         _ read: @escaping (inout Section) -> Value?
     ) {
@@ -211,7 +268,7 @@ extension Setting where Group: SettingGroup {
 
     /// A group within the group.
     init<Inner: SettingGroup>(group key: String, _ path: WritableKeyPath<Group, Inner>) {
-        description = SettingDescription(key: key, members: Inner.descriptions)
+        description = SettingDescription(key: key, members: { Inner.descriptions })
         read = { section, group in
             group[keyPath: path] = Inner.read(section.section(key), over: group[keyPath: path])
             return true

@@ -2,55 +2,29 @@
 package struct SettingDescription: Sendable {
     package let key: String
     /// One sentence in Markdown.
-    package let help: String
+    package private(set) var help = ""
     /// "a size such as 64MiB"
-    package let wants: String
-    let shape: SettingShape
-    /// In Markdown: a value in backticks, or a phrase.
-    package let defaultText: String
-    let override: Override
-    let isRequired: Bool
+    package private(set) var wants = "a group of settings"
+    private(set) var shape = SettingShape.text()
+    private(set) var `default`: String?
+    private(set) var override = Override.none
+    private(set) var isRequired = false
     /// Absent, JSON shows null.
-    let isNullable: Bool
+    private(set) var isNullable = false
     /// A reload applies it without a restart.
-    package let isImmediate: Bool
-    /// Of a group.
-    let members: [SettingDescription]?
+    package private(set) var isImmediate = true
+    /// Of a group. They are made only when documents ask: a file may have thousands of groups.
+    private(set) var members: (@Sendable () -> [SettingDescription])?
     /// A list of such groups.
-    let isList: Bool
+    private(set) var isList = false
     /// Such groups under names of the operator's choice.
-    let isMap: Bool
-
-    init(
-        key: String,
-        help: String = "",
-        wants: String = "a group of settings",
-        shape: SettingShape = .text(),
-        default defaultText: String? = nil,
-        override: Override = .none,
-        isRequired: Bool = false,
-        isNullable: Bool = false,
-        isImmediate: Bool = true,
-        members: [SettingDescription]? = nil,
-        isList: Bool = false,
-        isMap: Bool = false
-    ) {
-        self.key = key
-        self.help = help
-        self.wants = wants
-        self.shape = shape
-        self.defaultText = isRequired ? "required" : defaultText ?? "none"
-        self.override = override
-        self.isRequired = isRequired
-        self.isNullable = isNullable
-        self.isImmediate = isImmediate
-        self.members = members
-        self.isList = isList
-        self.isMap = isMap
-    }
+    private(set) var isMap = false
 }
 
 extension SettingDescription {
+    /// In Markdown: a value in backticks, or a phrase.
+    package var defaultText: String { isRequired ? "required" : `default` ?? "none" }
+
     /// The help as plain text, for terminals and schemas.
     package var plainHelp: String { plainText(help) }
 
@@ -65,7 +39,7 @@ extension SettingDescription {
     /// The settings in it, with their paths: a group within a table is shown with it, while one that has a sentence
     /// of its own has a table of its own.
     package var leaves: [(path: String, setting: SettingDescription)] {
-        guard let members, !isList, !isMap else { return [(key, self)] }
+        guard let members = members?(), !isList, !isMap else { return [(key, self)] }
         guard help.isEmpty else { return [] }
         return members.flatMap(\.leaves).map { ("\(key).\($0.path)", $0.setting) }
     }
@@ -75,8 +49,8 @@ extension SettingDescription {
     /// For the configuration file. Nothing is required there, since the environment may give it.
     var fileSchema: JSONSchema {
         let schema: JSONSchema
-        if let members {
-            let group = JSONSchema.object(members.map { ($0.key, $0.fileSchema, false) })
+        if let members = members?() {
+            let group = JSONSchema.file(members)
             schema =
                 isList ? .array(of: group, count: 0...Int.max) : isMap ? .map(of: group) : group
         } else {
@@ -88,16 +62,23 @@ extension SettingDescription {
 
     /// For a change at run time; null gives the setting back to the file.
     var patchSchema: JSONSchema {
-        let group = members.map { JSONSchema.object($0.map { ($0.key, $0.patchSchema, false) }) }
+        let group = members.map { JSONSchema.object($0().map { ($0.key, $0.patchSchema, false) }) }
         return (group ?? shape.written).orNull
     }
 
     /// For the admin JSON.
     var shownSchema: JSONSchema {
-        if let members {
+        if let members = members?() {
             return .object(members.map { ($0.key, $0.shape.shown, !$0.isNullable) })
         }
         return isNullable ? shape.shown.orNull : shape.shown
+    }
+}
+
+extension JSONSchema {
+    /// A group of the configuration file.
+    static func file(_ members: [SettingDescription]) -> JSONSchema {
+        .object(members.map { ($0.key, $0.fileSchema, false) })
     }
 }
 

@@ -33,7 +33,7 @@ struct ServerClock {
     static let tolerance: Duration = .seconds(15 * 60)
     /// A smaller difference is not worth a change.
     static let deadband: Duration = .seconds(2)
-    static let offsetMax = DestinationSettings.clockOffsetMax
+    static let offsetMax: Duration = .seconds(10 * 365 * 86400)
     static let unverifiedOffsetMax: Duration = .seconds(86400)
     /// An operator hears of a clock that is farther off, and again when it is much closer.
     static let farOff: Duration = .seconds(60)

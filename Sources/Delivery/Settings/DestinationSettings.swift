@@ -1,5 +1,4 @@
 package import Logs
-package import SLS
 
 /// A named place to deliver to.
 package struct DestinationSettings: Sendable {
@@ -34,29 +33,6 @@ package struct DestinationSettings: Sendable {
 }
 
 extension DestinationSettings {
-    /// A destination of kind sls.
-    package init(
-        name: String,
-        endpoint: Endpoint,
-        project: String,
-        credential: String = "default",
-        signature: SignatureVersion = .v4,
-        region: String? = nil,
-        compression: Compression = .lz4,
-        tags: [(key: String, value: String)] = []
-    ) {
-        let target = SLSTarget(
-            endpoint: endpoint,
-            project: project,
-            credential: credential,
-            signature: signature,
-            region: region,
-            compression: compression,
-            tags: tags
-        )
-        self.init(name: name, .sls(target))
-    }
-
     /// Of a destination of kind sls.
     package var sls: SLSTarget {
         get {
@@ -72,18 +48,12 @@ extension DestinationSettings {
 extension DestinationSettings {
     /// The name of the credential; nil for a kind that needs none.
     var credential: String? {
-        switch target {
-        case .sls(let target): target.credential
-        case .http, .file, .stdout: nil
-        }
+        if case .sls(let target) = target { target.credential } else { nil }
     }
 
     /// The project that it writes to; nil for a kind without projects.
     var project: String? {
-        switch target {
-        case .sls(let target): target.project
-        case .http, .file, .stdout: nil
-        }
+        if case .sls(let target) = target { target.project } else { nil }
     }
 
     /// True when a running destination can go on with the new settings.

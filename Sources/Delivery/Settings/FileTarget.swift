@@ -23,14 +23,14 @@ package struct FileTarget: Sendable, Equatable {
     package struct Rotation: Sendable, Equatable {
         package var bytes: Int?
         package var age: Duration?
-        /// So many archives stay, the newest; nil keeps all.
-        package var keep: Int?
+        /// So many archives stay, the newest.
+        package var keep: Int
         package var compression = Compression.none
 
         package init(
             bytes: Int? = nil,
             age: Duration? = nil,
-            keep: Int? = nil,
+            keep: Int = .max,
             compression: Compression = .none
         ) {
             self.bytes = bytes
@@ -62,29 +62,18 @@ package struct FileTarget: Sendable, Equatable {
         String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
     }
 
-    package var problems: [DestinationSettings.Problem] {
-        var problems: [DestinationSettings.Problem] = []
-        func note(_ setting: String, _ reason: String) {
-            problems.append(DestinationSettings.Problem(setting: setting, reason: reason))
-        }
+    /// Why the path cannot be that of a log file; nil if it can.
+    package var pathProblem: String? {
         if !path.hasPrefix("/") || path.utf8.contains(0) {
-            note("path", "\(path) is not an absolute path")
+            "\(path) is not an absolute path"
         } else if [".", "..", ""].contains(name) {
-            note("path", "\(path) does not name a file")
+            "\(path) does not name a file"
         } else if name.utf8.count > Self.nameBytesMax {
             // An archive's name has 37 bytes more at most, and a file system takes 255.
-            note("path", "the name has more than \(Self.nameBytesMax) bytes")
+            "the name has more than \(Self.nameBytesMax) bytes"
+        } else {
+            nil
         }
-        if let bytes = rotation.bytes, bytes < 1 << 16 {
-            note("rotate.bytes", "rotate.bytes is \(bytes); use 64KiB or more")
-        }
-        if let age = rotation.age, !(.seconds(60) ... .seconds(366 * 86400)).contains(age) {
-            note("rotate.age", "rotate.age is \(age); use 1 minute to 366 days")
-        }
-        if let keep = rotation.keep, !(1...10_000).contains(keep) {
-            note("rotate.keep", "rotate.keep is \(keep); use 1 to 10000")
-        }
-        return problems
     }
 
     private static let nameBytesMax = 200

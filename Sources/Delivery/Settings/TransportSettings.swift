@@ -22,6 +22,8 @@ package struct TransportSettings: Sendable, Equatable {
     /// asked, because the proxy resolves.
     package var resolvers: ResolverRules = []
 
+    package init() {}
+
     /// A connection must manage at least so much. All requests share the uplink: on 1 Mbit/s eight of them
     /// have no more than this each.
     private static let slowestBytesPerSecond = 16 << 10

@@ -1,6 +1,7 @@
 package import Configuration
 import Credentials
 import Crypto
+import Delivery
 package import Net
 import SLS
 import Sandbox
@@ -83,7 +84,7 @@ package final class SandboxPartner: Sendable {
                     region ?? "sandbox"
                 redirected.destinations[index].endpoints = [endpoint]
             }
-            redirected.destinations[index].transfer.proxy = nil
+            redirected.destinations[index].transfer.transport.proxy = nil
             redirected.destinations[index].credential = Self.credentialName
         }
         return redirected

@@ -82,8 +82,8 @@ package struct Renaming: Sendable, Equatable {
 
 /// Cuts values at the end of a character.
 package struct Truncation: Sendable, Equatable {
-    package let fields: [FieldPattern]
-    package let bytes: Int
+    package var fields: [FieldPattern]
+    package var bytes: Int
 
     package init(fields: [FieldPattern], bytes: Int) {
         self.fields = fields
@@ -95,11 +95,11 @@ package struct Truncation: Sendable, Equatable {
 package struct Splitting: Sendable, Equatable {
     package static let counts = 1...10_000
 
-    package let field: String
+    package var field: String
     /// The field that has the element.
-    package let name: String
+    package var name: String
     /// The step fails for a longer array.
-    package let most: Int
+    package var most: Int
 
     package init(field: String, as name: String? = nil, most: Int = 1000) {
         self.field = field
@@ -111,10 +111,10 @@ package struct Splitting: Sendable, Equatable {
 /// Keeps a part of the logs.
 package struct Sampling: Sendable, Equatable {
     /// In millionths.
-    package let keep: Int
+    package var keep: Int
     /// Logs with the same value of this field are kept or dropped together, on every gateway. Nil, or where a log has
     /// no such field, chance decides.
-    package let field: String?
+    package var field: String?
 
     package init(keep: Int, by field: String? = nil) {
         self.keep = keep
@@ -141,9 +141,9 @@ package struct Redaction: Sendable, Equatable {
     }
 
     /// Also applies to a log that could not be read, whose text is the field `__raw_log__`.
-    package let fields: [FieldPattern]
-    package let what: What
-    package let with: Replacement
+    package var fields: [FieldPattern]
+    package var what: What
+    package var with: Replacement
 
     package init(fields: [FieldPattern], _ what: What, with: Replacement) {
         self.fields = fields

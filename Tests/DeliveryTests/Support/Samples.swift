@@ -45,12 +45,12 @@ enum Samples {
         name: String = "app",
         compression: Compression = .lz4
     ) throws -> DestinationSettings {
-        DestinationSettings(
-            name: name,
-            endpoint: try Endpoint(parsing: "http://127.0.0.1:\(port)"),
+        let target = SLSTarget(
+            endpoints: [try Endpoint(parsing: "http://127.0.0.1:\(port)")],
             project: "demo-project",
             region: "cn-hangzhou",
             compression: compression
         )
+        return DestinationSettings(name: name, .sls(target))
     }
 }

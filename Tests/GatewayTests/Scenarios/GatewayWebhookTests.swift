@@ -29,7 +29,11 @@ import Testing
 
     private func settings(_ receiver: RecordingServer) throws -> WebhookSettings {
         var settings = WebhookSettings()
-        settings.address = try WebAddress(webhook: "\(receiver.url)/canary-url")
+        settings.address = try WebAddress(
+            parsing: "\(receiver.url)/canary-url",
+            example: "",
+            secretKey: ""
+        )
         settings.authorization = Secret("canary-header")
         return settings
     }

@@ -216,7 +216,7 @@ import Testing
         gateway.reload(new)
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         #expect(journal.text.contains("resolvers"))
-        new.destinations[0].transfer.resolvers = []
+        new.destinations[0].transfer.transport.resolvers = []
         gateway.reload(new)
         #expect(eventually { gateway.report.names.hosts.isEmpty })
     }

@@ -72,9 +72,10 @@ final class LogArchives {
             }
         }
         archives.sort()
-        let keep = target.rotation.keep ?? archives.count
         let groups = Dictionary(grouping: archives, by: \.original)
-        let kept = Set(groups.keys.sorted { groups[$0]![0] < groups[$1]![0] }.suffix(keep))
+        let kept = Set(
+            groups.keys.sorted { groups[$0]![0] < groups[$1]![0] }.suffix(target.rotation.keep)
+        )
         for archive in archives where !kept.contains(archive.original) { try remove(archive) }
         archives.removeAll { !kept.contains($0.original) }
         for archive in archives where !archive.isCompressed {

@@ -130,14 +130,13 @@ struct SLSOutput: Output {
         return bytes + lease.packet.stream.trailer.bytes.count
     }
 
-    /// The end of the LogGroup, after the logs: topic, source and tags of the stream, tags of the destination, and
-    /// the pack id, unless the stream has kept that of the device.
+    /// The end of the LogGroup, after the logs: topic, source and tags of the stream, and the pack
+    /// id, unless the stream has kept that of the device.
     func ending(of packet: SealedPacket) -> [UInt8] {
         let trailer = packet.stream.trailer
-        let present = Set(trailer.tags.map(\.key))
-        let added = (target.tags + [(key: "__pack_id__", value: packet.packID)])
-            .filter { !present.contains($0.key) }
-        return trailer.bytes + GroupTrailer(tags: added).bytes
+        let name = "__pack_id__"
+        if trailer.tags.contains(where: { $0.key == name }) { return trailer.bytes }
+        return trailer.bytes + GroupTrailer(tags: [(name, packet.packID)]).bytes
     }
 
     /// With lz4 the stored blocks are joined as they are; other compressions decompress them first.

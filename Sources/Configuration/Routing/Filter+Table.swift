@@ -1,18 +1,17 @@
 import Routing
 
-/// An entry of `filters` as the file has it.
-struct FilterEntry: SettingGroup {
+extension FilterStep {
     /// How many fields a step may name.
     static let fieldsMax = 256
+}
 
-    private var name: String?
-    private var patterns: [TagPattern] = []
-    private var steps: [FilterStep] = []
-    private var onError = Filter.OnError.keep
+/// An entry of `filters`.
+extension Filter: SettingGroup {
+    static var refusesEmpty: Bool { true }
 
-    init() {}
+    init() { self.init(name: "", steps: []) }
 
-    static var settings: [Setting<FilterEntry>] {
+    static var settings: [Setting<Filter>] {
         Setting("name", \.name, .keyName, default: "`filters[0]` and so on") {
             "what messages and metrics call the filter: 1 to 64 letters, digits, `-`, `_` and `.`"
         }
@@ -22,7 +21,7 @@ struct FilterEntry: SettingGroup {
                 key: "steps",
                 help: "what is done with a log, in this order; 64 at most",
                 default: "required",
-                members: StepEntry.descriptions,
+                members: { StepEntry.descriptions },
                 isList: true
             ),
             \.steps
@@ -46,7 +45,6 @@ struct FilterEntry: SettingGroup {
     }
 
     func check(_ section: borrowing Section) {
-        section.refuseEmpty()
         section.require("steps", "list what is done with a log, as in [{ remove: [password] }]")
     }
 
@@ -58,20 +56,16 @@ struct FilterEntry: SettingGroup {
         var given: Set<String> = []
         section.groups("filters", max: Filter.filtersMax) { item in
             let place = (path: item.path, name: item.place(of: "name"), report: item.report)
-            let entry = read(item)
-            if let name = entry.name, !given.insert(name).inserted {
+            var filter = read(item)
+            if filter.name.isEmpty {
+                filter.name = place.path
+            } else if !given.insert(filter.name).inserted {
                 place.report.add(
                     place.name,
                     key: "\(place.path).name",
-                    "\(name) is in the list already; give each filter a name of its own"
+                    "\(filter.name) is in the list already; give each filter a name of its own"
                 )
             }
-            var filter = Filter(
-                name: entry.name ?? place.path,
-                patterns: entry.patterns,
-                steps: entry.steps
-            )
-            filter.onError = entry.onError
             filters.append(filter)
         }
         return filters

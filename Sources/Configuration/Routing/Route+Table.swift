@@ -1,23 +1,20 @@
 import Routing
 
-/// An entry of `routes` as the file has it.
-struct RouteEntry: SettingGroup {
-    private var patterns: [TagPattern] = []
-    private var destinations: [String] = []
-    private var isLast = false
+/// An entry of `routes`.
+extension Route: SettingGroup {
+    static var refusesEmpty: Bool { true }
 
-    init() {}
+    init() { self.init(to: []) }
 
-    static var settings: [Setting<RouteEntry>] {
+    static var settings: [Setting<Route>] {
         Setting.match(\.patterns)
         Setting(
             "to",
             \.destinations,
             listOf: .destinationName,
             1...Route.destinationsMax,
-            default: "required",
-            mayBeEmpty: true,
-            as: { $0 }
+            orElse: "list destinations, or write to: [] to drop on purpose",
+            mayBeEmpty: true
         ) {
             """
             destinations that take the log, up to 16; with `[]` it is dropped on purpose, and counted
@@ -29,8 +26,6 @@ struct RouteEntry: SettingGroup {
     }
 
     func check(_ section: borrowing Section) {
-        section.refuseEmpty()
-        section.require("to", "list destinations, or write to: [] to drop on purpose")
         section.refuseUnknownDestinations("to")
         var given: Set<String> = []
         for name in destinations where !given.insert(name).inserted {
@@ -44,12 +39,7 @@ struct RouteEntry: SettingGroup {
         guard section.has("routes") else { return nil }
         guard !section.isEmptyList("routes") else { return [] }
         var routes: [Route] = []
-        section.groups("routes", max: Route.routesMax) { item in
-            let entry = read(item)
-            routes.append(
-                Route(patterns: entry.patterns, to: entry.destinations, isLast: entry.isLast)
-            )
-        }
+        section.groups("routes", max: Route.routesMax) { routes.append(read($0)) }
         return routes
     }
 }
