@@ -6,10 +6,10 @@ import System
 
 /// What the filters and routes, the present or edited ones, would do with a captured request. Nothing is stored.
 struct CaptureReplay: Sendable {
-    private let record: CaptureRecord
-    private let configuration: GatewayConfiguration
-    private let isEdited: Bool
-    private let question: RouteQuestion
+    fileprivate let record: CaptureRecord
+    fileprivate let configuration: GatewayConfiguration
+    fileprivate let isEdited: Bool
+    fileprivate let question: RouteQuestion
 
     /// The body has the edited `filters`, `routes` and `unrouted`, as the configuration would; it may be empty.
     init(
@@ -31,32 +31,7 @@ struct CaptureReplay: Sendable {
         question = try RouteQuestion(of: record, present.devices)
     }
 
-    func answer(makesHashes: Bool, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        let tester = RouteTester(configuration, makesHashes: makesHashes)
-        let findings = try tester.findings(question)
-        guard !wantsText else { return Response(text: text(findings)) }
-        var json = JSONWriter()
-        json.object { json in
-            json.member("dry", true)
-            json.member("configuration", isEdited ? "edited" : "present")
-            json.member("logs", findings.logs.count)
-            json.member("left_out", record.logCount - findings.logs.count)
-            json.array("changes") { json in
-                for (number, pair) in zip(record.logs, findings.logs).enumerated() {
-                    let change = Change(pair.0, pair.1)
-                    guard !change.isEmpty else { continue }
-                    json.object { json in
-                        json.member("log", number)
-                        json.change(change)
-                    }
-                }
-            }
-            json.members(RouteAnswer(findings))
-        }
-        return Response(json: json.text + "\n")
-    }
-
-    private func text(_ findings: RouteFindings) -> String {
+    fileprivate func text(_ findings: RouteFindings) -> String {
         var lines = [
             "record \(record.number) under the \(isEdited ? "edited" : "present") filters and routes; nothing is stored"
         ]
@@ -114,9 +89,33 @@ struct CaptureReplay: Sendable {
     }
 }
 
+extension AdminRequest {
+    func answer(_ replay: CaptureReplay) throws(HTTPProblem) -> Response {
+        let tester = RouteTester(replay.configuration, makesHashes: isFull)
+        let findings = try tester.findings(replay.question)
+        return answer(text: replay.text(findings)) { json in
+            json.member("dry", true)
+            json.member("configuration", replay.isEdited ? "edited" : "present")
+            json.member("logs", findings.logs.count)
+            json.member("left_out", replay.record.logCount - findings.logs.count)
+            json.array("changes") { json in
+                for (number, pair) in zip(replay.record.logs, findings.logs).enumerated() {
+                    let change = CaptureReplay.Change(pair.0, pair.1)
+                    guard !change.isEmpty else { continue }
+                    json.object { json in
+                        json.member("log", number)
+                        json.change(change)
+                    }
+                }
+            }
+            json.members(RouteAnswer(findings))
+        }
+    }
+}
+
 extension JSONWriter {
     fileprivate mutating func change(_ change: CaptureReplay.Change) {
-        nullable("tag", change.tag) { json, tag in
+        object("tag", ifAny: change.tag) { json, tag in
             json.member("was", tag.was)
             json.member("is", tag.is)
         }
@@ -128,9 +127,9 @@ extension JSONWriter {
                 }
             }
         }
-        nullable("destinations", change.destinations) { json, places in
-            json.array("was") { json in for name in places.was { json.element(name) } }
-            json.array("is") { json in for name in places.is { json.element(name) } }
+        object("destinations", ifAny: change.destinations) { json, places in
+            json.texts("was", places.was)
+            json.texts("is", places.is)
         }
     }
 }

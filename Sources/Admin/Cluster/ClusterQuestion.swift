@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTP
 import JSON
@@ -95,15 +96,21 @@ struct Operator: Equatable, Sendable {
     let name: String
     let address: String
 
-    func entry(_ action: String, _ subject: String) -> AuditEntry {
+    func entry(_ action: String, _ subject: String, after: String = "") -> AuditEntry {
         AuditEntry(
             actor: name,
             address: address,
             action: action,
             subject: subject,
             before: "",
-            after: ""
+            after: after
         )
+    }
+}
+
+extension Operator {
+    init(_ holder: AdminHolder?, at peer: PeerAddress) {
+        self.init(name: holder?.name(at: peer) ?? "", address: peer.host)
     }
 }
 

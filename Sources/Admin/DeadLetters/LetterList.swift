@@ -25,7 +25,7 @@ struct LetterList {
 
     private var letters: any DeadLetters { cluster.store }
 
-    func page(_ query: DeadLetterQuery) throws(QueueError) -> Page {
+    func page(_ query: DeadLetterQuery) throws(HTTPProblem) -> Page {
         var page = Page()
         let begin = query.after
         let sight = cluster.look()
@@ -57,7 +57,7 @@ struct LetterList {
         _ after: LetterName,
         _ query: DeadLetterQuery,
         _ page: inout Page
-    ) throws(QueueError) -> Found? {
+    ) throws(HTTPProblem) -> Found? {
         let limit = query.limit - page.rows.count
         let answer: Found?
         if let node = place.node {
@@ -99,7 +99,7 @@ struct LetterList {
         _ after: LetterName,
         _ filter: DeadLetterFilter,
         limit: Int
-    ) throws(QueueError) -> ClusterAnswer.Letters? {
+    ) throws(HTTPProblem) -> ClusterAnswer.Letters? {
         guard let found = try own(after, filter, limit: limit) else { return nil }
         var (answer, bytes) = (ClusterAnswer.Letters(next: found.next), 0)
         for row in found.rows where bytes < ClusterAnswer.Letters.bytesMax {
@@ -125,9 +125,11 @@ struct LetterList {
         _ after: LetterName,
         _ filter: DeadLetterFilter,
         limit: Int
-    ) throws(QueueError) -> Found? {
+    ) throws(HTTPProblem) -> Found? {
         guard let id = letters.letterID(after) else { return nil }
-        let page = try letters.deadLetters(matching: filter, after: id, limit: limit)
+        let page = try reading { () throws(QueueError) in
+            try letters.deadLetters(matching: filter, after: id, limit: limit)
+        }
         guard letters.letterID(after) != nil else { return nil }
         var answer = Found()
         answer.next = page.next.map { letters.letterName($0).number }
