@@ -23,7 +23,7 @@ enum DeadLetterText {
             }
             lines.append("")
         }
-        return (lines + page.texts).map { $0 + "\n" }.joined()
+        return (lines + page.rows.texts).map { $0 + "\n" }.joined()
     }
 
     /// One letter in one line.
@@ -121,7 +121,7 @@ extension JSONWriter {
             json.member("latest", sum.latest.rfc3339)
         }
         texts("missing", page.missing.sorted())
-        array("dead_letters") { json in page.texts.forEach { json.element(written: $0) } }
+        array("dead_letters") { json in page.rows.texts.forEach { json.element(written: $0) } }
         letter("next", page.next)
     }
 
