@@ -107,7 +107,7 @@ extension AdminRequest {
             try resend(record)
             return nil
         }
-        return try answer(CaptureReplay(record, body, shared.reporter.configuration))
+        return try dryReplay(of: record)
     }
 
     /// Stores the logs of the record again.
