@@ -1,7 +1,6 @@
 import Configuration
 package import HTTP
 package import Ingest
-import JSON
 package import Operations
 package import Queue
 package import Resolvers
@@ -85,7 +84,7 @@ package final class AdminHandler: RequestHandler {
         let found = find(head)
         let admission = judge(head, found)
         guard case .refuse(let response) = admission else { return admission }
-        if changes(head, found) { tellRefused(head, response.status) }
+        if changes(head, found) { refusalNotice(head)(response.status) }
         return .refuse(response.labelled(AdminRoute.labelIndex(found)))
     }
 
@@ -158,9 +157,9 @@ package final class AdminHandler: RequestHandler {
     ) -> Responder {
         let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
         guard isChange else { return Responder { last.give($0) } }
-        let notice = RefusalNotice(head, door.namedHolder(head), shared.journal)
+        let tell = refusalNotice(head)
         return Responder { response in
-            if (400..<500).contains(response.status) { notice.tell(response.status) }
+            if (400..<500).contains(response.status) { tell(response.status) }
             last.give(response)
         }
     }
@@ -170,8 +169,21 @@ package final class AdminHandler: RequestHandler {
         !(found?[head.method]?.isReading(head) ?? head.method.isReading)
     }
 
-    private func tellRefused(_ head: RequestHead, _ status: Int) {
-        RefusalNotice(head, door.namedHolder(head), shared.journal).tell(status)
+    /// Reports a refused change in the journal: the attempt and its actor, not the reason, which may repeat parts of the
+    /// request.
+    private func refusalNotice(_ head: RequestHead) -> @Sendable (_ status: Int) -> Void {
+        let (holder, journal) = (door.namedHolder(head), shared.journal)
+        return { status in
+            guard let holder else { return }
+            journal.warning(
+                "a change by an operator was refused",
+                [
+                    "actor": holder.name(at: head.peer), "address": head.peer.host,
+                    "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
+                    "status": "\(status)",
+                ]
+            )
+        }
     }
 
     // MARK: - Who may come in, and with what

@@ -48,7 +48,7 @@ extension AdminRequest {
             text: verdicts.isEmpty ? none : lines.joined()
         ) { json in
             json.member("name", name)
-            json.member("verdict", (verdicts.first { $0 != .accepted } ?? verdicts.first)?.name)
+            json.member("verdict", (verdicts.first { $0 != .accepted } ?? verdicts.first)?.rawValue)
             json.proofs(proofs)
         }
     }
@@ -93,23 +93,13 @@ extension CredentialStatus.Kept {
     }
 }
 
-extension CredentialProof.Verdict {
-    fileprivate var name: String {
-        switch self {
-        case .accepted: "accepted"
-        case .refused: "refused"
-        case .undecided: "undecided"
-        }
-    }
-}
-
 extension CredentialProof {
     fileprivate func line(of name: String) -> String {
         let said =
             verdict == .accepted
             ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
         let help = verdict == .accepted ? "" : "; \(remedy)"
-        return "\(name) at \(destination): \(verdict.name)\(printable(said))\(help)\n"
+        return "\(name) at \(destination): \(verdict.rawValue)\(printable(said))\(help)\n"
     }
 }
 
@@ -118,14 +108,14 @@ extension DestinationTest {
     fileprivate var line: String {
         guard verdict != .accepted else { return "\(destination): \(printable(message))\n" }
         let said = [code, message].compactMap(\.self).joined(separator: ": ")
-        return "\(destination): \(verdict.name): \(printable(said)); \(remedy)\n"
+        return "\(destination): \(verdict.rawValue): \(printable(said)); \(remedy)\n"
     }
 }
 
 extension RoleProof {
     fileprivate func line(of name: String) -> String {
         let said = problem.map { ": \(printable($0.description))" } ?? ""
-        return "\(name) for the role \(role): \(verdict.name)\(said)\n"
+        return "\(name) for the role \(role): \(verdict.rawValue)\(said)\n"
     }
 }
 
@@ -157,7 +147,7 @@ extension JSONWriter {
     fileprivate mutating func proof(_ proof: DestinationTest) {
         member("destination", proof.destination)
         member("endpoint", proof.endpoint)
-        member("verdict", proof.verdict.name)
+        member("verdict", proof.verdict.rawValue)
         member("status", proof.status)
         member("code", proof.code)
         member("message", proof.message)
@@ -169,7 +159,7 @@ extension JSONWriter {
         objects("proofs", proofs.destinations) { $0.proof(DestinationTest($1)) }
         objects("role_proofs", proofs.roles) { json, proof in
             json.member("role", proof.role)
-            json.member("verdict", proof.verdict.name)
+            json.member("verdict", proof.verdict.rawValue)
             json.member("status", proof.problem?.words?.status)
             json.member("code", proof.problem?.words?.code)
             json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
