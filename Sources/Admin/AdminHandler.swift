@@ -82,10 +82,12 @@ package final class AdminHandler: RequestHandler {
 
     package func admit(_ head: RequestHead) -> Admission {
         let found = find(head)
-        let admission = judge(head, found)
-        guard case .refuse(let response) = admission else { return admission }
-        if changes(head, found) { refusalNotice(head)(response.status) }
-        return .refuse(response.labelled(AdminRoute.labelIndex(found)))
+        do throws(Refused) {
+            return .accept(bodyBytesMax: try judge(head, found).bodyBytesMax, isSecret: true)
+        } catch {
+            if changes(head, found) { refusalNotice(head)(error.response.status) }
+            return .refuse(error.response.labelled(AdminRoute.labelIndex(found)))
+        }
     }
 
     package func handle(
@@ -100,14 +102,13 @@ package final class AdminHandler: RequestHandler {
         guard let found, let route = found[head.method] else {
             return responder.send(AdminRoute.unknownPath.response)
         }
-        // The token may have been removed, or lost its role, while the body arrived; the session may have ended.
         let visitor: AdminDoor.Visitor?
-        switch enter(head, route) {
-        case .visitor(let found): visitor = found
-        case .refused(let response): return responder.send(response)
-        }
-        guard route.isReading(head) || visitor?.holder.role == .full else {
-            return responder.send(Self.forbidden)
+        do throws(Refused) {
+            // The token may have been removed, or lost its role, while the body arrived; the session may have ended.
+            visitor = try enter(head, route)
+            try checkRole(of: visitor, for: route, head)
+        } catch {
+            return responder.send(error.response)
         }
         let isSecret = if case .handler = route.answer { true } else { false }
         let request = AdminRequest(
@@ -195,73 +196,78 @@ package final class AdminHandler: RequestHandler {
         return shared.reporter.configuration.admin.hasConsole ? found : nil
     }
 
-    private func judge(_ head: RequestHead, _ found: AdminRoute.Found?) -> Admission {
-        let visitor: AdminDoor.Visitor?
-        switch enter(head, found.map { $0[head.method] ?? $0.routes[0] }) {
-        case .visitor(let found): visitor = found
-        case .refused(let response): return .refuse(response)
-        }
-        guard let found else { return .refuse(AdminRoute.unknownPath.response) }
+    private struct Refused: Error {
+        let response: Response
+
+        init(_ response: Response) { self.response = response }
+        init(_ problem: HTTPProblem) { response = problem.response }
+    }
+
+    private func judge(
+        _ head: RequestHead,
+        _ found: AdminRoute.Found?
+    ) throws(Refused) -> AdminRoute {
+        let visitor = try enter(head, found.map { $0[head.method] ?? $0.routes[0] })
+        guard let found else { throw Refused(AdminRoute.unknownPath) }
         guard let route = found[head.method] else {
             let names = found.methodNames
             let problem = HTTPProblem(405, "InvalidMethod", "this path allows only \(names)")
             var response = problem.response
             response.fields.append(("allow", names))
-            return .refuse(response)
+            throw Refused(response)
         }
-        guard route.isReading(head) || visitor?.holder.role == .full else {
-            return .refuse(Self.forbidden)
-        }
+        try checkRole(of: visitor, for: route, head)
         guard !head.announcesBody || head.announcesJSON || route.takesForm else {
             let reason = "send the body with Content-Type: application/json"
-            return .refuse(HTTPProblem(415, "ContentTypeInvalid", reason).response)
+            throw Refused(HTTPProblem(415, "ContentTypeInvalid", reason))
         }
-        if let problem = route.problem(withQueryOf: head) { return .refuse(problem.response) }
+        if let problem = route.problem(withQueryOf: head) { throw Refused(problem) }
         guard route.bodyBytesMax > 0 || !head.announcesBody else {
-            return .refuse(Refusal.unwantedBody.problem.response)
+            throw Refused(Refusal.unwantedBody.problem)
         }
-        return .accept(bodyBytesMax: route.bodyBytesMax, isSecret: true)
+        return route
     }
 
-    private enum Entry {
-        /// nil: the path is open to strangers.
-        case visitor(AdminDoor.Visitor?)
-        case refused(Response)
+    private func checkRole(
+        of visitor: AdminDoor.Visitor?,
+        for route: AdminRoute,
+        _ head: RequestHead
+    ) throws(Refused) {
+        guard route.isReading(head) || visitor?.holder.role == .full else {
+            let reason = "this token may only read; changes need a token with role full"
+            throw Refused(HTTPProblem(403, "Forbidden", reason))
+        }
     }
 
-    /// The first check of all, so that an answer reveals no paths to strangers.
-    private func enter(_ head: RequestHead, _ route: AdminRoute?) -> Entry {
+    /// The first check of all, so that an answer reveals no paths to strangers. nil: the path is open to them.
+    private func enter(
+        _ head: RequestHead,
+        _ route: AdminRoute?
+    ) throws(Refused) -> AdminDoor.Visitor? {
         let settings = shared.reporter.configuration.admin
         // Browsers reach these paths, whoever sent them there.
         if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
             let problem = BrowserRules.hostProblem(head, settings)
                 ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
         {
-            return .refused(problem.response)
+            throw Refused(problem)
         }
         // A login's token is judged with its body, once.
-        if route?.access == .stranger { return .visitor(nil) }
+        if route?.access == .stranger { return nil }
         guard let visitor = door.visitor(head) else {
             let shown = head.fieldRange("authorization").map { head.bytes[$0] }
             guard route?.access == .strangerOrReader else {
-                return .refused(door.strangerAnswer(head, shown))
+                throw Refused(door.strangerAnswer(head, shown))
             }
             if let shown { door.recordGuess(shown, head) }
-            return .visitor(nil)
+            return nil
         }
-        guard visitor.session != nil else { return .visitor(visitor) }
-        guard settings.hasConsole else { return .refused(door.strangerAnswer(head, nil)) }
-        let problem = BrowserRules.problem(
-            with: head,
-            changes: !head.method.isReading,
-            settings
-        )
-        return problem.map { .refused($0.response) } ?? .visitor(visitor)
+        guard visitor.session != nil else { return visitor }
+        guard settings.hasConsole else { throw Refused(door.strangerAnswer(head, nil)) }
+        let changes = !head.method.isReading
+        if let problem = BrowserRules.problem(with: head, changes: changes, settings) {
+            throw Refused(problem)
+        }
+        return visitor
     }
-
-    private static let forbidden = HTTPProblem(
-        403,
-        "Forbidden",
-        "this token may only read; changes need a token with role full"
-    ).response
 }

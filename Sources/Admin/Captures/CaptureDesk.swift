@@ -10,10 +10,10 @@ import System
 
 /// Captures: start, look, export, replay, stop.
 extension AdminRequest {
-    private var all: Captures { shared.devices.captures }
+    private var captures: Captures { shared.devices.captures }
 
-    func captures() -> Response {
-        let sessions = all.all
+    func listCaptures() -> Response {
+        let sessions = captures.all
         return answer(text: CaptureText.list(sessions)) { json in
             json.objects("captures", sessions) { $0.session($1) }
         }
@@ -23,7 +23,11 @@ extension AdminRequest {
         let request = try CaptureRequest(body)
         let session: CaptureSession
         do throws(Captures.Problem) {
-            session = try all.start(request.filter, request.limits, by: visitor?.holder.name ?? "")
+            session = try captures.start(
+                request.filter,
+                request.limits,
+                by: visitor?.holder.name ?? ""
+            )
         } catch {
             throw HTTPProblem(
                 409,
@@ -31,7 +35,7 @@ extension AdminRequest {
                 error == .tooManyRunning
                     ? "\(Captures.runningMax) captures run already; stop one of them"
                     : "all captures together hold limits.captures "
-                        + "(\(sizeText(all.bytesMax))); stop one, or raise it"
+                        + "(\(sizeText(captures.bytesMax))); stop one, or raise it"
             )
         }
         record("start capture", session.id, after: session.filter.inWords)
@@ -47,7 +51,7 @@ extension AdminRequest {
 
     func stopCapture() throws(HTTPProblem) -> Response {
         let id = try found().id
-        _ = all.remove(id)
+        _ = captures.remove(id)
         record("stop capture", id)
         return Response(status: 204)
     }
@@ -129,7 +133,7 @@ extension AdminRequest {
     }
 
     private func found() throws(HTTPProblem) -> CaptureSession {
-        guard let session = all.session(values[0]) else {
+        guard let session = captures.session(values[0]) else {
             throw HTTPProblem(
                 404,
                 "CaptureNotExist",

@@ -19,17 +19,16 @@ package struct AdminRoute: Sendable {
         case readerIfDry
     }
 
+    typealias Operation = @Sendable (AdminRequest) -> () throws(HTTPProblem) -> Response?
+    typealias SecretOperation =
+        @Sendable (AdminHandler) -> (AdminRequest, UnsafeRawBufferPointer) throws(HTTPProblem) ->
+        Response?
+
     enum Answer: Sendable {
         /// On this thread, or on that of the listener.
-        case request(
-            on: AdminRequest.Thread?,
-            @Sendable (AdminRequest) -> () throws(HTTPProblem) -> Response?
-        )
+        case request(on: AdminRequest.Thread?, Operation)
         /// On the listener's thread with the body as it came: it may hold a secret.
-        case handler(
-            @Sendable (AdminHandler) -> (AdminRequest, UnsafeRawBufferPointer) throws(HTTPProblem)
-                -> Response?
-        )
+        case handler(SecretOperation)
     }
 
     let method: RequestHead.Method
@@ -74,7 +73,7 @@ package struct AdminRoute: Sendable {
         on thread: AdminRequest.Thread? = nil,
         body bodyBytesMax: Int = 0,
         isRelayed: Bool = false,
-        _ answer: @escaping @Sendable (AdminRequest) -> () throws(HTTPProblem) -> Response?
+        _ answer: @escaping Operation
     ) -> AdminRoute {
         AdminRoute(
             request,
@@ -89,9 +88,7 @@ package struct AdminRoute: Sendable {
         _ request: String,
         for access: Access? = nil,
         body bodyBytesMax: Int = 0,
-        _ answer:
-            @escaping @Sendable (AdminHandler) -> (AdminRequest, UnsafeRawBufferPointer)
-            throws(HTTPProblem) -> Response?
+        _ answer: @escaping SecretOperation
     ) -> AdminRoute {
         AdminRoute(request, access, bodyBytesMax, .handler(answer))
     }
@@ -142,7 +139,7 @@ package struct AdminRoute: Sendable {
             AdminRequest.oldestLogs
         ),
         // Captures.
-        route("GET /admin/captures", AdminRequest.captures),
+        route("GET /admin/captures", AdminRequest.listCaptures),
         route("POST /admin/captures", body: 4 << 10, AdminRequest.startCapture),
         route("GET /admin/captures/{id}", on: .views, AdminRequest.capture),
         route("DELETE /admin/captures/{id}", AdminRequest.stopCapture),
