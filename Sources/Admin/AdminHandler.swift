@@ -104,14 +104,15 @@ package final class AdminHandler: RequestHandler {
         }
         let visitor: AdminDoor.Visitor?
         do throws(Refused) {
-            // The token may have been removed, or lost its role, while the body arrived; the session may have ended.
+            // The token may have been removed, or lost its role, while the body arrived; the
+            // session may have ended.
             visitor = try enter(head, route)
             try checkRole(of: visitor, for: route, head)
         } catch {
             return responder.send(error.response)
         }
         let isSecret = if case .handler = route.answer { true } else { false }
-        let request = AdminRequest(
+        let call = AdminCall(
             shared: shared,
             head: head,
             values: found.values,
@@ -123,10 +124,10 @@ package final class AdminHandler: RequestHandler {
         )
         switch route.answer {
         case .handler(let answer):
-            request.respond { () throws(HTTPProblem) in try answer(self)(request, body) }
-        case .request(nil, let answer): request.respond(answer(request))
+            call.respond { () throws(HTTPProblem) in try answer(self)(call, body) }
+        case .request(nil, let answer): call.respond(answer(call))
         case .request(let thread?, let answer):
-            request.respond(on: thread) { () throws(HTTPProblem) in try answer(request)() }
+            call.respond(on: thread) { () throws(HTTPProblem) in try answer(call)() }
         }
     }
 
@@ -170,8 +171,8 @@ package final class AdminHandler: RequestHandler {
         !(found?[head.method]?.isReading(head) ?? head.method.isReading)
     }
 
-    /// Reports a refused change in the journal: the attempt and its actor, not the reason, which may repeat parts of the
-    /// request.
+    /// Reports a refused change in the journal: the attempt and its actor, not the reason, which
+    /// may repeat parts of the request.
     private func refusalNotice(_ head: RequestHead) -> @Sendable (_ status: Int) -> Void {
         let (holder, journal) = (door.namedHolder(head), shared.journal)
         return { status in
@@ -239,7 +240,8 @@ package final class AdminHandler: RequestHandler {
         }
     }
 
-    /// The first check of all, so that an answer reveals no paths to strangers. nil: the path is open to them.
+    /// The first check of all, so that an answer reveals no paths to strangers. nil: the path is
+    /// open to them.
     private func enter(
         _ head: RequestHead,
         _ route: AdminRoute?

@@ -51,7 +51,7 @@ struct ClusterResponder: Sendable {
         if let problem = route.problem(withQueryOf: head) {
             return responder.send(problem.response)
         }
-        let request = AdminRequest(
+        let call = AdminCall(
             shared: shared,
             head: head,
             values: found.values,
@@ -61,6 +61,6 @@ struct ClusterResponder: Sendable {
             responder: responder,
             stream: nil
         )
-        request.respond(answer(request))
+        call.respond(answer(call))
     }
 }

@@ -3,7 +3,7 @@ import HTTP
 import Ingest
 import System
 
-extension AdminRequest {
+extension AdminCall {
     /// `GET /admin/tail`: server-sent events.
     func tail() throws(HTTPProblem) -> Response? {
         guard let visitor, let stream else { return nil }

@@ -5,9 +5,9 @@ import JSON
 import Operations
 import System
 
-/// `/admin/session`: a token, or a one-time code, is exchanged for a cookie, so that the console's scripts never see a
-/// token.
-extension AdminRequest {
+/// `/admin/session`: a token, or a one-time code, is exchanged for a cookie, so that the console's
+/// scripts never see a token.
+extension AdminCall {
     /// `GET /admin/session`: who is logged in.
     func session() -> Response? {
         visitor.map { Self.session(of: $0.holder, until: $0.session?.end) }
@@ -26,20 +26,20 @@ extension AdminRequest {
 extension AdminHandler {
     /// `POST /admin/session`, with a token in `Authorization`, or with `{"code":…}`.
     func logIn(
-        _ request: AdminRequest,
+        _ call: AdminCall,
         _ body: UnsafeRawBufferPointer
     ) throws(HTTPProblem) -> Response? {
-        let head = request.head
+        let head = call.head
         let code = try code(Array(body))
         if let range = head.fieldRange("authorization") {
-            return logIn(request, showing: head.bytes[range])
+            return logIn(call, showing: head.bytes[range])
         }
         // Without either it is a stranger's request like any other.
         guard let code else { return door.strangerAnswer(head, nil) }
         guard let holder = door.take(code, head) else {
             return door.strangerAnswer(head, Array(code.utf8)[...])
         }
-        return opened(holder, request)
+        return opened(holder, call)
     }
 
     /// nil: the body is empty, or has no code.
@@ -57,7 +57,7 @@ extension AdminHandler {
 
     /// `POST /console/login`: the form of the page for browsers without scripts.
     func logInFromForm(
-        _ request: AdminRequest,
+        _ call: AdminCall,
         _ body: UnsafeRawBufferPointer
     ) throws(HTTPProblem) -> Response? {
         let field = Array("token=".utf8)
@@ -65,7 +65,7 @@ extension AdminHandler {
         guard form.starts(with: field),
             let token = percentDecoded(form[field.count...], isForm: true)
         else { throw .body("the form has the field token") }
-        var response = logIn(request, showing: (Array("Bearer ".utf8) + token)[...])
+        var response = logIn(call, showing: (Array("Bearer ".utf8) + token)[...])
         if response.status == 200 {
             response.status = 303
             response.fields.append(("location", "status"))
@@ -73,36 +73,36 @@ extension AdminHandler {
         return response
     }
 
-    private func logIn(_ request: AdminRequest, showing shown: ArraySlice<UInt8>) -> Response {
-        guard let holder = door.holder(request.head, shown) else {
-            return door.strangerAnswer(request.head, shown)
+    private func logIn(_ call: AdminCall, showing shown: ArraySlice<UInt8>) -> Response {
+        guard let holder = door.holder(call.head, shown) else {
+            return door.strangerAnswer(call.head, shown)
         }
-        return opened(holder, request)
+        return opened(holder, call)
     }
 
-    private func opened(_ holder: AdminHolder, _ request: AdminRequest) -> Response {
+    private func opened(_ holder: AdminHolder, _ call: AdminCall) -> Response {
         let id = door.open(holder)
-        let actor = Operator(holder, at: request.head.peer)
+        let actor = Operator(holder, at: call.head.peer)
         shared.audit.record(actor.entry("log in", "console"))
-        var response = AdminRequest.session(of: holder, until: .now + ConsoleSessions.ageMax)
+        var response = AdminCall.session(of: holder, until: .now + ConsoleSessions.ageMax)
         response.fields.append(AdminDoor.cookie(id, isSecure: isSecure))
         return response
     }
 
     /// `DELETE /admin/session`. A token has no session to end.
-    func logOut(_ request: AdminRequest, _ body: UnsafeRawBufferPointer) -> Response? {
+    func logOut(_ call: AdminCall, _ body: UnsafeRawBufferPointer) -> Response? {
         var response = Response(status: 204)
-        guard let session = request.visitor?.session else { return response }
+        guard let session = call.visitor?.session else { return response }
         door.close(session)
         shared.tail.closeOver()
-        request.record("log out", "console")
+        call.record("log out", "console")
         response.fields.append(AdminDoor.cookie(nil, isSecure: isSecure))
         return response
     }
 
     /// `POST /admin/session/code`, for `sluice console --open`.
-    func makeCode(_ request: AdminRequest, _ body: UnsafeRawBufferPointer) -> Response? {
-        guard let visitor = request.visitor else { return nil }
+    func makeCode(_ call: AdminCall, _ body: UnsafeRawBufferPointer) -> Response? {
+        guard let visitor = call.visitor else { return nil }
         let code = door.makeCode(for: visitor.holder)
         return .json { json in
             json.member("code", code)

@@ -3,7 +3,7 @@ import JSON
 import Queue
 import System
 
-extension AdminRequest {
+extension AdminCall {
     /// `GET /admin/audit`: the newest changes first, in pages.
     func changes() throws(HTTPProblem) -> Response? {
         // The header for the next page is that of the other lists.

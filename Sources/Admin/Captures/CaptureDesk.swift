@@ -9,7 +9,7 @@ import Routing
 import System
 
 /// Captures: start, look, export, replay, stop.
-extension AdminRequest {
+extension AdminCall {
     private var captures: Captures { shared.devices.captures }
 
     func listCaptures() -> Response {
@@ -76,7 +76,8 @@ extension AdminRequest {
         }
     }
 
-    /// Sends an export, which the audit log names. Until its end, its session stays in the budget of all captures.
+    /// Sends an export, which the audit log names. Until its end, its session stays in the budget
+    /// of all captures.
     private func export(
         _ session: CaptureSession,
         as ending: String,

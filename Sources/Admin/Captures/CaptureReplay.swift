@@ -5,9 +5,10 @@ import JSON
 import Operations
 import System
 
-extension AdminRequest {
-    /// What the filters and routes, the present or edited ones, would do with a captured request. Nothing is stored. The
-    /// body has the edited `filters`, `routes` and `unrouted`, as the configuration would; it may be empty.
+extension AdminCall {
+    /// What the filters and routes, the present or edited ones, would do with a captured request.
+    /// Nothing is stored. The body has the edited `filters`, `routes` and `unrouted`, as the
+    /// configuration would; it may be empty.
     func dryReplay(of record: CaptureRecord) throws(HTTPProblem) -> Response {
         var configuration = shared.reporter.configuration
         let rules = body.isEmpty ? "present" : "edited"

@@ -3,7 +3,7 @@ import HTTP
 import Synchronization
 import System
 
-extension AdminRequest {
+extension AdminCall {
     /// Sends a long answer. The pieces have numbers from 0 on; nil is behind the last one.
     func send(
         _ response: Response,
@@ -15,9 +15,9 @@ extension AdminRequest {
     }
 }
 
-/// Streams long answers from a worker thread, one piece at a time, each after the client has read the last. So an answer
-/// of any length holds the memory of one piece, and a slow client holds no thread. The listener resets the connection of
-/// one that takes nothing for half a minute.
+/// Streams long answers from a worker thread, one piece at a time, each after the client has read
+/// the last. So an answer of any length holds the memory of one piece, and a slow client holds no
+/// thread. The listener resets the connection of one that takes nothing for half a minute.
 final class PiecedAnswers: Sendable {
     /// How many are written at a time; each holds a piece.
     static let countMax = 4

@@ -6,7 +6,7 @@ import Operations
 import System
 
 /// Who sends, and who was refused.
-extension AdminRequest {
+extension AdminCall {
     private var refused: RefusedRequests { shared.devices.refusedRequests }
 
     func clients() -> Response {

@@ -6,7 +6,7 @@ import Operations
 import System
 
 /// Answers about credentials, which never contain a secret.
-extension AdminRequest {
+extension AdminCall {
     func credential(after outcome: CredentialRotation.Outcome?) throws(HTTPProblem) -> Response {
         let status = try shared.credentials.status(of: values[0])
         var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""

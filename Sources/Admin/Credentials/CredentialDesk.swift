@@ -9,7 +9,7 @@ import SLS
 import System
 
 /// Credentials: show, rotate, forget, verify. An answer never holds a secret.
-extension AdminRequest {
+extension AdminCall {
     private var name: String { values[0] }
 
     func credentials() -> Response {
@@ -58,10 +58,10 @@ extension AdminRequest {
 
 extension AdminHandler {
     func rotate(
-        _ request: AdminRequest,
+        _ call: AdminCall,
         _ body: UnsafeRawBufferPointer
     ) throws(HTTPProblem) -> Response? {
-        let origin = "pushed by \(request.visitor?.holder.name ?? "")"
+        let origin = "pushed by \(call.visitor?.holder.name ?? "")"
         let pushed: PushedCredential
         var content = Array(body)
         defer { wipe(&content) }
@@ -70,7 +70,7 @@ extension AdminHandler {
         } catch {
             throw HTTPProblem(error)
         }
-        try request.rotate(pushed)
+        try call.rotate(pushed)
         return nil
     }
 }

@@ -7,11 +7,11 @@ import Queue
 import SLS
 import System
 
-/// Dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all gateways; a change is
-/// made by the gateway that has the shard.
+/// Dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all
+/// gateways; a change is made by the gateway that has the shard.
 ///
 /// The queue's own thread makes changes, and they are answered when they are durable.
-extension AdminRequest {
+extension AdminCall {
     func deadLetters() throws(HTTPProblem) -> Response {
         let query = try DeadLetterQuery(head)
         let list = LetterList(cluster: cluster, form: head.wantsText ? .text : .beginnings)
@@ -101,7 +101,7 @@ extension AdminRequest {
     func purgeLetters() throws(HTTPProblem) -> Response? { try change(.purge) }
 
     private func change(_ verb: LetterChanges.Verb) throws(HTTPProblem) -> Response? {
-        try LetterChanges(verb: verb, query: try DeadLetterQuery(head), request: self).make()
+        try LetterChanges(verb: verb, query: try DeadLetterQuery(head), call: self).make()
         return nil
     }
 

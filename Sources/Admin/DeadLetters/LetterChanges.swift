@@ -22,14 +22,14 @@ struct LetterChanges: Sendable {
 
     let verb: Verb
     let query: DeadLetterQuery
-    let request: AdminRequest
+    let call: AdminCall
 
-    private var letters: any GatewayQueue { request.shared.store }
+    private var letters: any GatewayQueue { call.shared.store }
 
     func make() throws(HTTPProblem) {
         try query.checkSelection()
-        guard !request.isRelayed, concernsOthers else { return make(besides: Others()) }
-        request.respond(on: .changesElsewhere) {
+        guard !call.isRelayed, concernsOthers else { return make(besides: Others()) }
+        call.respond(on: .changesElsewhere) {
             make(besides: ask())
             return nil
         }
@@ -37,7 +37,7 @@ struct LetterChanges: Sendable {
 
     private var concernsOthers: Bool {
         guard query.ids == nil else { return !foreign.isEmpty }
-        let sight = request.cluster.look()
+        let sight = call.cluster.look()
         return !sight.isWhole || !sight.nodes.isEmpty || !sight.unattended.isEmpty
     }
 
@@ -49,8 +49,8 @@ struct LetterChanges: Sendable {
     /// Lets the others change theirs. Waits for them.
     private func ask() -> Others {
         var others = Others()
-        let (cluster, foreign) = (request.cluster, foreign)
-        let relayed = RelayedRequest(request.head, request.actor)
+        let (cluster, foreign) = (call.cluster, foreign)
+        let relayed = RelayedRequest(call.head, call.actor)
         let deadline = Moment.now + ClusterView.patienceWithChanges
         let sight = cluster.look()
         if !sight.isWhole { others.troubles.append(ClusterView.unseen) }
@@ -80,7 +80,7 @@ struct LetterChanges: Sendable {
         until deadline: Moment,
         to others: inout Others
     ) {
-        let answers = request.cluster.ask(nodes, .request(relayed), until: deadline)
+        let answers = call.cluster.ask(nodes, .request(relayed), until: deadline)
         for (node, bytes) in answers {
             let response = ClusterAnswer.response(bytes)
             let body = response.flatMap { try? JSONValue(parsing: $0.body) }
@@ -106,12 +106,12 @@ struct LetterChanges: Sendable {
                 let (subject, after) = (
                     "dead letters \(query.inWords)", "\(change.changed) letters"
                 )
-                request.record(verb.rawValue, subject, after: after)
+                call.record(verb.rawValue, subject, after: after)
             }
             var sum = change
             sum.changed += others.changed
             sum.unreadable += others.unreadable
-            request.respond { () throws(HTTPProblem) in try answer(sum, others.troubles) }
+            call.respond { () throws(HTTPProblem) in try answer(sum, others.troubles) }
         }
         switch verb {
         case .replay: letters.replay(selection, whenDone: whenDone)
@@ -136,7 +136,7 @@ struct LetterChanges: Sendable {
         case .tooManyIDs: throw .tooManyIDs
         }
         let rest = sum.unreadable > 0 ? ", \(sum.unreadable) are damaged on disk and stay" : ""
-        return request.answer(text: "\(done)\(rest)\n") { json in
+        return call.answer(text: "\(done)\(rest)\n") { json in
             json.member(verb.done, sum.changed)
             json.member("unreadable", sum.unreadable)
         }

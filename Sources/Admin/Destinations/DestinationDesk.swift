@@ -7,7 +7,7 @@ import Queue
 import System
 
 /// Destinations: their settings, decisions and status, and changes of them.
-extension AdminRequest {
+extension AdminCall {
     private var name: String { values[0] }
 
     /// `/admin/destinations`: each destination as it would be shown alone.

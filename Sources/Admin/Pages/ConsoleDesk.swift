@@ -5,7 +5,7 @@ import Operations
 import System
 
 /// Pages for browsers.
-extension AdminRequest {
+extension AdminCall {
     func consoleHome() -> Response { Response(status: 308, fields: [("location", "/console/")]) }
 
     func consoleFile() -> Response? { ConsoleDesk.shared.file(values[0], head) }

@@ -7,7 +7,7 @@ import Queue
 import System
 
 /// The waiting logs by destination and stream, their age, and the oldest of them.
-extension AdminRequest {
+extension AdminCall {
     private static let patience: Duration = .seconds(2)
 
     /// `GET /admin/queue`.
@@ -145,10 +145,12 @@ struct QueueView {
         listing.map { $0.destinations[destination] ?? StreamListing.Destination() }
     }
 
-    /// What the answers of all gateways may have together. One that waits for the others holds each several times.
+    /// What the answers of all gateways may have together. One that waits for the others holds each
+    /// several times.
     private static let bytesTogether = 4 << 20
 
-    /// What one of so many gateways may answer. Each has the same share, and knows it without a question.
+    /// What one of so many gateways may answer. Each has the same share, and knows it without a
+    /// question.
     static func share(of gateways: Int) -> Int { bytesTogether / max(1, gateways) }
 
     fileprivate static func text(_ logs: [QueuedLog]) -> String {

@@ -9,7 +9,7 @@ import Synchronization
 import System
 
 /// What resolvers know. They may be asked again, and beside the cache.
-extension AdminRequest {
+extension AdminCall {
     /// Questions of `resolvers/lookup` that are asked at a time, by all operators.
     private static let lookupsMax = 8
     private static let lookups = Atomic<Int>(0)

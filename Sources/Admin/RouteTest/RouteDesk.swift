@@ -4,16 +4,17 @@ import Ingest
 import Operations
 import System
 
-extension AdminRequest {
-    /// `POST /admin/routes/test`. A test changes nothing, so a token for reading is enough, and there is no entry in the
-    /// audit log.
+extension AdminCall {
+    /// `POST /admin/routes/test`. A test changes nothing, so a token for reading is enough, and
+    /// there is no entry in the audit log.
     func testRoutes() throws(HTTPProblem) -> Response {
         let answer = try RouteDesk.answer(body, shared.reporter.configuration, makesHashes: isFull)
         return self.answer(text: answer.text) { $0.members(answer) }
     }
 }
 
-/// What filters and routes do with logs: for `POST /admin/routes/test`, and for `sluice route` without a gateway.
+/// What filters and routes do with logs: for `POST /admin/routes/test`, and for `sluice route`
+/// without a gateway.
 package enum RouteDesk {
     /// `sluice route --config`: the answer, or the problem in one sentence.
     package static func offline(

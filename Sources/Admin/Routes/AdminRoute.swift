@@ -19,14 +19,14 @@ package struct AdminRoute: Sendable {
         case readerIfDry
     }
 
-    typealias Operation = @Sendable (AdminRequest) -> () throws(HTTPProblem) -> Response?
+    typealias Operation = @Sendable (AdminCall) -> () throws(HTTPProblem) -> Response?
     typealias SecretOperation =
-        @Sendable (AdminHandler) -> (AdminRequest, UnsafeRawBufferPointer) throws(HTTPProblem) ->
+        @Sendable (AdminHandler) -> (AdminCall, UnsafeRawBufferPointer) throws(HTTPProblem) ->
         Response?
 
     enum Answer: Sendable {
         /// On this thread, or on that of the listener.
-        case request(on: AdminRequest.Thread?, Operation)
+        case request(on: AdminCall.Thread?, Operation)
         /// On the listener's thread with the body as it came: it may hold a secret.
         case handler(SecretOperation)
     }
@@ -70,7 +70,7 @@ package struct AdminRoute: Sendable {
     private static func route(
         _ request: String,
         for access: Access? = nil,
-        on thread: AdminRequest.Thread? = nil,
+        on thread: AdminCall.Thread? = nil,
         body bodyBytesMax: Int = 0,
         isRelayed: Bool = false,
         _ answer: @escaping Operation
@@ -95,104 +95,104 @@ package struct AdminRoute: Sendable {
 
     /// The first row whose path fits decides. GET has HEAD with it.
     static let all: [AdminRoute] = [
-        route("GET /healthz", for: .stranger, AdminRequest.health),
-        route("GET /readyz", for: .strangerOrReader, AdminRequest.readiness),
-        route("GET /metrics", AdminRequest.metrics),
+        route("GET /healthz", for: .stranger, AdminCall.health),
+        route("GET /readyz", for: .strangerOrReader, AdminCall.readiness),
+        route("GET /metrics", AdminCall.metrics),
         // Pages for browsers.
-        route("GET /", for: .stranger, AdminRequest.consoleHome),
-        route("GET /console", for: .stranger, AdminRequest.consoleHome),
-        route("GET /console/status", for: .strangerOrReader, AdminRequest.consoleStatus),
+        route("GET /", for: .stranger, AdminCall.consoleHome),
+        route("GET /console", for: .stranger, AdminCall.consoleHome),
+        route("GET /console/status", for: .strangerOrReader, AdminCall.consoleStatus),
         secret("POST \(loginForm)", for: .stranger, body: 1024, AdminHandler.logInFromForm),
-        route("GET /console/{file}", for: .stranger, AdminRequest.consoleFile),
-        route("GET /admin/session", AdminRequest.session),
+        route("GET /console/{file}", for: .stranger, AdminCall.consoleFile),
+        route("GET /admin/session", AdminCall.session),
         secret("POST /admin/session", for: .stranger, body: 1024, AdminHandler.logIn),
         secret("DELETE /admin/session", for: .reader, AdminHandler.logOut),
         secret("POST \(sessionCode)", for: .reader, AdminHandler.makeCode),
         // The gateway as a whole.
-        route("GET /admin/status", AdminRequest.status),
-        route("GET /admin/history?window", AdminRequest.history),
-        route("GET /admin/configuration", AdminRequest.configuration),
-        route("GET /admin/ledger", AdminRequest.ledger),
-        route("GET /admin/openapi.json", AdminRequest.document),
-        route("GET /admin/audit?before&after&limit", AdminRequest.changes),
-        route("GET /admin/drain", AdminRequest.drain),
-        route("POST /admin/drain", on: .changes, AdminRequest.beginDrain),
-        route("DELETE /admin/drain", on: .changes, AdminRequest.endDrain),
+        route("GET /admin/status", AdminCall.status),
+        route("GET /admin/history?window", AdminCall.history),
+        route("GET /admin/configuration", AdminCall.configuration),
+        route("GET /admin/ledger", AdminCall.ledger),
+        route("GET /admin/openapi.json", AdminCall.document),
+        route("GET /admin/audit?before&after&limit", AdminCall.changes),
+        route("GET /admin/drain", AdminCall.drain),
+        route("POST /admin/drain", on: .changes, AdminCall.beginDrain),
+        route("DELETE /admin/drain", on: .changes, AdminCall.endDrain),
         // Devices and their logs.
-        route("GET /admin/clients", AdminRequest.clients),
-        route("GET /admin/refusals", AdminRequest.refusals),
-        route("GET /admin/tail?destination&logstore&topic&tag&field&rate", AdminRequest.tail),
-        route("GET /admin/routes", AdminRequest.rules),
+        route("GET /admin/clients", AdminCall.clients),
+        route("GET /admin/refusals", AdminCall.refusals),
+        route("GET /admin/tail?destination&logstore&topic&tag&field&rate", AdminCall.tail),
+        route("GET /admin/routes", AdminCall.rules),
         route(
             "POST /admin/routes/test",
             for: .reader,
             on: .views,
             body: RouteQuestion.bytesMax,
-            AdminRequest.testRoutes
+            AdminCall.testRoutes
         ),
         // The queue.
-        route("GET /admin/queue?destination&streams&order", isRelayed: true, AdminRequest.queue),
+        route("GET /admin/queue?destination&streams&order", isRelayed: true, AdminCall.queue),
         route(
             "GET /admin/queue/peek?destination&logstore&limit",
             on: .views,
             isRelayed: true,
-            AdminRequest.oldestLogs
+            AdminCall.oldestLogs
         ),
         // Captures.
-        route("GET /admin/captures", AdminRequest.listCaptures),
-        route("POST /admin/captures", body: 4 << 10, AdminRequest.startCapture),
-        route("GET /admin/captures/{id}", on: .views, AdminRequest.capture),
-        route("DELETE /admin/captures/{id}", AdminRequest.stopCapture),
-        route("GET /admin/captures/{id}/har", AdminRequest.captureArchive),
-        route("GET /admin/captures/{id}/export", AdminRequest.captureExport),
-        route("GET /admin/captures/{id}/records/{n}", on: .views, AdminRequest.captureRecord),
-        route("GET /admin/captures/{id}/records/{n}/curl", on: .views, AdminRequest.captureCurl),
+        route("GET /admin/captures", AdminCall.listCaptures),
+        route("POST /admin/captures", body: 4 << 10, AdminCall.startCapture),
+        route("GET /admin/captures/{id}", on: .views, AdminCall.capture),
+        route("DELETE /admin/captures/{id}", AdminCall.stopCapture),
+        route("GET /admin/captures/{id}/har", AdminCall.captureArchive),
+        route("GET /admin/captures/{id}/export", AdminCall.captureExport),
+        route("GET /admin/captures/{id}/records/{n}", on: .views, AdminCall.captureRecord),
+        route("GET /admin/captures/{id}/records/{n}/curl", on: .views, AdminCall.captureCurl),
         route(
             "POST /admin/captures/{id}/records/{n}/replay?dry",
             for: .readerIfDry,
             on: .views,
             body: 64 << 10,
-            AdminRequest.replayCapture
+            AdminCall.replayCapture
         ),
         // Dead letters.
-        route("GET /admin/dead-letters?\(page)", on: .views, AdminRequest.deadLetters),
-        route("GET /admin/dead-letters/export?\(page)", on: .views, AdminRequest.exportLetters),
+        route("GET /admin/dead-letters?\(page)", on: .views, AdminCall.deadLetters),
+        route("GET /admin/dead-letters/export?\(page)", on: .views, AdminCall.exportLetters),
         route(
             "POST /admin/dead-letters/replay?\(some)",
             isRelayed: true,
-            AdminRequest.replayLetters
+            AdminCall.replayLetters
         ),
-        route("POST /admin/dead-letters/purge?\(some)", isRelayed: true, AdminRequest.purgeLetters),
-        route("GET /admin/dead-letters/{id}", on: .views, isRelayed: true, AdminRequest.deadLetter),
+        route("POST /admin/dead-letters/purge?\(some)", isRelayed: true, AdminCall.purgeLetters),
+        route("GET /admin/dead-letters/{id}", on: .views, isRelayed: true, AdminCall.deadLetter),
         route(
             "PUT /admin/dead-letters/{id}?logstore",
             body: 10 << 20,
             isRelayed: true,
-            AdminRequest.editLetter
+            AdminCall.editLetter
         ),
         // Destinations and resolvers.
-        route("GET /admin/destinations", AdminRequest.destinations),
-        route("GET /admin/destinations/{name}", AdminRequest.destination),
+        route("GET /admin/destinations", AdminCall.destinations),
+        route("GET /admin/destinations/{name}", AdminCall.destination),
         route(
             "PATCH /admin/destinations/{name}",
             on: .changes,
             body: DecidedSettings.bytesMax,
-            AdminRequest.patchDestination
+            AdminCall.patchDestination
         ),
-        route("DELETE /admin/destinations/{name}", on: .changes, AdminRequest.resetDestination),
-        route("POST /admin/destinations/{name}/pause", on: .changes, AdminRequest.pause),
-        route("POST /admin/destinations/{name}/resume", on: .changes, AdminRequest.resume),
-        route("POST /admin/destinations/{name}/flush", on: .changes, AdminRequest.flush),
-        route("POST /admin/destinations/{name}/test", on: .proofs, AdminRequest.testDestination),
-        route("GET /admin/resolvers", AdminRequest.resolvers),
-        route("POST /admin/resolvers/refresh?host", AdminRequest.refreshAddresses),
-        route("POST /admin/resolvers/lookup?host&with&port", AdminRequest.lookUp),
+        route("DELETE /admin/destinations/{name}", on: .changes, AdminCall.resetDestination),
+        route("POST /admin/destinations/{name}/pause", on: .changes, AdminCall.pause),
+        route("POST /admin/destinations/{name}/resume", on: .changes, AdminCall.resume),
+        route("POST /admin/destinations/{name}/flush", on: .changes, AdminCall.flush),
+        route("POST /admin/destinations/{name}/test", on: .proofs, AdminCall.testDestination),
+        route("GET /admin/resolvers", AdminCall.resolvers),
+        route("POST /admin/resolvers/refresh?host", AdminCall.refreshAddresses),
+        route("POST /admin/resolvers/lookup?host&with&port", AdminCall.lookUp),
         // Credentials.
-        route("GET /admin/credentials", AdminRequest.credentials),
-        route("GET /admin/credentials/{name}", AdminRequest.credential),
+        route("GET /admin/credentials", AdminCall.credentials),
+        route("GET /admin/credentials/{name}", AdminCall.credential),
         secret("PUT /admin/credentials/{name}?force", body: 64 << 10, AdminHandler.rotate),
-        route("DELETE /admin/credentials/{name}", on: .changes, AdminRequest.forgetCredential),
-        route("POST /admin/credentials/{name}/verify", on: .proofs, AdminRequest.verifyCredential),
+        route("DELETE /admin/credentials/{name}", on: .changes, AdminCall.forgetCredential),
+        route("POST /admin/credentials/{name}/verify", on: .proofs, AdminCall.verifyCredential),
     ]
 
     private static let loginForm = "/console/login"
@@ -274,7 +274,8 @@ package struct AdminRoute: Sendable {
         access == .readerIfDry ? head.isDryReplay : access != .full
     }
 
-    /// Why the query is refused, if it is. An unknown parameter may be a misspelt filter, so it is an error.
+    /// Why the query is refused, if it is. An unknown parameter may be a misspelt filter, so it is
+    /// an error.
     func problem(withQueryOf head: RequestHead) -> HTTPProblem? {
         guard let pairs = head.queryPairs else { return .query("the query cannot be read") }
         var seen: Set<String> = []

@@ -4,8 +4,9 @@ import JSON
 import Operations
 import System
 
-extension AdminRequest {
-    /// `GET /admin/configuration`: every setting in force, where it was given, and what is wrong with the file.
+extension AdminCall {
+    /// `GET /admin/configuration`: every setting in force, where it was given, and what is wrong
+    /// with the file.
     func configuration() -> Response {
         let configuration = shared.reporter.configuration
         let (settings, problems) = (configuration.effective, shared.reload.problems)

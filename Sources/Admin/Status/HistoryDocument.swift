@@ -3,7 +3,7 @@ import JSON
 import Operations
 import System
 
-extension AdminRequest {
+extension AdminCall {
     /// `GET /admin/history`: what the charts of the console show.
     func history() throws(HTTPProblem) -> Response {
         let asked = head.parameter("window") ?? History.Window.minutes.rawValue

@@ -9,7 +9,7 @@ import System
 import Tokens
 
 /// The gateway as a whole: health, status, ledger and drain.
-extension AdminRequest {
+extension AdminCall {
     func health() -> Response { Response(text: "ok\n") }
 
     /// `GET /readyz`, with status 200 or 503.

@@ -5,8 +5,9 @@ import Operations
 import Queue
 import System
 
-/// A request that may be answered, on any thread. Its operations are extensions, in the folders of what they are about.
-struct AdminRequest: Sendable {
+/// A request of the admin API that may be answered, on any thread. Its operations are extensions,
+/// in the folders of what they are about.
+struct AdminCall: Sendable {
     /// The threads for work that takes a while.
     enum Thread: Sendable {
         case changes, changesElsewhere, proofs, views
@@ -56,7 +57,8 @@ struct AdminRequest: Sendable {
         }
     }
 
-    /// Answers after the jobs that wait for the thread already. What another gateway asks is on its thread already.
+    /// Answers after the jobs that wait for the thread already. What another gateway asks is on its
+    /// thread already.
     func respond(on thread: Thread, _ work: @escaping @Sendable () throws(HTTPProblem) -> Response?)
     {
         guard !isRelayed else { return respond(work) }
