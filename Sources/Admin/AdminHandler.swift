@@ -1,7 +1,6 @@
 import Configuration
 package import HTTP
 package import Ingest
-import JSON
 package import Operations
 package import Queue
 package import Resolvers
@@ -62,62 +61,15 @@ package final class AdminHandler: RequestHandler {
     }
 
     let shared: Shared
-    private let deadLetters: DeadLetterDesk
-    private let destinations: DestinationDesk
-    private let credentials: CredentialDesk
-    private let queue: QueueDesk
-    private let resolvers: ResolverDesk
-    private let captures: CaptureDesk
-    private let clients: ClientsDocument
     let door: AdminDoor
-    private let sessions: SessionDesk
     /// The listener has TLS. A reload changes that for none.
-    private let isSecure: Bool
-    /// Made when the first browser comes: it compresses the files.
-    private lazy var console = ConsoleDesk()
+    let isSecure: Bool
+    private let exports: PiecedAnswers
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
         self.shared = shared
-        let (audit, workers) = (shared.audit, shared.workers)
-        let exports = PiecedAnswers(on: workers.views)
-        deadLetters = DeadLetterDesk(
-            shared.store,
-            shared.devices.captures,
-            audit,
-            views: workers.views,
-            changes: workers.changesElsewhere,
-            exports: exports
-        )
-        destinations = DestinationDesk(
-            destinations: shared.destinations,
-            reporter: shared.reporter,
-            worker: workers.changes,
-            audit: audit
-        )
-        credentials = CredentialDesk(
-            rotation: shared.credentials,
-            workers: workers,
-            audit: audit
-        )
-        queue = QueueDesk(
-            reporter: shared.reporter,
-            store: shared.store,
-            views: workers.views
-        )
-        resolvers = ResolverDesk(names: shared.names, reporter: shared.reporter, audit: audit)
-        captures = CaptureDesk(
-            devices: shared.devices,
-            reporter: shared.reporter,
-            letters: shared.store,
-            audit: audit,
-            views: workers.views,
-            exports: exports
-        )
-        clients = ClientsDocument(
-            reporter: shared.reporter,
-            refused: shared.devices.refusedRequests
-        )
+        exports = PiecedAnswers(on: shared.workers.views)
         isSecure = shared.reporter.configuration.admin.tls != nil
         door = AdminDoor(
             shared.access,
@@ -125,15 +77,17 @@ package final class AdminHandler: RequestHandler {
             shared.journal,
             isSecure: isSecure
         )
-        sessions = SessionDesk(door: door, audit: audit, tail: shared.tail, isSecure: isSecure)
         ClusterResponder(shared: shared).begin()
     }
 
     package func admit(_ head: RequestHead) -> Admission {
-        let admission = judge(head)
-        guard case .refuse(let response) = admission else { return admission }
-        if Self.changes(head) { tellRefused(head, response.status) }
-        return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
+        let found = find(head)
+        do throws(Refused) {
+            return .accept(bodyBytesMax: try judge(head, found).bodyBytesMax, isSecret: true)
+        } catch {
+            if changes(head, found) { refusalNotice(head)(error.response.status) }
+            return .refuse(error.response.labelled(AdminRoute.labelIndex(found)))
+        }
     }
 
     package func handle(
@@ -142,113 +96,38 @@ package final class AdminHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder unlabelled: Responder
     ) {
-        let label = AdminRoute.label(ofPath: head.pathText)
-        let responder = answering(head, label, unlabelled)
-        guard let route = route(of: head) else {
+        let found = find(head)
+        let label = AdminRoute.labelIndex(found)
+        let responder = answering(head, changes(head, found), label, unlabelled)
+        guard let found, let route = found[head.method] else {
             return responder.send(AdminRoute.unknownPath.response)
         }
-        // The token may have been removed, or lost its role, while the body arrived; the session may have ended.
         let visitor: AdminDoor.Visitor?
-        switch enter(head, route) {
-        case .visitor(let found): visitor = found
-        case .refused(let response): return responder.send(response)
+        do throws(Refused) {
+            // The token may have been removed, or lost its role, while the body arrived; the
+            // session may have ended.
+            visitor = try enter(head, route)
+            try checkRole(of: visitor, for: route, head)
+        } catch {
+            return responder.send(error.response)
         }
-        let holder = visitor?.holder
-        guard route.isReading(head) || holder?.role == .full else {
-            return responder.send(forbidden)
-        }
-        switch route {
-        case .health: responder.send(Response(text: "ok\n"))
-        case .readiness:
-            let report = shared.report
-            let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
-            responder.send(
-                head.wantsText
-                    ? Response(status, text: report.readinessText(inDetail: holder != nil))
-                    : Response(status, json: report.readinessDocument(inDetail: holder != nil))
-            )
-        case .metrics:
-            responder.send(
-                Response(
-                    status: 200,
-                    contentType: MetricsPage.contentType,
-                    text: shared.report.metrics
-                )
-            )
-        case .status:
-            let report = shared.report
-            responder.send(
-                head.wantsText
-                    ? Response(text: report.statusText) : Response(json: report.statusDocument)
-            )
-        case .session, .sessionCode:
-            responder.send(sessionAnswer(route, head, body, visitor))
-        case .consoleHome:
-            responder.send(Response(status: 308, fields: [("location", "/console/")]))
-        case .console(let name): responder.send(console.file(name, head))
-        case .consoleStatus:
-            let text = holder == nil ? nil : shared.report.statusText
-            responder.send(console.statusPage(text))
-        case .consoleLogin: responder.send(sessions.openFromForm(head, body))
-        case .document: responder.send(Response(json: ServedFile.openAPI.text))
-        case .audit: AuditDesk(decisions: shared.store).list(head, responder)
-        case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
-            guard let holder else { return }
-            let actor = Operator(name: holder.name(at: head.peer), address: head.peer.host)
-            deadLetters.handle(
-                route,
-                head,
-                body,
-                actor,
-                responder,
-                unlabelled: unlabelled,
-                label
-            )
-        case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
-            guard let holder else { return }
-            destinations.handle(route, head, body, holder, responder)
-        case .credentials, .credential, .credentialVerify, .destinationTest:
-            guard let holder else { return }
-            credentials.handle(route, head, body, holder, responder)
-        case .tail:
-            guard let visitor else { return }
-            TailDesk(tail: shared.tail).follow(head, visitor, unlabelled, label)
-        case .queue: queue.show(head, responder)
-        case .queuePeek: queue.peek(head, responder)
-        case .history: responder.send(HistoryDocument.answer(head, shared.history))
-        case .configuration:
-            let configuration = shared.reporter.configuration
-            responder.send(
-                ConfigurationDocument.answer(configuration, shared.reload.problems, head.wantsText)
-            )
-        case .clients: responder.send(clients.clients(head.wantsText))
-        case .refusals: responder.send(clients.refusals(head.wantsText))
-        case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
-            .captureReplay:
-            guard let holder else { return }
-            captures.handle(
-                route,
-                head,
-                body,
-                holder,
-                responder,
-                streaming: unlabelled,
-                metricLabel: label
-            )
-        case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
-        case .routes: responder.send(Response(json: shared.reporter.rulesDocument))
-        case .routeTest:
-            guard let holder else { return }
-            let desk = RouteDesk(reporter: shared.reporter, views: shared.workers.views)
-            desk.test(head, body, holder, responder)
-        case .resolvers: resolvers.show(head, responder)
-        case .resolverLookup: resolvers.look(head, responder)
-        case .resolverRefresh:
-            guard let holder else { return }
-            resolvers.refresh(head, holder, responder)
-        case .drain:
-            guard let holder else { return }
-            drain(head, holder, responder)
+        let isSecret = if case .handler = route.answer { true } else { false }
+        let call = AdminCall(
+            shared: shared,
+            head: head,
+            values: found.values,
+            body: isSecret ? [] : Array(body),
+            actor: Operator(visitor?.holder, at: head.peer),
+            visitor: visitor,
+            responder: responder,
+            stream: .init(responder: unlabelled, label: label, exports: exports)
+        )
+        switch route.answer {
+        case .handler(let answer):
+            call.respond { () throws(HTTPProblem) in try answer(self)(call, body) }
+        case .request(nil, let answer): call.respond(answer(call))
+        case .request(let thread?, let answer):
+            call.respond(on: thread) { () throws(HTTPProblem) in try answer(call)() }
         }
     }
 
@@ -257,7 +136,7 @@ package final class AdminHandler: RequestHandler {
         head: RequestHead?,
         _ admitted: Admitted?
     ) -> Response {
-        let label = head.map { AdminRoute.label(ofPath: $0.pathText) } ?? 0
+        let label = AdminRoute.labelIndex(head.flatMap(find))
         return HTTPProblem(problem).response.labelled(label)
     }
 
@@ -271,102 +150,126 @@ package final class AdminHandler: RequestHandler {
         stamp.apply(to: &fields, of: response)
     }
 
-    private func sessionAnswer(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ visitor: AdminDoor.Visitor?
-    ) -> Response {
-        if route == .session, head.method == .post { return sessions.open(head, body) }
-        guard let visitor else { return door.strangerAnswer(head, nil) }
-        switch (route, head.method) {
-        case (.sessionCode, _): return sessions.makeCode(visitor.holder)
-        case (_, .delete): return sessions.close(visitor, head)
-        default: return sessions.show(visitor)
-        }
-    }
-
-    private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
-        let (reporter, draining) = (shared.reporter, shared.draining)
-        let wantsText = head.wantsText
-        guard !head.method.isReading else {
-            return responder.send(reporter.report.drainAnswer(wantsText))
-        }
-        let isOn = head.method == .post
-        let entry = shared.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
-        shared.workers.changes.post(answering: responder) {
-            if isOn { draining.begin(entry) } else { draining.end(entry) }
-            responder.send(reporter.report.drainAnswer(wantsText))
-        }
-    }
-
     /// A responder that labels its answer, and reports refused changes in the journal.
     private func answering(
         _ head: RequestHead,
+        _ isChange: Bool,
         _ label: Int,
         _ responder: Responder
     ) -> Responder {
         let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
-        guard Self.changes(head) else { return Responder { last.give($0) } }
-        let notice = RefusalNotice(head, door.namedHolder(head), shared.journal)
+        guard isChange else { return Responder { last.give($0) } }
+        let tell = refusalNotice(head)
         return Responder { response in
-            if (400..<500).contains(response.status) { notice.tell(response.status) }
+            if (400..<500).contains(response.status) { tell(response.status) }
             last.give(response)
         }
     }
 
     /// True for a request that would change something, if it is not refused.
-    private static func changes(_ head: RequestHead) -> Bool {
-        let route = AdminRoute(path: head.pathText)
-        return !(route?.isReading(head) ?? head.method.isReading)
+    private func changes(_ head: RequestHead, _ found: AdminRoute.Found?) -> Bool {
+        !(found?[head.method]?.isReading(head) ?? head.method.isReading)
     }
 
-    private func tellRefused(_ head: RequestHead, _ status: Int) {
-        RefusalNotice(head, door.namedHolder(head), shared.journal).tell(status)
-    }
-
-    var forbidden: Response {
-        refused(403, "Forbidden", "this token may only read; changes need a token with role full")
-    }
-
-    func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
-        HTTPProblem(status, code, reason).response
-    }
-}
-
-extension SerialWorker {
-    /// Runs the work after the jobs that wait already. Answers with the problem that the work throws, or with
-    /// `full` if too many jobs wait.
-    func post(
-        answering responder: Responder,
-        orWhenFull full: HTTPProblem = .tooManyChanges,
-        _ work: @escaping @Sendable () throws(HTTPProblem) -> Void
-    ) {
-        let isTaken = post {
-            do throws(HTTPProblem) {
-                try work()
-            } catch {
-                responder.send(error.response)
-            }
+    /// Reports a refused change in the journal: the attempt and its actor, not the reason, which
+    /// may repeat parts of the request.
+    private func refusalNotice(_ head: RequestHead) -> @Sendable (_ status: Int) -> Void {
+        let (holder, journal) = (door.namedHolder(head), shared.journal)
+        return { status in
+            guard let holder else { return }
+            journal.warning(
+                "a change by an operator was refused",
+                [
+                    "actor": holder.name(at: head.peer), "address": head.peer.host,
+                    "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
+                    "status": "\(status)",
+                ]
+            )
         }
-        if !isTaken { responder.send(full.response) }
-    }
-}
-
-extension Response {
-    /// An answer for people.
-    init(_ status: Int = 200, text: String) {
-        self.init(status: status, contentType: "text/plain; charset=utf-8", text: text)
     }
 
-    /// An answer for scripts.
-    init(_ status: Int = 200, json: String) {
-        self.init(status: status, contentType: "application/json", text: json)
+    // MARK: - Who may come in, and with what
+
+    /// nil also for the console's paths while it is turned off.
+    private func find(_ head: RequestHead) -> AdminRoute.Found? {
+        let found = AdminRoute.find(head.pathText)
+        guard found?.routes[0].isOfConsole == true else { return found }
+        return shared.reporter.configuration.admin.hasConsole ? found : nil
     }
 
-    /// The same without a copy, for long ones.
-    init(json: consuming JSONWriter) {
-        json.endLine()
-        self.init(status: 200, contentType: "application/json", body: json.bytes)
+    private struct Refused: Error {
+        let response: Response
+
+        init(_ response: Response) { self.response = response }
+        init(_ problem: HTTPProblem) { response = problem.response }
+    }
+
+    private func judge(
+        _ head: RequestHead,
+        _ found: AdminRoute.Found?
+    ) throws(Refused) -> AdminRoute {
+        let visitor = try enter(head, found.map { $0[head.method] ?? $0.routes[0] })
+        guard let found else { throw Refused(AdminRoute.unknownPath) }
+        guard let route = found[head.method] else {
+            let names = found.methodNames
+            let problem = HTTPProblem(405, "InvalidMethod", "this path allows only \(names)")
+            var response = problem.response
+            response.fields.append(("allow", names))
+            throw Refused(response)
+        }
+        try checkRole(of: visitor, for: route, head)
+        guard !head.announcesBody || head.announcesJSON || route.takesForm else {
+            let reason = "send the body with Content-Type: application/json"
+            throw Refused(HTTPProblem(415, "ContentTypeInvalid", reason))
+        }
+        if let problem = route.problem(withQueryOf: head) { throw Refused(problem) }
+        guard route.bodyBytesMax > 0 || !head.announcesBody else {
+            throw Refused(Refusal.unwantedBody.problem)
+        }
+        return route
+    }
+
+    private func checkRole(
+        of visitor: AdminDoor.Visitor?,
+        for route: AdminRoute,
+        _ head: RequestHead
+    ) throws(Refused) {
+        guard route.isReading(head) || visitor?.holder.role == .full else {
+            let reason = "this token may only read; changes need a token with role full"
+            throw Refused(HTTPProblem(403, "Forbidden", reason))
+        }
+    }
+
+    /// The first check of all, so that an answer reveals no paths to strangers. nil: the path is
+    /// open to them.
+    private func enter(
+        _ head: RequestHead,
+        _ route: AdminRoute?
+    ) throws(Refused) -> AdminDoor.Visitor? {
+        let settings = shared.reporter.configuration.admin
+        // Browsers reach these paths, whoever sent them there.
+        if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
+            let problem = BrowserRules.hostProblem(head, settings)
+                ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
+        {
+            throw Refused(problem)
+        }
+        // A login's token is judged with its body, once.
+        if route?.access == .stranger { return nil }
+        guard let visitor = door.visitor(head) else {
+            let shown = head.fieldRange("authorization").map { head.bytes[$0] }
+            guard route?.access == .strangerOrReader else {
+                throw Refused(door.strangerAnswer(head, shown))
+            }
+            if let shown { door.recordGuess(shown, head) }
+            return nil
+        }
+        guard visitor.session != nil else { return visitor }
+        guard settings.hasConsole else { throw Refused(door.strangerAnswer(head, nil)) }
+        let changes = !head.method.isReading
+        if let problem = BrowserRules.problem(with: head, changes: changes, settings) {
+            throw Refused(problem)
+        }
+        return visitor
     }
 }

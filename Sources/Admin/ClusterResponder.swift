@@ -16,8 +16,7 @@ struct ClusterResponder: Sendable {
         }
     }
 
-    private static let busy = HTTPProblem(503, "ServerBusy", "too many requests are waiting")
-        .response
+    private static let busy = HTTPProblem.busy("too many requests are waiting").response
 
     private func answer(
         _ question: ClusterQuestion?,
@@ -27,14 +26,13 @@ struct ClusterResponder: Sendable {
         case .sums: reply(ClusterAnswer.bytes(of: shared.store.deadLetterSums))
         case .letters(let after, let filter, let limit, let form):
             let list = LetterList(cluster: ClusterView(store: shared.store), form: form)
-            do throws(QueueError) {
+            do throws(HTTPProblem) {
                 guard let found = try list.answer(after, filter, limit: limit) else {
-                    return reply(ClusterAnswer.bytes(of: HTTPProblem.noDeadLetter(after).response))
+                    throw .noDeadLetter(after)
                 }
                 reply(ClusterAnswer.bytes(of: found))
             } catch {
-                let problem = HTTPProblem(503, "ServerBusy", error.description)
-                reply(ClusterAnswer.bytes(of: problem.response))
+                reply(ClusterAnswer.bytes(of: error.response))
             }
         case .request(let request):
             carryOut(request, Responder { reply(ClusterAnswer.bytes(of: $0)) })
@@ -44,32 +42,25 @@ struct ClusterResponder: Sendable {
         }
     }
 
-    /// Only what an operator may do to a queue comes this way.
-    private func carryOut(_ request: RelayedRequest, _ responder: Responder) {
-        let head = request.head
-        guard let route = AdminRoute(path: head.pathText), route.methods.contains(head.method)
+    private func carryOut(_ asked: RelayedRequest, _ responder: Responder) {
+        let head = asked.head
+        guard let found = AdminRoute.find(head.pathText), let route = found[head.method],
+            route.isRelayed, case .request(_, let answer) = route.answer
         else { return responder.send(AdminRoute.unknownPath.response) }
-        switch route {
-        case .deadLetter, .deadLetterReplay, .deadLetterPurge:
-            let desk = DeadLetterDesk(
-                shared.store,
-                shared.devices.captures,
-                shared.audit,
-                views: shared.workers.answers,
-                changes: shared.workers.answers
-            )
-            request.body.withUnsafeBytes { body in
-                desk.handle(route, head, body, request.actor, responder)
-            }
-        case .queue, .queuePeek:
-            let desk = QueueDesk(
-                reporter: shared.reporter,
-                store: shared.store,
-                views: shared.workers.answers,
-                relays: false
-            )
-            if route == .queue { desk.show(head, responder) } else { desk.peek(head, responder) }
-        default: responder.send(AdminRoute.unknownPath.response)
+        // A parameter of another version may choose less than all.
+        if let problem = route.problem(withQueryOf: head) {
+            return responder.send(problem.response)
         }
+        let call = AdminCall(
+            shared: shared,
+            head: head,
+            values: found.values,
+            body: asked.body,
+            actor: asked.actor,
+            visitor: nil,
+            responder: responder,
+            stream: nil
+        )
+        call.respond(answer(call))
     }
 }

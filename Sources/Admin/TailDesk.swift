@@ -3,39 +3,26 @@ import HTTP
 import Ingest
 import System
 
-/// Answers `GET /admin/tail` with server-sent events.
-struct TailDesk {
-    let tail: Tail
-
-    func follow(
-        _ head: RequestHead,
-        _ visitor: AdminDoor.Visitor,
-        _ responder: Responder,
-        _ label: Int
-    ) {
-        do throws(HTTPProblem) {
-            let filter = try TailFilter(head)
-            let response = Response(
-                status: 200,
-                fields: [("content-type", "text/event-stream")],
-                body: Array(": logs as they are accepted\n\n".utf8)
-            )
-            let open = { responder.stream(response.labelled(label)) }
-            let isOver = { @Sendable [session = visitor.session] in
-                guard let session else { return false }
-                guard !session.isOver(.now) else { return true }
-                session.use(.now)
-                return false
-            }
-            guard tail.add(visitor.holder, filter, isOver: isOver, open) else {
-                throw HTTPProblem(
-                    503,
-                    "ServerBusy",
-                    "\(Tail.watchersMax) tails are open already; close one of them"
-                )
-            }
-        } catch {
-            responder.send(error.response.labelled(label))
+extension AdminCall {
+    /// `GET /admin/tail`: server-sent events.
+    func tail() throws(HTTPProblem) -> Response? {
+        guard let visitor, let stream else { return nil }
+        let filter = try TailFilter(head)
+        let response = Response(
+            status: 200,
+            fields: [("content-type", "text/event-stream")],
+            body: Array(": logs as they are accepted\n\n".utf8)
+        )
+        let open = { stream.responder.stream(response.labelled(stream.label)) }
+        let isOver = { @Sendable [session = visitor.session] in
+            guard let session else { return false }
+            guard !session.isOver(.now) else { return true }
+            session.use(.now)
+            return false
         }
+        guard shared.tail.add(visitor.holder, filter, isOver: isOver, open) else {
+            throw .busy("\(Tail.watchersMax) tails are open already; close one of them")
+        }
+        return nil
     }
 }

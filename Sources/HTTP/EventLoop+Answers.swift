@@ -114,6 +114,12 @@ extension EventLoop {
         // A stream may outlive the certificate or the rules that admitted its client.
         if connection.isStale { stream.end(.cut) }
         guard let end = stream.take(into: &outgoing) else { return .waits }
+        if end == .cut, !stream.isChunked {
+            // Without chunks only a reset tells the client that the answer is not whole.
+            connection.socket.resetWhenClosed()
+            close(connection)
+            return .waits
+        }
         connection.stream = nil
         connection.timer.mustRearm = true
         connection.unsent.isCut = end == .cut

@@ -30,7 +30,7 @@ final class StreamedBody: Sendable {
     private let port: LoopPort
     private let connection: PollToken
     private let neighbourhood: Neighbourhood?
-    private let isChunked: Bool
+    let isChunked: Bool
     private let unsentBytesMax: Int
     private let open = Atomic<Bool>(true)
     private let state = Locked(State())

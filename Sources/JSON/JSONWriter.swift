@@ -35,6 +35,30 @@ package struct JSONWriter: Sendable {
         array(elements)
     }
 
+    /// An array with an object for each item.
+    package mutating func objects<Items: Sequence>(
+        _ name: String,
+        _ items: Items,
+        _ members: (inout JSONWriter, Items.Element) -> Void
+    ) {
+        array(name) { json in for item in items { json.object { members(&$0, item) } } }
+    }
+
+    /// An array of texts.
+    package mutating func texts(_ name: String, _ texts: some Sequence<String>) {
+        array(name) { json in for text in texts { json.element(text) } }
+    }
+
+    /// An object, or null.
+    package mutating func object<Value>(
+        _ name: String,
+        ifAny value: Value?,
+        _ members: (inout JSONWriter, Value) -> Void
+    ) {
+        guard let value else { return member(name, nil as String?) }
+        object(name) { members(&$0, value) }
+    }
+
     package mutating func member(_ name: String, _ value: String?) {
         key(name)
         value.map { element($0) } ?? raw("null")

@@ -1,4 +1,5 @@
 import Configuration
+import Crypto
 import Foundation
 import Ingest
 import System
@@ -54,31 +55,45 @@ import Testing
         #expect(head.status == 200 && head.body.isEmpty)
     }
 
-    @Test("Clients that do not read their exports hold no thread, and a bounded number of exports")
+    @Test("Clients that do not read their exports hold no thread, and two exports of each token")
     func unread() throws {
-        let trial = try SandboxedGateway()
-        let id = try capture(60, in: trial)
-        let request =
-            "GET /admin/captures/\(id)/export HTTP/1.1\r\nhost: h\r\n"
-            + "authorization: Bearer \(SandboxedGateway.token)\r\n\r\n"
-        let lazy = try (0..<PiecedAnswers.countMax).map { _ in
-            try trial.admin.opened(sending: request)
+        let others = ["monitor", "backup"].map { "\($0)-0123456789abcdef0123456789" }
+        let trial = try SandboxedGateway { configuration in
+            for token in others {
+                configuration.admin.tokens.append(
+                    NamedToken(name: String(token.prefix(6)), secret: Secret(token), role: .read)
+                )
+            }
         }
+        let id = try capture(60, in: trial)
+        let path = "/admin/captures/\(id)/export"
+        func begin(_ token: String) throws -> TestConnection {
+            try trial.admin.opened(
+                sending: "GET \(path) HTTP/1.1\r\nhost: h\r\nauthorization: Bearer \(token)\r\n\r\n"
+            )
+        }
+        func head(_ token: String) -> Int? {
+            let fields: KeyValuePairs = ["authorization": "Bearer \(token)"]
+            return try? trial.admin.send("HEAD", path, [UInt8](), fields).status
+        }
+        let token = SandboxedGateway.token
+        let lazy = try (0..<PiecedAnswers.countOfTokenMax).map { _ in try begin(token) }
         for each in lazy { #expect(each.receives("200")) }
         // The thread for long reads is free for others.
         let test = try trial.admin.post("/admin/routes/test", #"{"tag":"a"}"#.utf8, json)
         #expect(test.status == 200, "\(test.text)")
-        #expect(try trial.admin("/admin/captures/\(id)/export").status == 503)
+        let refused = try trial.admin(path)
+        #expect(refused.status == 503 && refused.text.contains("of a token"), "\(refused.text)")
+        // Another token has its own, until all are taken.
+        let more = try (0..<PiecedAnswers.countOfTokenMax).map { _ in try begin(others[0]) }
+        for each in more { #expect(each.receives("200")) }
+        #expect(head(others[1]) == 503)
         // Each gateway counts its own.
         let other = try SandboxedGateway()
         let its = try capture(1, in: other)
         #expect(try other.admin("/admin/captures/\(its)/export").status == 200)
         for each in lazy { each.reset() }
-        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
-        let path = "/admin/captures/\(id)/export"
-        #expect(
-            eventually { (try? trial.admin.send("HEAD", path, [UInt8](), token).status) == 200 }
-        )
+        #expect(eventually { head(token) == 200 && head(others[1]) == 200 })
     }
 
     @Test("All captures together keep limits.captures, and removing one makes room")

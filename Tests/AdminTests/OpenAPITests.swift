@@ -14,69 +14,9 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
-    /// Each route once, with an example where its path has a parameter.
-    private static let routes: [AdminRoute] = [
-        .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
-        .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
-        .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .routes,
-        .routeTest, .resolvers, .resolverRefresh, .resolverLookup,
-        .deadLetters,
-        .deadLetterExport, .deadLetterReplay, .deadLetterPurge,
-        .deadLetter(LetterName(shard: nil, number: 1)), .queuePeek,
-        .destinationTest("x"), .session, .sessionCode, .history, .configuration, .clients,
-        .refusals, .captures, .capture("1"), .captureHAR("1"), .captureExport("1"),
-        .captureRecord("1", 2), .captureCurl("1", 2), .captureReplay("1", 2),
-    ]
-
-    /// A new route stops the compiler here; it needs an entry in `routes` too.
-    private static func template(_ route: AdminRoute) -> String {
-        switch route {
-        case .health: "/healthz"
-        case .readiness: "/readyz"
-        case .metrics: "/metrics"
-        case .status: "/admin/status"
-        case .queue: "/admin/queue"
-        case .queuePeek: "/admin/queue/peek"
-        case .session: "/admin/session"
-        case .sessionCode: "/admin/session/code"
-        case .history: "/admin/history"
-        case .configuration: "/admin/configuration"
-        case .clients: "/admin/clients"
-        case .refusals: "/admin/refusals"
-        case .captures: "/admin/captures"
-        case .capture: "/admin/captures/{id}"
-        case .captureHAR: "/admin/captures/{id}/har"
-        case .captureExport: "/admin/captures/{id}/export"
-        case .captureRecord: "/admin/captures/{id}/records/{n}"
-        case .captureCurl: "/admin/captures/{id}/records/{n}/curl"
-        case .captureReplay: "/admin/captures/{id}/records/{n}/replay"
-        // Pages for browsers are no requests of the API.
-        case .consoleHome, .console, .consoleStatus, .consoleLogin: ""
-        case .destinationTest: "/admin/destinations/{name}/test"
-        case .ledger: "/admin/ledger"
-        case .routes: "/admin/routes"
-        case .routeTest: "/admin/routes/test"
-        case .resolvers: "/admin/resolvers"
-        case .resolverRefresh: "/admin/resolvers/refresh"
-        case .resolverLookup: "/admin/resolvers/lookup"
-        case .audit: "/admin/audit"
-        case .drain: "/admin/drain"
-        case .tail: "/admin/tail"
-        case .document: "/admin/openapi.json"
-        case .credentials: "/admin/credentials"
-        case .credential: "/admin/credentials/{name}"
-        case .credentialVerify: "/admin/credentials/{name}/verify"
-        case .destinations: "/admin/destinations"
-        case .destination: "/admin/destinations/{name}"
-        case .destinationPause: "/admin/destinations/{name}/pause"
-        case .destinationResume: "/admin/destinations/{name}/resume"
-        case .destinationFlush: "/admin/destinations/{name}/flush"
-        case .deadLetters: "/admin/dead-letters"
-        case .deadLetterExport: "/admin/dead-letters/export"
-        case .deadLetterReplay: "/admin/dead-letters/replay"
-        case .deadLetterPurge: "/admin/dead-letters/purge"
-        case .deadLetter: "/admin/dead-letters/{id}"
-        }
+    /// Pages for browsers are no requests of the API.
+    private static let routes = AdminRoute.all.filter {
+        $0.path != "/" && !$0.path.hasPrefix("/console")
     }
 
     private let document: [String: Any]
@@ -103,29 +43,73 @@ import Testing
 
     @Test("Each route and method has an operation in the document, and the other way round")
     func routes() {
-        #expect(Set(paths.keys) == Set(Self.routes.map(Self.template)))
+        #expect(Set(paths.keys) == Set(Self.routes.map(\.path)))
         for route in Self.routes {
-            let template = Self.template(route)
-            let path = template.replacing("{name}", with: "x").replacing("{id}", with: "1")
+            let path = route.path.replacing("{name}", with: "x").replacing("{id}", with: "1")
                 .replacing("{n}", with: "2")
-            #expect(AdminRoute(path: path) == route, "\(path)")
-            let methods = Set(route.methods.map { $0.name.lowercased() })
-            #expect(paths[template].map { Set($0.keys) } == methods, "\(template)")
+            let found = AdminRoute.find(path)
+            #expect(found?.routes.map(\.path).contains(route.path) == true, "\(path)")
+            #expect(found?[route.method]?.path == route.path, "\(path)")
+            let names = found?.methodNames.lowercased().split(separator: ", ").map(String.init)
+            #expect(paths[route.path].map { $0.keys.sorted() } == names?.sorted(), "\(path)")
         }
     }
 
     @Test("The document names the parameters that a query may have, and no other")
     func parameters() throws {
         for route in Self.routes {
-            for method in route.methods {
-                let operation = paths[Self.template(route)]?[method.name.lowercased()]
+            for method in route.method == .get ? ["get", "head"] : [route.method.name.lowercased()]
+            {
+                let operation = paths[route.path]?[method]
                 let names = parameters(of: operation).filter { $0["in"] as? String == "query" }
                     .compactMap { $0["name"] as? String }
-                #expect(names.sorted() == route.queryNames(method).sorted(), "\(route) \(method)")
-                let takesBody = route.bodyBytesMax(method) > 0
-                #expect((operation?["requestBody"] != nil) == takesBody, "\(route) \(method)")
+                #expect(names.sorted() == route.queryNames.sorted(), "\(method) \(route.path)")
+                let takesBody = route.bodyBytesMax > 0
+                #expect((operation?["requestBody"] != nil) == takesBody, "\(method) \(route.path)")
             }
         }
+    }
+
+    @Test(
+        "Only the listed requests need no token, or a token for reading although they are changes"
+    )
+    func access() {
+        let open = AdminRoute.all.filter { [.stranger, .strangerOrReader].contains($0.access) }
+        #expect(
+            Set(open.map { "\($0.method.name) \($0.path)" }) == [
+                "GET /healthz", "GET /readyz", "GET /", "GET /console", "GET /console/status",
+                "POST /console/login", "GET /console/{file}", "POST /admin/session",
+            ]
+        )
+        let reading = AdminRoute.all.filter { $0.method != .get && $0.access == .reader }
+        #expect(
+            Set(reading.map { "\($0.method.name) \($0.path)" }) == [
+                "DELETE /admin/session", "POST /admin/session/code", "POST /admin/routes/test",
+            ]
+        )
+        let relayed = AdminRoute.all.filter(\.isRelayed)
+        #expect(
+            Set(relayed.map { "\($0.method.name) \($0.path)" }) == [
+                "GET /admin/queue", "GET /admin/queue/peek", "GET /admin/dead-letters/{id}",
+                "PUT /admin/dead-letters/{id}", "POST /admin/dead-letters/replay",
+                "POST /admin/dead-letters/purge",
+            ]
+        )
+        #expect(AdminRoute.all.allSatisfy { !$0.isOfConsole || $0.access != .full })
+    }
+
+    @Test(
+        "A path with a parameter's name for its value, or with an empty one, is none",
+        arguments: [
+            "/admin/destinations/", "/admin/credentials//verify", "/admin", "/admin/", "",
+            "/admin/status/", "/healthz/x", "/console/a/b", "/admin/nothing",
+        ]
+    )
+    func unknown(path: String) {
+        #expect(AdminRoute.find(path) == nil)
+        #expect(AdminRoute.find("/admin/destinations/{name}")?.values == ["{name}"])
+        #expect(AdminRoute.find("/admin/destinations/a%2Fb/test")?.values == ["a/b"])
+        #expect(AdminRoute.find("/console/")?.values == [""])
     }
 
     @Test("Every operation has its own id, and only /healthz and /readyz need no token")

@@ -97,6 +97,21 @@ struct StreamEndTests {
         #expect(server.eventually { $0.connections.open == 0 })
     }
 
+    @Test("A cut stream to HTTP/1.0 ends with a reset: without chunks it would look whole")
+    func cutWithoutChunks() throws {
+        let server = try TestServer()
+        let request = "GET /later HTTP/1.0\r\n\r\n"
+        var (client, stream): (TestConnection, ResponseStream?) = try streams.begin(
+            server,
+            request: request
+        )
+        #expect(stream?.write(Array("one".utf8)) == true)
+        #expect(client.receives("one"))
+        stream = nil
+        _ = client.readToEnd()
+        #expect(client.ending == .reset)
+    }
+
     @Test("A stop cuts streams at once, and the client sees a truncated answer")
     func stop() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(50) }

@@ -5,42 +5,41 @@ import JSON
 import Operations
 import System
 
-/// Answers `/admin/session`: a token, or a one-time code, is exchanged for a cookie, so that the console's scripts never
-/// see a token.
-struct SessionDesk {
-    static let bodyBytesMax = 1024
-
-    let door: AdminDoor
-    let audit: AuditTrail
-    let tail: Tail
-    let isSecure: Bool
-
+/// `/admin/session`: a token, or a one-time code, is exchanged for a cookie, so that the console's
+/// scripts never see a token.
+extension AdminCall {
     /// `GET /admin/session`: who is logged in.
-    func show(_ visitor: AdminDoor.Visitor) -> Response {
-        Response(json: document(visitor.holder, until: visitor.session?.end))
+    func session() -> Response? {
+        visitor.map { Self.session(of: $0.holder, until: $0.session?.end) }
     }
 
-    /// `POST /admin/session`, with a token in `Authorization`, or with `{"code":…}`.
-    func open(_ head: RequestHead, _ body: UnsafeRawBufferPointer) -> Response {
-        let authorization = head.fieldRange("authorization").map { head.bytes[$0] }
-        let code: String?
-        do throws(HTTPProblem) {
-            code = try self.code(Array(body))
-        } catch {
-            return error.response
+    fileprivate static func session(of holder: AdminHolder, until end: Moment?) -> Response {
+        .json { json in
+            json.member("name", holder.name)
+            json.member("role", holder.role.rawValue)
+            json.member("expires", end.map { (WallTime.now + ($0 - .now)).rfc3339 })
+            json.member("version", Version.current)
         }
-        if let authorization {
-            guard let holder = door.holder(head, authorization) else {
-                return door.strangerAnswer(head, authorization)
-            }
-            return opened(holder, head)
+    }
+}
+
+extension AdminHandler {
+    /// `POST /admin/session`, with a token in `Authorization`, or with `{"code":…}`.
+    func logIn(
+        _ call: AdminCall,
+        _ body: UnsafeRawBufferPointer
+    ) throws(HTTPProblem) -> Response? {
+        let head = call.head
+        let code = try code(Array(body))
+        if let range = head.fieldRange("authorization") {
+            return logIn(call, showing: head.bytes[range])
         }
         // Without either it is a stranger's request like any other.
         guard let code else { return door.strangerAnswer(head, nil) }
         guard let holder = door.take(code, head) else {
             return door.strangerAnswer(head, Array(code.utf8)[...])
         }
-        return opened(holder, head)
+        return opened(holder, call)
     }
 
     /// nil: the body is empty, or has no code.
@@ -49,9 +48,7 @@ struct SessionDesk {
         guard case .object(let members)? = try? JSONValue(parsing: body),
             members.allSatisfy({ $0.name == "code" && $0.value.text != nil }), members.count < 2
         else {
-            throw HTTPProblem(
-                400,
-                "PostBodyInvalid",
+            throw .body(
                 #"the body is {"code":"…"} with the code of sluice console --open, or empty"#
             )
         }
@@ -59,63 +56,58 @@ struct SessionDesk {
     }
 
     /// `POST /console/login`: the form of the page for browsers without scripts.
-    func openFromForm(_ head: RequestHead, _ body: UnsafeRawBufferPointer) -> Response {
+    func logInFromForm(
+        _ call: AdminCall,
+        _ body: UnsafeRawBufferPointer
+    ) throws(HTTPProblem) -> Response? {
         let field = Array("token=".utf8)
         let form = Array(body)
         guard form.starts(with: field),
             let token = percentDecoded(form[field.count...], isForm: true)
-        else {
-            return HTTPProblem(400, "PostBodyInvalid", "the form has the field token").response
+        else { throw .body("the form has the field token") }
+        var response = logIn(call, showing: (Array("Bearer ".utf8) + token)[...])
+        if response.status == 200 {
+            response.status = 303
+            response.fields.append(("location", "status"))
         }
-        let shown = Array("Bearer ".utf8) + token
-        guard let holder = door.holder(head, shown[...]) else {
-            return door.strangerAnswer(head, shown[...])
-        }
-        var response = opened(holder, head)
-        response.status = 303
-        response.fields.append(("location", "status"))
         return response
     }
 
-    private func opened(_ holder: AdminHolder, _ head: RequestHead) -> Response {
+    private func logIn(_ call: AdminCall, showing shown: ArraySlice<UInt8>) -> Response {
+        guard let holder = door.holder(call.head, shown) else {
+            return door.strangerAnswer(call.head, shown)
+        }
+        return opened(holder, call)
+    }
+
+    private func opened(_ holder: AdminHolder, _ call: AdminCall) -> Response {
         let id = door.open(holder)
-        audit.record(audit.entry(holder, head, "log in", "console"))
-        var response = Response(json: document(holder, until: .now + ConsoleSessions.ageMax))
+        let actor = Operator(holder, at: call.head.peer)
+        shared.audit.record(actor.entry("log in", "console"))
+        var response = AdminCall.session(of: holder, until: .now + ConsoleSessions.ageMax)
         response.fields.append(AdminDoor.cookie(id, isSecure: isSecure))
         return response
     }
 
     /// `DELETE /admin/session`. A token has no session to end.
-    func close(_ visitor: AdminDoor.Visitor, _ head: RequestHead) -> Response {
+    func logOut(_ call: AdminCall, _ body: UnsafeRawBufferPointer) -> Response? {
         var response = Response(status: 204)
-        guard let session = visitor.session else { return response }
+        guard let session = call.visitor?.session else { return response }
         door.close(session)
-        tail.closeOver()
-        audit.record(audit.entry(visitor.holder, head, "log out", "console"))
+        shared.tail.closeOver()
+        call.record("log out", "console")
         response.fields.append(AdminDoor.cookie(nil, isSecure: isSecure))
         return response
     }
 
     /// `POST /admin/session/code`, for `sluice console --open`.
-    func makeCode(_ holder: AdminHolder) -> Response {
-        let code = door.makeCode(for: holder)
-        var json = JSONWriter()
-        json.object { json in
+    func makeCode(_ call: AdminCall, _ body: UnsafeRawBufferPointer) -> Response? {
+        guard let visitor = call.visitor else { return nil }
+        let code = door.makeCode(for: visitor.holder)
+        return .json { json in
             json.member("code", code)
             json.member("path", "/console/#code=\(code)")
             json.member("seconds", Int(LoginCodes.life.milliseconds / 1000))
         }
-        return Response(json: json.text + "\n")
-    }
-
-    private func document(_ holder: AdminHolder, until end: Moment?) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("name", holder.name)
-            json.member("role", holder.role.rawValue)
-            json.member("expires", end.map { (WallTime.now + ($0 - .now)).rfc3339 })
-            json.member("version", Version.current)
-        }
-        return json.text + "\n"
     }
 }

@@ -3,79 +3,38 @@ import JSON
 import Queue
 import System
 
-/// Answers `GET /admin/audit`: the newest changes first, in pages.
-struct AuditDesk {
-    let decisions: any Decisions
-
-    func list(_ head: RequestHead, _ responder: Responder) {
-        do throws(HTTPProblem) {
-            let (before, limit) = try page(head)
-            let wantsText = head.wantsText
-            decisions.audit(before: before, limit: limit) { result in
-                switch result {
-                case .success(let records):
-                    var response =
-                        wantsText
-                        ? Response(text: records.map(\.line).joined())
-                        : Response(json: Self.document(records))
-                    response.continues(at: records.count == limit ? records.last?.id : nil)
-                    responder.send(response)
-                case .failure(let problem):
-                    let refusal = HTTPProblem(503, "ServerBusy", problem.description)
-                    responder.send(refusal.response)
+extension AdminCall {
+    /// `GET /admin/audit`: the newest changes first, in pages.
+    func changes() throws(HTTPProblem) -> Response? {
+        // The header for the next page is that of the other lists.
+        let after = try head.number("after", 1...Int.max)
+        let before = try head.number("before", 1...Int.max) ?? after
+        let limit = try head.number("limit", 1...1000) ?? 100
+        shared.store.audit(before: before.map { Int64($0) }, limit: limit) { result in
+            respond { () throws(HTTPProblem) in
+                let records = try reading { () throws(QueueError) in try result.get() }
+                var response = answer(text: records.map(\.line).joined()) { json in
+                    json.objects("changes", records) { $0.change($1) }
                 }
+                response.continues(at: records.count == limit ? records.last?.id : nil)
+                return response
             }
-        } catch {
-            responder.send(error.response)
         }
+        return nil
     }
+}
 
-    private func page(_ head: RequestHead) throws(HTTPProblem) -> (before: Int64?, limit: Int) {
-        func problem(_ reason: String) -> HTTPProblem {
-            HTTPProblem(400, "ParameterInvalid", reason)
-        }
-        guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
-        var before: Int64?
-        var limit = 100
-        for (name, value) in pairs {
-            let number = Int64(value).flatMap { $0 > 0 ? $0 : nil }
-            switch name {
-            case "before", "after":
-                // The header for the next page is that of the other lists.
-                guard let number else { throw problem("\(name) cannot be \(clipped(value))") }
-                before = number
-            case "limit":
-                guard let number, number <= 1000 else {
-                    throw problem("limit cannot be \(clipped(value)); it is 1 to 1000")
-                }
-                limit = Int(number)
-            default:
-                throw problem("\(clipped(name)) is not a parameter here; known: before, limit")
-            }
-        }
-        return (before, limit)
-    }
-
-    private static func document(_ records: [AuditRecord]) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.array("changes") { json in
-                for record in records {
-                    json.object { json in
-                        json.member("id", record.id)
-                        json.member("time", record.time.rfc3339)
-                        json.member("actor", record.entry.actor)
-                        json.member("address", record.entry.address)
-                        json.member("action", record.entry.action)
-                        json.member("subject", record.entry.subject)
-                        json.member("before", record.entry.before)
-                        json.member("after", record.entry.after)
-                        if let node = record.node { json.member("node", node) }
-                    }
-                }
-            }
-        }
-        return json.text + "\n"
+extension JSONWriter {
+    fileprivate mutating func change(_ record: AuditRecord) {
+        member("id", record.id)
+        member("time", record.time.rfc3339)
+        member("actor", record.entry.actor)
+        member("address", record.entry.address)
+        member("action", record.entry.action)
+        member("subject", record.entry.subject)
+        member("before", record.entry.before)
+        member("after", record.entry.after)
+        if let node = record.node { member("node", node) }
     }
 }
 

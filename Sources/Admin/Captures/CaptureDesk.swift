@@ -8,108 +8,26 @@ import Queue
 import Routing
 import System
 
-/// Answers requests about captures: start, look, export, replay, stop.
-struct CaptureDesk {
-    let devices: DeviceHandler.Shared
-    let reporter: Reporter
-    let letters: any DeadLetters
-    let audit: AuditTrail
-    /// The thread for long reads: a replay runs filters.
-    let views: SerialWorker
-    let exports: PiecedAnswers
+/// Captures: start, look, export, replay, stop.
+extension AdminCall {
+    private var captures: Captures { shared.devices.captures }
 
-    private var captures: Captures { devices.captures }
-
-    func handle(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder,
-        streaming: Responder,
-        metricLabel: Int
-    ) {
-        let wantsText = head.wantsText
-        do throws(HTTPProblem) {
-            switch (route, head.method) {
-            case (.captures, .post): responder.send(try start(head, body, holder))
-            case (.captures, _):
-                let all = captures.all
-                responder.send(
-                    wantsText
-                        ? Response(text: CaptureText.list(all)) : Response(json: Self.list(all))
-                )
-            case (.capture(let id), .delete):
-                _ = try session(id)
-                _ = captures.remove(id)
-                audit.record(audit.entry(holder, head, "stop capture", id))
-                responder.send(Response(status: 204))
-            case (.capture(let id), _):
-                let session = try session(id)
-                views.post(answering: responder, orWhenFull: .tooManyViews) {
-                    responder.send(
-                        wantsText
-                            ? Response(text: CaptureText.entries(session))
-                            : Response(json: Self.document(session))
-                    )
-                }
-            case (.captureHAR(let id), _):
-                let session = try session(id)
-                let document = HARDocument(session.records)
-                let answer = export(session, as: "har", "application/json", head, holder)
-                try send(answer.labelled(metricLabel), of: session, to: streaming) {
-                    document.piece($0)
-                }
-            case (.captureExport(let id), _):
-                let session = try session(id)
-                let records = session.records
-                let answer = export(session, as: "ndjson", "application/x-ndjson", head, holder)
-                try send(answer.labelled(metricLabel), of: session, to: streaming) {
-                    [letters] number in
-                    guard number < records.count else { return nil }
-                    var json = CaptureDocument.record(records[number], letters)
-                    json.endLine()
-                    return json.bytes
-                }
-            case (.captureRecord(let id, let number), _):
-                let record = try record(id, number)
-                views.post(answering: responder, orWhenFull: .tooManyViews) { [letters] in
-                    responder.send(
-                        wantsText
-                            ? Response(text: CaptureText.record(record, letters))
-                            : Response(json: CaptureDocument.record(record, letters))
-                    )
-                }
-            case (.captureCurl(let id, let number), _):
-                let record = try record(id, number)
-                audit.record(audit.entry(holder, head, "export capture", "\(id)/\(number)"))
-                views.post(answering: responder, orWhenFull: .tooManyViews) {
-                    () throws(HTTPProblem) in
-                    responder.send(Response(text: try CurlLine(record).text))
-                }
-            case (.captureReplay(let id, let number), _):
-                let record = try record(id, number)
-                if head.isDryReplay {
-                    replay(record, Array(body), holder, head.wantsText, responder)
-                } else {
-                    try resend(record, of: id, head, body, holder, responder)
-                }
-            default: responder.send(AdminRoute.unknownPath.response)
-            }
-        } catch {
-            responder.send(error.response)
+    func listCaptures() -> Response {
+        let sessions = captures.all
+        return answer(text: CaptureText.list(sessions)) { json in
+            json.objects("captures", sessions) { $0.session($1) }
         }
     }
 
-    private func start(
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder
-    ) throws(HTTPProblem) -> Response {
-        let request = try CaptureRequest(Array(body))
+    func startCapture() throws(HTTPProblem) -> Response {
+        let request = try CaptureRequest(body)
         let session: CaptureSession
         do throws(Captures.Problem) {
-            session = try captures.start(request.filter, request.limits, by: holder.name)
+            session = try captures.start(
+                request.filter,
+                request.limits,
+                by: visitor?.holder.name ?? ""
+            )
         } catch {
             throw HTTPProblem(
                 409,
@@ -120,135 +38,127 @@ struct CaptureDesk {
                         + "(\(sizeText(captures.bytesMax))); stop one, or raise it"
             )
         }
-        var entry = audit.entry(holder, head, "start capture", session.id)
-        entry.after = session.filter.inWords
-        audit.record(entry)
-        var response = Response(201, json: Self.document(session))
+        record("start capture", session.id, after: session.filter.inWords)
+        var response = Response.json(201) { $0.document(session) }
         response.fields.append(("location", "/admin/captures/\(session.id)"))
         return response
     }
 
-    /// The head of an export, which the audit log names.
+    func capture() throws(HTTPProblem) -> Response {
+        let session = try found()
+        return answer(text: CaptureText.entries(session)) { $0.document(session) }
+    }
+
+    func stopCapture() throws(HTTPProblem) -> Response {
+        let id = try found().id
+        _ = captures.remove(id)
+        record("stop capture", id)
+        return Response(status: 204)
+    }
+
+    // MARK: - Exports
+
+    func captureArchive() throws(HTTPProblem) -> Response? {
+        let session = try found()
+        let document = HARDocument(session.records)
+        return try export(session, as: "har", "application/json") { document.piece($0) }
+    }
+
+    func captureExport() throws(HTTPProblem) -> Response? {
+        let session = try found()
+        let (records, letters) = (session.records, shared.store)
+        return try export(session, as: "ndjson", "application/x-ndjson") { number in
+            guard number < records.count else { return nil }
+            var json = JSONWriter()
+            json.object { $0.record(records[number], letters) }
+            json.endLine()
+            return json.bytes
+        }
+    }
+
+    /// Sends an export, which the audit log names. Until its end, its session stays in the budget
+    /// of all captures.
     private func export(
         _ session: CaptureSession,
         as ending: String,
         _ type: String,
-        _ head: RequestHead,
-        _ holder: AdminHolder
-    ) -> Response {
-        audit.record(audit.entry(holder, head, "export capture", session.id))
+        _ piece: @escaping @Sendable (Int) -> [UInt8]?
+    ) throws(HTTPProblem) -> Response? {
+        record("export capture", session.id)
         let name = "attachment; filename=\"sluice-\(session.id).\(ending)\""
-        return Response(
-            status: 200,
-            contentType: type,
-            fields: [(name: "content-disposition", value: name)],
-            body: []
-        )
+        let fields = [(name: "content-disposition", value: name)]
+        let response = Response(status: 200, contentType: type, fields: fields, body: [])
+        try send(response) { number in withExtendedLifetime(session) { piece(number) } }
+        return nil
     }
 
-    /// Sends an export. Until its end, its session stays in the budget of all captures.
-    private func send(
-        _ head: Response,
-        of session: CaptureSession,
-        to responder: Responder,
-        _ piece: @escaping @Sendable (Int) -> [UInt8]?
-    ) throws(HTTPProblem) {
-        try exports.send(head, to: responder) { number in
-            withExtendedLifetime(session) { piece(number) }
+    // MARK: - Records
+
+    func captureRecord() throws(HTTPProblem) -> Response {
+        let (record, letters) = (try foundRecord(), shared.store)
+        return answer(text: CaptureText.record(record, letters)) { $0.record(record, letters) }
+    }
+
+    func captureCurl() throws(HTTPProblem) -> Response {
+        let found = try foundRecord()
+        record("export capture", "\(values[0])/\(found.number)")
+        return Response(text: try CurlLine(found).text)
+    }
+
+    /// Edited filters are compiled for it, too: expressions may take long.
+    func replayCapture() throws(HTTPProblem) -> Response? {
+        let record = try foundRecord()
+        guard head.isDryReplay else {
+            try resend(record)
+            return nil
+        }
+        return try dryReplay(of: record)
+    }
+
+    /// Stores the logs of the record again.
+    private func resend(_ found: CaptureRecord) throws(HTTPProblem) {
+        guard body.isEmpty else {
+            throw .body(
+                "dry=false uses the filters and routes in force and takes no body; to use edited ones, change the configuration and reload"
+            )
+        }
+        let resender = CaptureResender(shared.devices, shared.reporter.configuration.devices)
+        try resender.send(found, of: values[0]) { result in
+            respond { () throws(HTTPProblem) in
+                let outcome = try result.get()
+                let after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
+                record("replay capture", "\(values[0])/\(found.number)", after: after)
+                return answer(text: outcome.text) { $0.outcome(outcome) }
+            }
         }
     }
 
-    private func session(_ id: String) throws(HTTPProblem) -> CaptureSession {
-        guard let session = captures.session(id) else {
+    private func found() throws(HTTPProblem) -> CaptureSession {
+        guard let session = captures.session(values[0]) else {
             throw HTTPProblem(
                 404,
                 "CaptureNotExist",
-                "there is no capture \(clipped(id)); it was removed, or the gateway restarted"
+                "there is no capture \(clipped(values[0])); it was removed, or the gateway restarted"
             )
         }
         return session
     }
 
-    private func record(_ id: String, _ number: Int) throws(HTTPProblem) -> CaptureRecord {
-        guard let record = try session(id).record(number) else {
-            throw HTTPProblem(404, "RecordNotExist", "capture \(id) has no record \(number)")
+    private func foundRecord() throws(HTTPProblem) -> CaptureRecord {
+        guard let number = Int(values[1]), number > 0 else { throw AdminRoute.unknownPath }
+        guard let record = try found().record(number) else {
+            throw HTTPProblem(404, "RecordNotExist", "capture \(values[0]) has no record \(number)")
         }
         return record
-    }
-
-    private func replay(
-        _ record: CaptureRecord,
-        _ body: [UInt8],
-        _ holder: AdminHolder,
-        _ wantsText: Bool,
-        _ responder: Responder
-    ) {
-        let makesHashes = holder.role == .full
-        // Edited filters are compiled there, too: expressions may take long.
-        views.post(answering: responder, orWhenFull: .tooManyViews) {
-            [reporter] () throws(HTTPProblem) in
-            let replay = try CaptureReplay(record, body, reporter.configuration)
-            responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
-        }
-    }
-
-    /// Stores the logs of the record again.
-    private func resend(
-        _ record: CaptureRecord,
-        of id: String,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        guard body.isEmpty else {
-            throw HTTPProblem(
-                400,
-                "PostBodyInvalid",
-                "dry=false uses the filters and routes in force and takes no body; to use edited ones, change the configuration and reload"
-            )
-        }
-        let resender = CaptureResender(devices, reporter.configuration.devices)
-        let entry = audit.entry(holder, head, "replay capture", "\(id)/\(record.number)")
-        let wantsText = head.wantsText
-        views.post(answering: responder, orWhenFull: .tooManyViews) {
-            [audit] () throws(HTTPProblem) in
-            try resender.send(record, of: id) { result in
-                switch result {
-                case .success(let outcome):
-                    var entry = entry
-                    entry.after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
-                    audit.record(entry)
-                    responder.send(outcome.response(wantsText))
-                case .failure(let problem): responder.send(problem.response)
-                }
-            }
-        }
-    }
-
-    private static func list(_ sessions: [CaptureSession]) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.array("captures") { json in
-                for session in sessions { json.object { $0.session(session) } }
-            }
-        }
-        return json.text + "\n"
-    }
-
-    private static func document(_ session: CaptureSession) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.session(session)
-            json.array("entries") { json in
-                for record in session.records { json.object { $0.entry(record) } }
-            }
-        }
-        return json.text + "\n"
     }
 }
 
 extension JSONWriter {
+    fileprivate mutating func document(_ session: CaptureSession) {
+        self.session(session)
+        objects("entries", session.records) { $0.entry($1) }
+    }
+
     fileprivate mutating func session(_ session: CaptureSession) {
         let status = session.status
         member("id", session.id)
@@ -290,28 +200,23 @@ extension JSONWriter {
         member("milliseconds", decimal: record.answer.map { $0.time.inSeconds * 1000 })
         member("delivery", record.progress.outcome)
     }
+
+    fileprivate mutating func outcome(_ outcome: CaptureResender.Outcome) {
+        member("dry", false)
+        member("receipt", outcome.receipt)
+        member("logs", outcome.logs)
+        member("left_out", outcome.leftOut)
+        member("filtered", outcome.filtered)
+        member("dropped", outcome.dropped)
+        member("copies", outcome.copies)
+    }
 }
 
 extension CaptureResender.Outcome {
-    fileprivate func response(_ wantsText: Bool) -> Response {
-        guard !wantsText else {
-            let more = leftOut > 0 ? "; \(leftOut) unreadable ones are left out" : ""
-            return Response(
-                text: "sent \(counted(logs, "log")) again, receipt \(receipt): \(copies) queued, "
-                    + "\(filtered) filtered, \(dropped) dropped by routes\(more)\n"
-            )
-        }
-        var json = JSONWriter()
-        json.object { json in
-            json.member("dry", false)
-            json.member("receipt", receipt)
-            json.member("logs", logs)
-            json.member("left_out", leftOut)
-            json.member("filtered", filtered)
-            json.member("dropped", dropped)
-            json.member("copies", copies)
-        }
-        return Response(json: json.text + "\n")
+    fileprivate var text: String {
+        let more = leftOut > 0 ? "; \(leftOut) unreadable ones are left out" : ""
+        return "sent \(counted(logs, "log")) again, receipt \(receipt): \(copies) queued, "
+            + "\(filtered) filtered, \(dropped) dropped by routes\(more)\n"
     }
 }
 

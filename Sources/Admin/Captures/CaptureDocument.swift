@@ -4,18 +4,9 @@ import Logs
 import Queue
 import System
 
-/// A captured request as JSON.
-enum CaptureDocument {
-    /// One line.
-    static func record(_ record: CaptureRecord, _ letters: any DeadLetters) -> JSONWriter {
-        var json = JSONWriter()
-        json.object { $0.record(record, letters) }
-        return json
-    }
-}
-
 extension JSONWriter {
-    fileprivate mutating func record(_ record: CaptureRecord, _ letters: any DeadLetters) {
+    /// A captured request.
+    mutating func record(_ record: CaptureRecord, _ letters: any DeadLetters) {
         member("n", record.number)
         member("time", record.time.rfc3339)
         member("method", record.method)
@@ -26,32 +17,24 @@ extension JSONWriter {
         member("key", record.key)
         member("tag", record.tag)
         pairs("head", record.fields)
-        nullable("body", record.body) { $0.body($1) }
-        nullable("decoded", record.inflated) { $0.body($1) }
-        array("decisions") { json in
-            for decision in record.decisions {
-                json.object { json in
-                    json.member("step", decision.step)
-                    json.member("outcome", decision.outcome)
-                    json.member("detail", decision.detail)
-                }
-            }
+        object("body", ifAny: record.body) { $0.body($1) }
+        object("decoded", ifAny: record.inflated) { $0.body($1) }
+        objects("decisions", record.decisions) { json, decision in
+            json.member("step", decision.step)
+            json.member("outcome", decision.outcome)
+            json.member("detail", decision.detail)
         }
         member("log_count", record.logCount)
-        array("logs") { json in for log in record.logs { json.object { $0.log(log) } } }
-        array("batches") { json in
-            for batch in record.batches {
-                json.object { json in
-                    json.member("destination", batch.destination)
-                    json.member("logstore", batch.logstore)
-                    json.member("topic", batch.topic)
-                    json.member("logs", batch.logs)
-                    json.member("bytes", batch.bytes)
-                }
-            }
+        objects("logs", record.logs) { $0.log($1) }
+        objects("batches", record.batches) { json, batch in
+            json.member("destination", batch.destination)
+            json.member("logstore", batch.logstore)
+            json.member("topic", batch.topic)
+            json.member("logs", batch.logs)
+            json.member("bytes", batch.bytes)
         }
         member("receipt", record.receipt)
-        nullable("answer", record.answer) { json, answer in
+        object("answer", ifAny: record.answer) { json, answer in
             json.member("status", answer.status)
             json.member("code", record.refusal)
             json.pairs("head", answer.fields)
@@ -71,10 +54,8 @@ extension JSONWriter {
         array("dead_letters") { json in
             for id in progress.letters { json.element(letters.letterName(id)) }
         }
-        array("upstream") { json in
-            for (number, each) in progress.attempts.enumerated() {
-                json.object { $0.attempt(each, number + 1) }
-            }
+        objects("upstream", progress.attempts.enumerated()) {
+            $0.attempt($1.element, $1.offset + 1)
         }
         member("upstream_left_out", progress.attemptsLeftOut)
     }
@@ -109,9 +90,9 @@ extension JSONWriter {
 
     private mutating func log(_ log: CaptureRecord.Log) {
         member("tag", log.tag)
-        nullable("before", log.before) { $0.members($1) }
-        nullable("after", log.after) { $0.members($1) }
-        array("destinations") { json in for name in log.destinations { json.element(name) } }
+        object("before", ifAny: log.before) { $0.members($1) }
+        object("after", ifAny: log.after) { $0.members($1) }
+        texts("destinations", log.destinations)
         member("reason", log.reason)
     }
 

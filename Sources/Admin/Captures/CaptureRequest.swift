@@ -21,7 +21,7 @@ struct CaptureRequest {
             throw HTTPProblem(400, "PostBodyInvalid", error.reason, position: error.position)
         }
         guard case .object(let members) = document else {
-            throw Self.wrong("a JSON object is expected, got \(document.kind)")
+            throw .body("a JSON object is expected, got \(document.kind)")
         }
         for member in members where member.value != .null {
             switch member.name {
@@ -34,7 +34,7 @@ struct CaptureRequest {
                 let most = Int(CaptureSession.Limits.timeMax.inSeconds)
                 limits.time = .seconds(try Self.number(member, 1...most))
             default:
-                throw Self.wrong(
+                throw .body(
                     "\(clipped(member.name)) is not a member here; known: filter, records, bytes, seconds"
                 )
             }
@@ -43,7 +43,7 @@ struct CaptureRequest {
 
     private mutating func readFilter(_ value: JSONValue) throws(HTTPProblem) {
         guard case .object(let members) = value else {
-            throw Self.wrong("filter is an object, got \(value.kind)")
+            throw .body("filter is an object, got \(value.kind)")
         }
         for member in members where member.value != .null {
             switch member.name {
@@ -55,7 +55,7 @@ struct CaptureRequest {
             case "address": filter.address = try Self.range(try Self.text(member))
             case "status": filter.status = try Self.status(member.value)
             default:
-                throw Self.wrong(
+                throw .body(
                     "filter.\(clipped(member.name)) is not known; known: path, host, tag, key, address, status, text"
                 )
             }
@@ -64,7 +64,7 @@ struct CaptureRequest {
 
     private static func text(_ member: JSONValue.Member) throws(HTTPProblem) -> String {
         guard let text = member.value.text, (1...textBytesMax).contains(text.utf8.count) else {
-            throw wrong("filter.\(member.name) is a text of 1 to \(textBytesMax) bytes")
+            throw .body("filter.\(member.name) is a text of 1 to \(textBytesMax) bytes")
         }
         return text
     }
@@ -73,7 +73,7 @@ struct CaptureRequest {
         do throws(PatternProblem) {
             return try TagPattern(text)
         } catch {
-            throw wrong("filter.tag: \(error.reason) at byte \(error.position)")
+            throw .body("filter.tag: \(error.reason) at byte \(error.position)")
         }
     }
 
@@ -82,7 +82,7 @@ struct CaptureRequest {
         do throws(AddressRangeError) {
             return try AddressRange(parsing: text)
         } catch {
-            throw wrong("filter.address: \(clipped(text)) \(error.description)")
+            throw .body("filter.address: \(clipped(text)) \(error.description)")
         }
     }
 
@@ -95,7 +95,7 @@ struct CaptureRequest {
             return digit
         }
         guard let status = Int(text), (100...599).contains(status) else {
-            throw wrong("filter.status is a status such as 404, or a class such as \"4xx\"")
+            throw .body("filter.status is a status such as 404, or a class such as \"4xx\"")
         }
         return status
     }
@@ -105,14 +105,10 @@ struct CaptureRequest {
         _ range: ClosedRange<Int>
     ) throws(HTTPProblem) -> Int {
         guard let number = member.value.wholeNumber, range.contains(number) else {
-            throw wrong(
+            throw .body(
                 "\(member.name) is a number from \(range.lowerBound) to \(range.upperBound)"
             )
         }
         return number
-    }
-
-    private static func wrong(_ reason: String) -> HTTPProblem {
-        HTTPProblem(400, "PostBodyInvalid", reason)
     }
 }

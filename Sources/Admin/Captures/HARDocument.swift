@@ -82,15 +82,8 @@ extension JSONWriter {
         member("url", record.url)
         member("httpVersion", "HTTP/1.\(record.minorVersion)")
         array("cookies") { _ in }
-        headers(record.fields)
-        array("queryString") { json in
-            for (name, value) in record.queryPairs {
-                json.object { json in
-                    json.member("name", name)
-                    json.member("value", value)
-                }
-            }
-        }
+        pairs("headers", record.fields)
+        pairs("queryString", record.queryPairs)
         if let body = record.shownBody, let text = body.text {
             object("postData") { json in
                 json.member("mimeType", record.field("content-type") ?? "")
@@ -115,7 +108,7 @@ extension JSONWriter {
         member("statusText", "")
         member("httpVersion", "HTTP/1.1")
         array("cookies") { _ in }
-        headers(answer?.fields ?? [])
+        pairs("headers", answer?.fields ?? [])
         object("content") { json in
             json.member("size", answer?.body.utf8.count ?? 0)
             json.member("mimeType", type)
@@ -149,7 +142,7 @@ extension JSONWriter {
             json.member("url", attempt.endpoint)
             json.member("httpVersion", "HTTP/1.1")
             json.array("cookies") { _ in }
-            json.headers([])
+            json.pairs("headers", [])
             json.array("queryString") { _ in }
             json.member("headersSize", -1)
             json.member("bodySize", -1)
@@ -159,7 +152,7 @@ extension JSONWriter {
             json.member("statusText", attempt.code ?? "")
             json.member("httpVersion", "HTTP/1.1")
             json.array("cookies") { _ in }
-            json.headers(attempt.requestID.map { [("x-log-requestid", $0)] } ?? [])
+            json.pairs("headers", attempt.requestID.map { [("x-log-requestid", $0)] } ?? [])
             json.object("content") { json in
                 json.member("size", -1)
                 json.member("mimeType", "text/plain")
@@ -190,14 +183,10 @@ extension JSONWriter {
         }
     }
 
-    private mutating func headers(_ fields: CaptureRecord.Fields) {
-        array("headers") { json in
-            for field in fields {
-                json.object { json in
-                    json.member("name", field.name)
-                    json.member("value", field.value)
-                }
-            }
+    private mutating func pairs(_ name: String, _ fields: CaptureRecord.Fields) {
+        objects(name, fields) { json, field in
+            json.member("name", field.name)
+            json.member("value", field.value)
         }
     }
 }

@@ -1,37 +1,63 @@
+import Configuration
 import HTTP
 import Synchronization
 import System
 
-/// Streams long answers from a worker thread, one piece at a time, each after the client has read the last. So an answer
-/// of any length holds the memory of one piece, and a slow client holds no thread.
+extension AdminCall {
+    /// Sends a long answer. The pieces have numbers from 0 on; nil is behind the last one.
+    func send(
+        _ response: Response,
+        _ piece: @escaping @Sendable (Int) -> [UInt8]?
+    ) throws(HTTPProblem) {
+        guard let stream, let visitor else { return }
+        let head = response.labelled(stream.label)
+        try stream.exports.send(head, for: visitor.holder.name, to: stream.responder, piece)
+    }
+}
+
+/// Streams long answers from a worker thread, one piece at a time, each after the client has read
+/// the last. So an answer of any length holds the memory of one piece, and a slow client holds no
+/// thread. The listener resets the connection of one that takes nothing for half a minute.
 final class PiecedAnswers: Sendable {
     /// How many are written at a time; each holds a piece.
     static let countMax = 4
+    /// For each token, so that the slow readers of one leave room for others.
+    static let countOfTokenMax = 2
 
     fileprivate let worker: SerialWorker
-    fileprivate let count = Atomic<Int>(0)
+    private let counts = Locked<[String: Int]>([:])
 
     init(on worker: SerialWorker) {
         self.worker = worker
     }
 
-    /// `responder` must be the request's own; a wrapped one cannot stream. The pieces have numbers from 0 on; nil
-    /// is behind the last one.
-    func send(
+    /// `responder` must be the request's own; a wrapped one cannot stream.
+    fileprivate func send(
         _ head: Response,
+        for token: String,
         to responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) throws(HTTPProblem) {
-        guard count.add(1, ordering: .relaxed).oldValue < Self.countMax else {
-            count.subtract(1, ordering: .relaxed)
-            throw HTTPProblem(
-                503,
-                "ServerBusy",
-                "\(Self.countMax) exports or long dead letters are sent, the most at a time; retry when one ends"
+        let hasRoom = counts.withLock { counts in
+            let count = counts[token] ?? 0
+            guard count < Self.countOfTokenMax, counts.values.reduce(0, +) < Self.countMax else {
+                return false
+            }
+            counts[token] = count + 1
+            return true
+        }
+        guard hasRoom else {
+            throw .busy(
+                "\(Self.countOfTokenMax) exports or long dead letters of a token are sent at a time, and "
+                    + "\(Self.countMax) of all; retry when one ends"
             )
         }
-        let answer = PiecedAnswer(self, head, responder, piece)
+        let answer = PiecedAnswer(self, token, head, responder, piece)
         guard worker.post({ answer.begin() }) else { throw .tooManyViews }
+    }
+
+    fileprivate func end(of token: String) {
+        counts.withLock { $0[token] = $0[token].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 }
 
@@ -42,6 +68,7 @@ private final class PiecedAnswer: Sendable {
     private static let unsentBytesMax = 64 << 20
 
     private let answers: PiecedAnswers
+    private let token: String
     private let head: Response
     private let responder: Responder
     private let piece: @Sendable (Int) -> [UInt8]?
@@ -49,14 +76,16 @@ private final class PiecedAnswer: Sendable {
 
     init(
         _ answers: PiecedAnswers,
+        _ token: String,
         _ head: Response,
         _ responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) {
-        (self.answers, self.head, self.responder, self.piece) = (answers, head, responder, piece)
+        (self.answers, self.token, self.head) = (answers, token, head)
+        (self.responder, self.piece) = (responder, piece)
     }
 
-    deinit { answers.count.subtract(1, ordering: .relaxed) }
+    deinit { answers.end(of: token) }
 
     func begin() {
         // Nil: the request was HEAD.

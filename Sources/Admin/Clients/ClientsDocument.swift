@@ -5,54 +5,46 @@ import JSON
 import Operations
 import System
 
-/// `GET /admin/clients` and `GET /admin/refusals`: who sends, and who was refused.
-struct ClientsDocument {
-    let reporter: Reporter
-    let refused: RefusedRequests
+/// Who sends, and who was refused.
+extension AdminCall {
+    private var refused: RefusedRequests { shared.devices.refusedRequests }
 
-    func clients(_ wantsText: Bool) -> Response {
-        let senders = reporter.report.senders
+    func clients() -> Response {
+        let senders = shared.report.senders
         let rules = Dictionary(
-            reporter.configuration.devices.senders.map { ($0.name, $0.rules) },
+            shared.reporter.configuration.devices.senders.map { ($0.name, $0.rules) },
             uniquingKeysWith: { first, _ in first }
         )
         let latest = Dictionary(
             refused.newest.compactMap { request in request.key.map { ($0, request) } },
             uniquingKeysWith: { newest, _ in newest }
         )
-        guard !wantsText else {
-            let lines = senders.keys.map { name, counts in
-                let refused = counts.refused.values.reduce(0, +)
-                let last = latest[name].map { "; last: \($0.code): \($0.reason)" } ?? ""
-                return "\(name): \(counted(Int64(counts.requests), "request")), "
-                    + "\(counted(Int64(counts.logs), "log")), \(sizeText(counts.bodyBytes)), "
-                    + "\(refused) refused\(last)\n"
-            }
-            let none = "no keys are configured (devices.keys): every device may send\n"
-            return Response(text: lines.isEmpty ? none : lines.joined())
+        let lines = senders.keys.map { name, counts in
+            let refused = counts.refused.values.reduce(0, +)
+            let last = latest[name].map { "; last: \($0.code): \($0.reason)" } ?? ""
+            return "\(name): \(counted(Int64(counts.requests), "request")), "
+                + "\(counted(Int64(counts.logs), "log")), \(sizeText(counts.bodyBytes)), "
+                + "\(refused) refused\(last)\n"
         }
-        var json = JSONWriter()
-        json.object { json in
-            json.array("keys") { json in
-                for (name, counts) in senders.keys {
-                    json.object { json in
-                        json.member("name", name)
-                        json.member("destinations", rules[name]?.destinations?.sorted())
-                        json.member("requests", counts.requests)
-                        json.member("logs", counts.logs)
-                        json.member("bytes", counts.bodyBytes)
-                        json.object("refused") { json in
-                            for (reason, count) in counts.refused.sorted(by: { $0.key < $1.key }) {
-                                json.member(reason, count)
-                            }
-                        }
-                        json.object("budget") { json in
-                            json.member("rate", rules[name]?.rate?.text)
-                            json.member("bytes", rules[name]?.bytes?.text)
-                        }
-                        json.nullable("last_refusal", latest[name]) { $0.refusal($1) }
+        let none = "no keys are configured (devices.keys): every device may send\n"
+        return answer(text: lines.isEmpty ? none : lines.joined()) { json in
+            json.objects("keys", senders.keys) { json, each in
+                let (name, counts) = each
+                json.member("name", name)
+                json.member("destinations", rules[name]?.destinations?.sorted())
+                json.member("requests", counts.requests)
+                json.member("logs", counts.logs)
+                json.member("bytes", counts.bodyBytes)
+                json.object("refused") { json in
+                    for (reason, count) in counts.refused.sorted(by: { $0.key < $1.key }) {
+                        json.member(reason, count)
                     }
                 }
+                json.object("budget") { json in
+                    json.member("rate", rules[name]?.rate?.text)
+                    json.member("bytes", rules[name]?.bytes?.text)
+                }
+                json.object("last_refusal", ifAny: latest[name]) { $0.refusal($1) }
             }
             json.object("unknown_senders") { json in
                 for (reason, count) in senders.unknown { json.member(reason, count) }
@@ -65,25 +57,16 @@ struct ClientsDocument {
                 json.member("newcomers_shared", senders.addresses.shared)
             }
         }
-        return Response(json: json.text + "\n")
     }
 
-    func refusals(_ wantsText: Bool) -> Response {
+    func refusals() -> Response {
         let newest = refused.newest
-        guard !wantsText else {
-            let lines = newest.map(\.line).joined()
-            return Response(
-                text: lines.isEmpty ? "no request was refused since the start\n" : lines
-            )
-        }
-        var json = JSONWriter()
-        json.object { json in
+        let lines = newest.map(\.line).joined()
+        let none = "no request was refused since the start\n"
+        return answer(text: lines.isEmpty ? none : lines) { json in
             json.member("missed", refused.missed)
-            json.array("refusals") { json in
-                for request in newest { json.object { $0.refusal(request) } }
-            }
+            json.objects("refusals", newest) { $0.refusal($1) }
         }
-        return Response(json: json.text + "\n")
     }
 }
 
@@ -120,16 +103,6 @@ extension JSONWriter {
     /// An array, or null.
     fileprivate mutating func member(_ name: String, _ values: [String]?) {
         guard let values else { return member(name, nil as String?) }
-        array(name) { json in for value in values { json.element(value) } }
-    }
-
-    /// An object, or null.
-    mutating func nullable<Value>(
-        _ name: String,
-        _ value: Value?,
-        _ members: (inout JSONWriter, Value) -> Void
-    ) {
-        guard let value else { return member(name, nil as String?) }
-        object(name) { members(&$0, value) }
+        texts(name, values)
     }
 }

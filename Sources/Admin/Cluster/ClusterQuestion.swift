@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTP
 import JSON
@@ -95,15 +96,21 @@ struct Operator: Equatable, Sendable {
     let name: String
     let address: String
 
-    func entry(_ action: String, _ subject: String) -> AuditEntry {
+    func entry(_ action: String, _ subject: String, after: String = "") -> AuditEntry {
         AuditEntry(
             actor: name,
             address: address,
             action: action,
             subject: subject,
             before: "",
-            after: ""
+            after: after
         )
+    }
+}
+
+extension Operator {
+    init(_ holder: AdminHolder?, at peer: PeerAddress) {
+        self.init(name: holder?.name(at: peer) ?? "", address: peer.host)
     }
 }
 
@@ -114,22 +121,10 @@ struct RelayedRequest: Equatable, Sendable {
     let target: String
     let wantsText: Bool
     let actor: Operator
-    let body: [UInt8]
+    var body: [UInt8] = []
+}
 
-    init(
-        method: RequestHead.Method,
-        target: String,
-        wantsText: Bool,
-        actor: Operator,
-        body: [UInt8] = []
-    ) {
-        self.method = method
-        self.target = target
-        self.wantsText = wantsText
-        self.actor = actor
-        self.body = body
-    }
-
+extension RelayedRequest {
     init(_ head: RequestHead, _ actor: Operator, body: [UInt8] = []) {
         self.init(
             // The answer loses its body on the way to the client.
@@ -183,11 +178,9 @@ struct RelayedRequest: Equatable, Sendable {
 
 extension RequestHead.Method {
     fileprivate init?(relayed name: String) {
-        switch name {
-        case "GET": self = .get
-        case "POST": self = .post
-        case "PUT": self = .put
-        default: return nil
+        guard let method = [Self.get, .post, .put].first(where: { $0.name == name }) else {
+            return nil
         }
+        self = method
     }
 }

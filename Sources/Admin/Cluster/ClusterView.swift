@@ -71,7 +71,7 @@ struct ClusterView: Sendable {
     /// Lets another gateway answer the request.
     func relay(_ request: RelayedRequest, to node: String) -> Response {
         let answer = ask([node], .request(request))[node].flatMap { ClusterAnswer.response($0) }
-        return answer ?? HTTPProblem(503, "ServerBusy", Self.silent([node])).response
+        return answer ?? HTTPProblem.busy(Self.silent([node])).response
     }
 
     private static let patience = Duration.seconds(2)
@@ -95,12 +95,4 @@ struct ClusterView: Sendable {
     private static func named(_ nodes: Set<String>) -> String {
         "the gateway\(nodes.count == 1 ? "" : "s") \(nodes.sorted().map(printable).joined(separator: ", "))"
     }
-}
-
-extension HTTPProblem {
-    static let tooManyViews = HTTPProblem(
-        503,
-        "ServerBusy",
-        "too many requests of operators are waiting; try again (GET /admin/queue?streams=0 needs no waiting)"
-    )
 }

@@ -6,44 +6,14 @@ import Operations
 import System
 
 /// Answers about credentials, which never contain a secret.
-enum CredentialAnswers {
-    static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
-        guard !wantsText else { return Response(text: all.map(\.line).joined()) }
-        var json = JSONWriter()
-        json.object { json in
-            json.array("credentials") { json in
-                for status in all { json.object { $0.credential(status) } }
-            }
+extension AdminCall {
+    func credential(after outcome: CredentialRotation.Outcome?) throws(HTTPProblem) -> Response {
+        let status = try shared.credentials.status(of: values[0])
+        var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
+        if outcome?.isProved == false {
+            note += "  not proved: no destination or role was asked\n"
         }
-        return Response(json: json.text + "\n")
-    }
-
-    static func answer(
-        _ name: String,
-        _ rotation: CredentialRotation,
-        _ wantsText: Bool,
-        after outcome: CredentialRotation.Outcome? = nil
-    ) throws(HTTPProblem) -> Response {
-        let status = try rotation.status(of: name)
-        var response = answer(status, wantsText, after: outcome)
-        response.fields.append(("etag", status.version))
-        return response
-    }
-
-    private static func answer(
-        _ status: CredentialStatus,
-        _ wantsText: Bool,
-        after outcome: CredentialRotation.Outcome?
-    ) -> Response {
-        guard !wantsText else {
-            var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
-            if outcome?.isProved == false {
-                note += "  not proved: no destination or role was asked\n"
-            }
-            return Response(text: status.line + note)
-        }
-        var json = JSONWriter()
-        json.object { json in
+        var response = answer(text: status.line + note) { json in
             json.credential(status)
             guard let outcome else { return }
             json.member("proved", outcome.isProved)
@@ -51,71 +21,36 @@ enum CredentialAnswers {
             json.member("not_stored_because", outcome.reason)
             json.proofs(outcome.proofs)
         }
-        return Response(json: json.text + "\n")
-    }
-
-    /// The credential of the configured source, or only the name if there is none.
-    static func forgotten(
-        _ name: String,
-        _ rotation: CredentialRotation,
-        _ wantsText: Bool
-    ) -> Response {
-        if let answer = try? answer(name, rotation, wantsText) { return answer }
-        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
-        var json = JSONWriter()
-        json.object { $0.member("name", name) }
-        return Response(json: json.text + "\n")
+        response.fields.append(("etag", status.version))
+        return response
     }
 
     /// The answer of one destination, with the same statuses as those of all.
-    static func answer(_ test: DestinationTest, _ wantsText: Bool) -> Response {
+    func answer(_ test: DestinationTest) -> Response {
         let status =
             switch test.verdict {
             case .accepted: 200
             case .refused: 422
             case .undecided: 502
             }
-        guard !wantsText else { return Response(status, text: test.line) }
-        var json = JSONWriter()
-        json.object { $0.proof(test) }
-        return Response(status, json: json.text + "\n")
+        return answer(status, text: test.line) { $0.proof(test) }
     }
 
     /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
-    static func answer(_ name: String, proofs: CredentialProofs, _ wantsText: Bool) -> Response {
-        let isTaken = proofs.verdicts.isEmpty || proofs.isProved
-        var response = document(name, proofs: proofs, wantsText)
-        response.status = proofs.isRefused ? 422 : isTaken ? 200 : 502
-        return response
-    }
-
-    private static func document(
-        _ name: String,
-        proofs: CredentialProofs,
-        _ wantsText: Bool
-    ) -> Response {
-        guard !wantsText else {
-            guard !proofs.verdicts.isEmpty else {
-                return Response(
-                    text: "\(name): no destination or role uses it, so it cannot be proved\n"
-                )
-            }
-            return Response(
-                text: proofs.destinations.map { $0.line(of: name) }.joined()
-                    + proofs.roles.map { $0.line(of: name) }.joined()
-            )
-        }
-        var json = JSONWriter()
-        json.object { json in
+    func answer(_ name: String, _ proofs: CredentialProofs) -> Response {
+        let verdicts = proofs.verdicts
+        let isTaken = verdicts.isEmpty || proofs.isProved
+        let lines =
+            proofs.destinations.map { $0.line(of: name) } + proofs.roles.map { $0.line(of: name) }
+        let none = "\(name): no destination or role uses it, so it cannot be proved\n"
+        return answer(
+            proofs.isRefused ? 422 : isTaken ? 200 : 502,
+            text: verdicts.isEmpty ? none : lines.joined()
+        ) { json in
             json.member("name", name)
-            let verdicts = proofs.verdicts
-            json.member(
-                "verdict",
-                (verdicts.first { $0 != .accepted } ?? verdicts.first)?.name
-            )
+            json.member("verdict", (verdicts.first { $0 != .accepted } ?? verdicts.first)?.rawValue)
             json.proofs(proofs)
         }
-        return Response(json: json.text + "\n")
     }
 }
 
@@ -158,23 +93,13 @@ extension CredentialStatus.Kept {
     }
 }
 
-extension CredentialProof.Verdict {
-    fileprivate var name: String {
-        switch self {
-        case .accepted: "accepted"
-        case .refused: "refused"
-        case .undecided: "undecided"
-        }
-    }
-}
-
 extension CredentialProof {
     fileprivate func line(of name: String) -> String {
         let said =
             verdict == .accepted
             ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
         let help = verdict == .accepted ? "" : "; \(remedy)"
-        return "\(name) at \(destination): \(verdict.name)\(printable(said))\(help)\n"
+        return "\(name) at \(destination): \(verdict.rawValue)\(printable(said))\(help)\n"
     }
 }
 
@@ -183,14 +108,14 @@ extension DestinationTest {
     fileprivate var line: String {
         guard verdict != .accepted else { return "\(destination): \(printable(message))\n" }
         let said = [code, message].compactMap(\.self).joined(separator: ": ")
-        return "\(destination): \(verdict.name): \(printable(said)); \(remedy)\n"
+        return "\(destination): \(verdict.rawValue): \(printable(said)); \(remedy)\n"
     }
 }
 
 extension RoleProof {
     fileprivate func line(of name: String) -> String {
         let said = problem.map { ": \(printable($0.description))" } ?? ""
-        return "\(name) for the role \(role): \(verdict.name)\(said)\n"
+        return "\(name) for the role \(role): \(verdict.rawValue)\(said)\n"
     }
 }
 
@@ -222,7 +147,7 @@ extension JSONWriter {
     fileprivate mutating func proof(_ proof: DestinationTest) {
         member("destination", proof.destination)
         member("endpoint", proof.endpoint)
-        member("verdict", proof.verdict.name)
+        member("verdict", proof.verdict.rawValue)
         member("status", proof.status)
         member("code", proof.code)
         member("message", proof.message)
@@ -231,23 +156,15 @@ extension JSONWriter {
     }
 
     fileprivate mutating func proofs(_ proofs: CredentialProofs) {
-        array("proofs") { json in
-            for proof in proofs.destinations {
-                json.object { $0.proof(DestinationTest(proof)) }
-            }
-        }
-        array("role_proofs") { json in
-            for proof in proofs.roles {
-                json.object { json in
-                    json.member("role", proof.role)
-                    json.member("verdict", proof.verdict.name)
-                    json.member("status", proof.problem?.words?.status)
-                    json.member("code", proof.problem?.words?.code)
-                    json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
-                    json.member("request_id", proof.problem?.words?.requestID)
-                    json.member("remedy", proof.problem?.remedy)
-                }
-            }
+        objects("proofs", proofs.destinations) { $0.proof(DestinationTest($1)) }
+        objects("role_proofs", proofs.roles) { json, proof in
+            json.member("role", proof.role)
+            json.member("verdict", proof.verdict.rawValue)
+            json.member("status", proof.problem?.words?.status)
+            json.member("code", proof.problem?.words?.code)
+            json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
+            json.member("request_id", proof.problem?.words?.requestID)
+            json.member("remedy", proof.problem?.remedy)
         }
     }
 }

@@ -3,116 +3,74 @@ import Credentials
 import Crypto
 import Delivery
 import HTTP
+import JSON
 import Operations
 import SLS
 import System
 
-/// Answers requests of operators about credentials: show, rotate, forget, verify. An answer never holds a secret.
-struct CredentialDesk: Sendable {
-    let rotation: CredentialRotation
-    let workers: OperatorWorkers
-    let audit: AuditTrail
+/// Credentials: show, rotate, forget, verify. An answer never holds a secret.
+extension AdminCall {
+    private var name: String { values[0] }
 
-    func handle(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
-    ) {
-        let wantsText = head.wantsText
-        do throws(HTTPProblem) {
-            switch (route, head.method) {
-            case (.credentials, _):
-                responder.send(CredentialAnswers.answer(rotation.keeper.status, wantsText))
-            case (.credential(let name), .put):
-                try rotate(name, head, body, holder, responder)
-            case (.credential(let name), .delete):
-                let entry = audit.entry(holder, head, "forget", "credential \(name)")
-                let condition = try IfMatch(head)
-                change(responder) { rotation throws(HTTPProblem) in
-                    try rotation.forget(name, if: condition, entry)
-                    return CredentialAnswers.forgotten(name, rotation, wantsText)
-                }
-            case (.credential(let name), _):
-                responder.send(try CredentialAnswers.answer(name, rotation, wantsText))
-            case (.credentialVerify(let name), _):
-                workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
-                    let proofs = try rotation.verify(name)
-                    responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
-                }
-            case (.destinationTest(let name), _):
-                workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
-                    let test = try rotation.test(destination: name)
-                    responder.send(CredentialAnswers.answer(test, wantsText))
-                }
-            default: responder.send(AdminRoute.unknownPath.response)
-            }
-        } catch {
-            responder.send(error.response)
+    func credentials() -> Response {
+        let all = shared.credentials.keeper.status
+        return answer(text: all.map(\.line).joined()) { json in
+            json.objects("credentials", all) { $0.credential($1) }
         }
     }
 
-    private func rotate(
-        _ name: String,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        let isForced = try isForced(head)
+    func credential() throws(HTTPProblem) -> Response { try credential(after: nil) }
+
+    /// The credential of the configured source, or only the name if there is none.
+    func forgetCredential() throws(HTTPProblem) -> Response {
         let condition = try IfMatch(head)
-        let wantsText = head.wantsText
+        try shared.credentials.forget(name, if: condition, entry("forget", "credential \(name)"))
+        return (try? credential()) ?? forgotten(name)
+    }
+
+    func verifyCredential() throws(HTTPProblem) -> Response {
+        answer(name, try shared.credentials.verify(name))
+    }
+
+    func testDestination() throws(HTTPProblem) -> Response {
+        answer(try shared.credentials.test(destination: name))
+    }
+
+    fileprivate func rotate(_ pushed: PushedCredential) throws(HTTPProblem) {
+        let condition = try IfMatch(head)
+        let exchange: @Sendable (CredentialProofs) -> Void = { proofs in
+            respond(on: .changes) { () throws(HTTPProblem) in
+                let line = entry("rotate", "credential \(name)")
+                let outcome = try shared.credentials.push(name, pushed, proofs, if: condition, line)
+                return try credential(after: outcome)
+            }
+        }
+        // A forced rotation has no proof, and must not wait for proofs of others.
+        guard head.parameter("force") != "true" else { return exchange(CredentialProofs()) }
+        respond(on: .proofs) { () throws(HTTPProblem) in
+            exchange(try shared.credentials.prove(pushed, for: name, if: condition))
+            // The next proof must see the result of this rotation.
+            shared.workers.changes.waitUntilHere()
+            return nil
+        }
+    }
+}
+
+extension AdminHandler {
+    func rotate(
+        _ call: AdminCall,
+        _ body: UnsafeRawBufferPointer
+    ) throws(HTTPProblem) -> Response? {
+        let origin = "pushed by \(call.visitor?.holder.name ?? "")"
         let pushed: PushedCredential
         var content = Array(body)
         defer { wipe(&content) }
         do throws(PushRefusal) {
-            pushed = try PushedCredential(
-                json: content,
-                origin: "pushed by \(holder.name)",
-                now: .now
-            )
+            pushed = try PushedCredential(json: content, origin: origin, now: .now)
         } catch {
             throw HTTPProblem(error)
         }
-        let entry = audit.entry(holder, head, "rotate", "credential \(name)")
-        let exchange: @Sendable (CredentialProofs) -> Void = { proofs in
-            change(responder) { rotation throws(HTTPProblem) in
-                let outcome = try rotation.push(name, pushed, proofs, if: condition, entry)
-                return try CredentialAnswers.answer(name, rotation, wantsText, after: outcome)
-            }
-        }
-        // A forced rotation has no proof, and must not wait for proofs of others.
-        guard !isForced else { return exchange(CredentialProofs()) }
-        workers.proofs.post(answering: responder) { [rotation, workers] () throws(HTTPProblem) in
-            exchange(try rotation.prove(pushed, for: name, if: condition))
-            // The next proof must see the result of this rotation.
-            workers.changes.waitUntilHere()
-        }
-    }
-
-    private func isForced(_ head: RequestHead) throws(HTTPProblem) -> Bool {
-        guard let pairs = head.queryPairs else {
-            throw HTTPProblem(400, "ParameterInvalid", "the query cannot be read")
-        }
-        guard let value = pairs.first?.value else { return false }
-        guard ["true", "false"].contains(value) else {
-            throw HTTPProblem(
-                400,
-                "ParameterInvalid",
-                "force cannot be \(clipped(value)); it is true or false"
-            )
-        }
-        return value == "true"
-    }
-
-    /// Makes the change on the thread of changes, and answers with its result.
-    private func change(
-        _ responder: Responder,
-        _ change: @escaping @Sendable (CredentialRotation) throws(HTTPProblem) -> Response
-    ) {
-        workers.changes.post(answering: responder) { [rotation] () throws(HTTPProblem) in
-            responder.send(try change(rotation))
-        }
+        try call.rotate(pushed)
+        return nil
     }
 }

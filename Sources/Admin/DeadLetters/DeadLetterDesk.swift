@@ -7,159 +7,62 @@ import Queue
 import SLS
 import System
 
-/// Answers requests about dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all
+/// Dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all
 /// gateways; a change is made by the gateway that has the shard.
 ///
 /// The queue's own thread makes changes, and they are answered when they are durable.
-final class DeadLetterDesk {
-    private let letters: any GatewayQueue
-    private let captures: Captures
-    private let audit: AuditTrail
-    /// The thread for long reads, which waits for other gateways.
-    private let views: SerialWorker
-    /// The thread for changes at other gateways, which take longer.
-    private let changes: SerialWorker
-    /// nil: another gateway asks, and wants only what is here.
-    private let exports: PiecedAnswers?
-    private let cluster: ClusterView
-    private let decoder = JSONLogDecoder()
-
-    init(
-        _ letters: any GatewayQueue,
-        _ captures: Captures,
-        _ audit: AuditTrail,
-        views: SerialWorker,
-        changes: SerialWorker,
-        exports: PiecedAnswers? = nil
-    ) {
-        self.letters = letters
-        self.captures = captures
-        self.audit = audit
-        self.views = views
-        self.changes = changes
-        self.exports = exports
-        cluster = ClusterView(store: letters)
-    }
-
-    func handle(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ actor: Operator,
-        _ responder: Responder,
-        unlabelled: Responder? = nil,
-        _ label: Int = 0
-    ) {
-        let way = exports.flatMap { exports in unlabelled.map { (exports, $0, label) } }
-        do throws(HTTPProblem) {
-            let query = try DeadLetterQuery(head)
-            switch (route, head.method) {
-            case (.deadLetter(let name), let method):
-                guard let id = letters.letterID(name) else {
-                    return try relay(name, head, body, actor, responder)
-                }
-                guard method == .put else {
-                    return try show(id, name, head.wantsText, responder, way)
-                }
-                let line = actor.entry("edit", "dead letter \(name)")
-                try edit(id, name, query, body, head.wantsText, line, responder)
-            case (.deadLetterReplay, _): try change(.replay, query, head, actor, responder)
-            case (.deadLetterPurge, _): try change(.purge, query, head, actor, responder)
-            case (.deadLetterExport, _): try export(query, responder, way)
-            default: try list(query, head, responder)
-            }
-        } catch {
-            responder.send(error.response)
+extension AdminCall {
+    func deadLetters() throws(HTTPProblem) -> Response {
+        let query = try DeadLetterQuery(head)
+        let list = LetterList(cluster: cluster, form: head.wantsText ? .text : .beginnings)
+        var page = try list.page(query)
+        let isFirst = query.after == nil
+        var sums: [DeadLetterSum] = []
+        if isFirst {
+            let found = list.sums()
+            sums = found.sums
+            page.missing.formUnion(found.missing)
         }
-    }
-
-    /// Lets the gateway answer that has the letter.
-    private func relay(
-        _ name: LetterName,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ actor: Operator,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        guard exports != nil, let shard = name.shard else { throw .noDeadLetter(name) }
-        let sight = cluster.look()
-        guard let node = sight.node(of: shard) else {
-            guard sight.isWhole else { throw HTTPProblem(503, "ServerBusy", ClusterView.unseen) }
-            guard sight.unattended.contains(shard) else { throw .noDeadLetter(name) }
-            throw HTTPProblem(503, "ServerBusy", "\(ClusterView.unattended(shard)); try again")
+        var response = answer(text: DeadLetterText.list(page, sums, isFirst: isFirst)) {
+            $0.letters(page, sums)
         }
-        let request = RelayedRequest(head, actor, body: Array(body))
-        let worker = request.method == .get ? views : changes
-        let isTaken = worker.post { [cluster] in responder.send(cluster.relay(request, to: node)) }
-        guard isTaken else { throw .tooManyViews }
+        response.continues(page)
+        return response
     }
 
-    // MARK: - Reading
-
-    private func list(
-        _ query: DeadLetterQuery,
-        _ head: RequestHead,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        let wantsText = head.wantsText
-        let list = LetterList(cluster: cluster, form: wantsText ? .text : .beginnings)
-        let isTaken = views.post {
-            do throws(HTTPProblem) {
-                var page = try Self.read { () throws(QueueError) in try list.page(query) }
-                let isFirst = query.after == nil
-                var sums: [DeadLetterSum] = []
-                if isFirst {
-                    let found = list.sums()
-                    sums = found.sums
-                    page.missing.formUnion(found.missing)
-                }
-                var response =
-                    wantsText
-                    ? Response(text: DeadLetterText.list(page, sums, isFirst: isFirst))
-                    : Response(json: DeadLetterText.document(page, sums))
-                response.continues(page)
-                responder.send(response)
-            } catch {
-                responder.send(error.response)
-            }
-        }
-        guard isTaken else { throw .tooManyViews }
-    }
-
-    private func export(
-        _ query: DeadLetterQuery,
-        _ responder: Responder,
-        _ way: Way?
-    ) throws(HTTPProblem) {
+    func exportLetters() throws(HTTPProblem) -> Response? {
         let list = LetterList(cluster: cluster, form: .whole)
-        let isTaken = views.post {
-            do throws(HTTPProblem) {
-                let page = try Self.read { () throws(QueueError) in try list.page(query) }
-                var head = Response(status: 200, contentType: "application/x-ndjson", body: [])
-                head.continues(page)
-                try Self.send(head, LetterPieces(page.rows), of: page.bytes, responder, way)
-            } catch {
-                responder.send(error.response)
-            }
-        }
-        guard isTaken else { throw .tooManyViews }
+        let page = try list.page(try DeadLetterQuery(head))
+        var response = Response(status: 200, contentType: "application/x-ndjson", body: [])
+        response.continues(page)
+        return try send(LetterPieces(page.rows), of: page.bytes, response)
     }
 
-    /// The way of a long answer, with its label; nil: there is none, because another gateway asks.
-    private typealias Way = (exports: PiecedAnswers, responder: Responder, label: Int)
+    /// A letter may have megabytes.
+    func deadLetter() throws(HTTPProblem) -> Response? {
+        let name = try letterName()
+        let (letters, captures) = (shared.store, shared.devices.captures)
+        guard let id = letters.letterID(name) else { return try relayed(name) }
+        let letter = try reading { () throws(QueueError) in try letters.deadLetter(id) }
+        guard let letter else { throw .noDeadLetter(name) }
+        let (wantsText, records) = (head.wantsText, captures.records(ofLetter: id))
+        let parts =
+            wantsText
+            ? DeadLetterText.page(letter, name, records)
+            : DeadLetterText.document(letter, name, records)
+        let response = wantsText ? Response(text: "") : Response(json: "")
+        return try send(LetterPieces(parts + [.written("\n")]), of: letter.bytes, response)
+    }
 
     /// Sends letters of so many bytes: short ones at once, others in pieces.
-    private static func send(
-        _ head: Response,
+    private func send(
         _ pieces: LetterPieces,
         of bytes: Int,
-        _ responder: Responder,
-        _ way: Way?
-    ) throws(HTTPProblem) {
-        if let way, bytes > LogEntry.shownMax {
-            return try way.exports.send(head.labelled(way.label), to: way.responder) { _ in
-                pieces.next()
-            }
+        _ response: Response
+    ) throws(HTTPProblem) -> Response? {
+        if !isRelayed, bytes > LogEntry.shownMax {
+            try send(response) { _ in pieces.next() }
+            return nil
         }
         guard let body = pieces.all(atMost: ClusterAnswer.Letters.bytesMax) else {
             throw HTTPProblem(
@@ -168,120 +71,121 @@ final class DeadLetterDesk {
                 "the letter is too long to pass between gateways; ask the one that has it"
             )
         }
-        var head = head
-        head.body = body
-        responder.send(head)
+        var response = response
+        response.body = body
+        return response
     }
 
-    private func show(
-        _ id: Int64,
-        _ name: LetterName,
-        _ wantsText: Bool,
-        _ responder: Responder,
-        _ way: Way?
-    ) throws(HTTPProblem) {
-        // It may have megabytes.
-        let isTaken = views.post { [letters, captures] in
-            do throws(HTTPProblem) {
-                let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
-                guard let letter else { throw .noDeadLetter(name) }
-                let records = captures.records(ofLetter: id)
-                let parts =
-                    wantsText
-                    ? DeadLetterText.page(letter, name, records)
-                    : DeadLetterText.document(letter, name, records)
-                try Self.send(
-                    wantsText ? Response(text: "") : Response(200, json: ""),
-                    LetterPieces(parts + [.written("\n")]),
-                    of: letter.bytes,
-                    responder,
-                    way
-                )
-            } catch {
-                responder.send(error.response)
-            }
+    private func letterName() throws(HTTPProblem) -> LetterName {
+        guard let name = LetterName(values[0]), name.number > 0 else {
+            throw AdminRoute.unknownPath
         }
-        guard isTaken else { throw .tooManyViews }
+        return name
+    }
+
+    /// The answer of the gateway that has the letter.
+    private func relayed(_ name: LetterName) throws(HTTPProblem) -> Response {
+        guard !isRelayed, let shard = name.shard else { throw .noDeadLetter(name) }
+        let sight = cluster.look()
+        guard let node = sight.node(of: shard) else {
+            guard sight.isWhole else { throw .busy(ClusterView.unseen) }
+            guard sight.unattended.contains(shard) else { throw .noDeadLetter(name) }
+            throw .busy("\(ClusterView.unattended(shard)); try again")
+        }
+        return cluster.relay(RelayedRequest(head, actor, body: body), to: node)
     }
 
     // MARK: - Changing
 
-    private func change(
-        _ verb: LetterChanges.Verb,
-        _ query: DeadLetterQuery,
-        _ head: RequestHead,
-        _ actor: Operator,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        try query.checkSelection()
-        let changes = LetterChanges(
-            verb: verb,
-            cluster: cluster,
-            audit: audit,
-            line: actor.entry(verb.rawValue, "dead letters \(query.inWords)"),
-            request: RelayedRequest(head, actor)
-        )
-        guard exports != nil, changes.concernsOthers(query) else {
-            return changes.make(query, besides: .init(), responder)
-        }
-        let isTaken = self.changes.post {
-            changes.make(query, besides: changes.ask(query), responder)
-        }
-        guard isTaken else { throw .tooManyViews }
+    func replayLetters() throws(HTTPProblem) -> Response? { try change(.replay) }
+    func purgeLetters() throws(HTTPProblem) -> Response? { try change(.purge) }
+
+    private func change(_ verb: LetterChanges.Verb) throws(HTTPProblem) -> Response? {
+        try LetterChanges(verb: verb, query: try DeadLetterQuery(head), call: self).make()
+        return nil
     }
 
-    /// Reads the body with the decoder for devices' logs.
-    private func edit(
-        _ id: Int64,
-        _ name: LetterName,
-        _ query: DeadLetterQuery,
-        _ body: UnsafeRawBufferPointer,
-        _ wantsText: Bool,
-        _ line: AuditEntry,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        if let logstore = query.filter.logstore,
-            let problem = NamePattern.logstore.problem(with: logstore)
-        {
-            throw HTTPProblem(400, "ParameterInvalid", clipped(problem, to: 160))
+    func editLetter() throws(HTTPProblem) -> Response? {
+        let name = try letterName()
+        guard let id = shared.store.letterID(name) else {
+            respond(on: .changesElsewhere) { () throws(HTTPProblem) in try relayed(name) }
+            return nil
         }
-        var edit = DeadLetterEdit(logstore: query.filter.logstore)
+        let logstore = head.parameter("logstore")
+        if let logstore, let problem = NamePattern.logstore.problem(with: logstore) {
+            throw .query(clipped(problem, to: 160))
+        }
+        var edit = DeadLetterEdit(logstore: logstore)
         if !body.isEmpty {
-            let entry = try log(in: body)
+            let entry = try log()
             edit.fields = entry.fields
             edit.time = entry.time
         }
-        guard edit.fields != nil || edit.logstore != nil else { throw .nothingToEdit }
-        var line = line
+        guard edit.fields != nil || edit.logstore != nil else {
+            throw .query(
+                "nothing to change: send the log as one JSON object, or name another logstore with ?logstore="
+            )
+        }
         // The audit log never has the log itself, which is customer data.
-        line.after = [
+        let after = [
             edit.fields.map { "\($0.count) fields" }, edit.logstore.map { "logstore \($0)" },
         ].compactMap { $0 }.joined(separator: ", ")
-        letters.replace(id, with: edit) { [audit, line] outcome in
-            if case .replaced = outcome { audit.record(line) }
-            responder.send(outcome.response(name, wantsText))
+        shared.store.replace(id, with: edit) { outcome in
+            if case .replaced = outcome { record("edit", "dead letter \(name)", after: after) }
+            respond { () throws(HTTPProblem) in try answer(outcome, name) }
         }
+        return nil
     }
 
-    private func log(in body: UnsafeRawBufferPointer) throws(HTTPProblem) -> LogEntry {
+    /// Reads the body with the decoder for devices' logs.
+    private func log() throws(HTTPProblem) -> LogEntry {
+        // The decoder may read 64 bytes beyond the body.
+        let padded = body + [UInt8](repeating: 0, count: 64)
+        let decoded = padded.withUnsafeBytes { bytes in
+            Result { () throws(LogDecodingError) in
+                let text = UnsafeRawBufferPointer(rebasing: bytes.prefix(body.count))
+                return try JSONLogDecoder().decodePlain(text, BatchTiming(arrival: .now)).sound
+            }
+        }
         let logs: EncodedLogs
         do throws(LogDecodingError) {
-            logs = try decoder.decodePlain(body, BatchTiming(arrival: .now)).sound
+            logs = try decoded.get()
         } catch {
             throw Refusal(error).problem
         }
         let entry = logs.count == 1 ? logs.bytes.withUnsafeBytes { try? LogEntry($0) } : nil
-        guard let entry else { throw .notOneLog(logs.count) }
+        guard let entry else {
+            throw .body("the body holds \(logs.count) logs; send exactly one, as one JSON object")
+        }
         return entry
     }
 
-    private static func read<Result>(
-        _ body: () throws(QueueError) -> Result
-    ) throws(HTTPProblem) -> Result {
-        do throws(QueueError) {
-            return try body()
-        } catch {
-            throw HTTPProblem(503, "ServerBusy", error.description)
+    private func answer(
+        _ outcome: DeadLetterEditOutcome,
+        _ name: LetterName
+    ) throws(HTTPProblem) -> Response {
+        switch outcome {
+        case .replaced(let letter):
+            return head.wantsText
+                ? Response(text: "dead letter \(name) is changed; replay it to deliver it\n")
+                : Response(json: DeadLetterText.line(letter, name) + "\n")
+        case .notFound: throw .noDeadLetter(name)
+        case .unreadable:
+            throw HTTPProblem(
+                409,
+                "DeadLetterUnreadable",
+                "dead letter \(name) is damaged on disk; send the whole log to replace it"
+            )
+        case .tooLarge(let bytesMax):
+            throw HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
+        case .otherLogstore(let logstore):
+            throw HTTPProblem(
+                409,
+                "ParameterInvalid",
+                "the destination delivers only to logstore \(logstore); others need logstore: \"*\" in its settings"
+            )
+        case .refused(let admission): throw Refusal(admission).problem
+        case .busy: throw .changesWait
         }
     }
 }
@@ -289,20 +193,6 @@ final class DeadLetterDesk {
 extension HTTPProblem {
     static func noDeadLetter(_ name: LetterName) -> HTTPProblem {
         HTTPProblem(404, "DeadLetterNotExist", "there is no dead letter \(name) (any more)")
-    }
-
-    fileprivate static let nothingToEdit = HTTPProblem(
-        400,
-        "ParameterInvalid",
-        "nothing to change: send the log as one JSON object, or name another logstore with ?logstore="
-    )
-
-    fileprivate static func notOneLog(_ count: Int) -> HTTPProblem {
-        HTTPProblem(
-            400,
-            "PostBodyInvalid",
-            "the body holds \(count) logs; send exactly one, as one JSON object"
-        )
     }
 }
 
@@ -315,10 +205,5 @@ extension Response {
         let shown = page.missing.sorted().prefix(3).map { clipped($0, to: 60) }
         let more = page.missing.count > 3 ? " and \(page.missing.count - 3) more" : ""
         fields.append(("x-sluice-missing", shown.joined(separator: ", ") + more))
-    }
-
-    /// Adds the header with the start of the next page.
-    mutating func continues(at next: (some CustomStringConvertible)?) {
-        if let next { fields.append(("x-sluice-next", "\(next)")) }
     }
 }

@@ -11,23 +11,35 @@ struct DeadLetterQuery {
     private(set) var ids: [LetterName]?
     private var isAll = false
 
-    private static let known =
-        "known: destination, logstore, code, after, limit (1 to 1000), ids, all=true"
-
     init(_ head: RequestHead) throws(HTTPProblem) {
-        guard let pairs = head.queryPairs else { throw .query("the query cannot be read") }
-        for (name, value) in pairs {
-            switch name {
-            case "destination": filter.destination = value
-            case "logstore": filter.logstore = value
-            case "code": filter.code = value
-            case "after": after = try Self.letter(name, value, in: 0...Int64.max)
-            case "limit": limit = Int(try Self.number(name, value, in: 1...1000))
-            case "ids": ids = try Self.letters(name, value)
-            case "all" where value == "true": isAll = true
-            default: throw .query("\(clipped(name)) is not a parameter here; \(Self.known)")
-            }
+        filter.destination = head.parameter("destination")
+        filter.logstore = head.parameter("logstore")
+        filter.code = head.parameter("code")
+        after = try head.parameter("after").map { value throws(HTTPProblem) in
+            try Self.letter("after", value, from: 0)
         }
+        limit = try head.number("limit", 1...1000) ?? 100
+        ids = try head.parameter("ids").map { value throws(HTTPProblem) in
+            var letters: [LetterName] = []
+            for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+                letters.append(try Self.letter("ids", String(part), from: 1))
+            }
+            return letters
+        }
+        guard let all = head.parameter("all") else { return }
+        guard all == "true" else { throw .query("all cannot be \(clipped(all)); it is true") }
+        isAll = true
+    }
+
+    private static func letter(
+        _ name: String,
+        _ value: String,
+        from least: Int64
+    ) throws(HTTPProblem) -> LetterName {
+        guard let letter = LetterName(value), letter.number >= least else {
+            throw .query("\(name) cannot be \(clipped(value)); lists show the ids of dead letters")
+        }
+        return letter
     }
 
     /// Checks that the selection of a change is explicit.
@@ -37,9 +49,7 @@ struct DeadLetterQuery {
                 throw .query("ids cannot be combined with a filter")
             }
             guard ids?.count ?? 0 <= DeadLetterSelection.idsMax else {
-                throw .query(
-                    "at most \(DeadLetterSelection.idsMax) ids at a time; use a filter for more"
-                )
+                throw .tooManyIDs
             }
             return
         }
@@ -62,46 +72,5 @@ struct DeadLetterQuery {
         ]
         let given = parts.compactMap { name, value in value.map { "\(name) \(clipped($0))" } }
         return given.isEmpty ? "all" : given.joined(separator: ", ")
-    }
-
-    private static func letters(
-        _ name: String,
-        _ value: String
-    ) throws(HTTPProblem) -> [LetterName] {
-        var letters: [LetterName] = []
-        for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-            letters.append(try letter(name, String(part), in: 1...Int64.max))
-        }
-        return letters
-    }
-
-    private static func letter(
-        _ name: String,
-        _ value: String,
-        in range: ClosedRange<Int64>
-    ) throws(HTTPProblem) -> LetterName {
-        guard let letter = LetterName(value), range.contains(letter.number) else {
-            throw .query("\(name) cannot be \(clipped(value)); \(known)")
-        }
-        return letter
-    }
-
-    private static func number(
-        _ name: String,
-        _ value: String,
-        in range: ClosedRange<Int64>
-    ) throws(HTTPProblem) -> Int64 {
-        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(value),
-            range.contains(number)
-        else {
-            throw .query("\(name) cannot be \(clipped(value)); \(known)")
-        }
-        return number
-    }
-}
-
-extension HTTPProblem {
-    fileprivate static func query(_ reason: String) -> HTTPProblem {
-        HTTPProblem(400, "ParameterInvalid", reason)
     }
 }

@@ -23,7 +23,7 @@ enum DeadLetterText {
             }
             lines.append("")
         }
-        return (lines + page.texts).map { $0 + "\n" }.joined()
+        return (lines + page.rows.texts).map { $0 + "\n" }.joined()
     }
 
     /// One letter in one line.
@@ -65,27 +65,6 @@ enum DeadLetterText {
         return [head] + parts(entry)
     }
 
-    static func document(_ page: LetterList.Page, _ sums: [DeadLetterSum]) -> JSONWriter {
-        var json = JSONWriter()
-        json.object { json in
-            json.array("sums") { json in
-                for sum in sums {
-                    json.object { json in
-                        json.member("destination", sum.destination)
-                        json.member("code", sum.code)
-                        json.member("letters", sum.letters)
-                        json.member("bytes", sum.bytes)
-                        json.member("latest", sum.latest.rfc3339)
-                    }
-                }
-            }
-            json.array("missing") { json in page.missing.sorted().forEach { json.element($0) } }
-            json.array("dead_letters") { json in page.texts.forEach { json.element(written: $0) } }
-            json.letter("next", page.next)
-        }
-        return json
-    }
-
     /// One letter, with the captured requests that it comes from if they are given.
     static func document(
         _ letter: DeadLetter,
@@ -96,13 +75,9 @@ enum DeadLetterText {
         json.object { json in
             json.deadLetter(letter, name)
             guard let records else { return }
-            json.array("captures") { json in
-                for record in records {
-                    json.object { json in
-                        json.member("id", record.capture)
-                        json.member("record", record.record)
-                    }
-                }
+            json.objects("captures", records) { json, record in
+                json.member("id", record.capture)
+                json.member("record", record.record)
             }
         }
         let head: LetterPieces.Part = .written(json.text.dropLast() + ",\"log\":")
@@ -136,6 +111,20 @@ extension DeathReason {
 }
 
 extension JSONWriter {
+    /// A page of letters; the first one has the sums.
+    mutating func letters(_ page: LetterList.Page, _ sums: [DeadLetterSum]) {
+        objects("sums", sums) { json, sum in
+            json.member("destination", sum.destination)
+            json.member("code", sum.code)
+            json.member("letters", sum.letters)
+            json.member("bytes", sum.bytes)
+            json.member("latest", sum.latest.rfc3339)
+        }
+        texts("missing", page.missing.sorted())
+        array("dead_letters") { json in page.rows.texts.forEach { json.element(written: $0) } }
+        letter("next", page.next)
+    }
+
     /// A number without a cluster, and a text in one. Nil is null.
     mutating func letter(_ key: String, _ name: LetterName?) {
         guard let name, name.shard == nil else { return member(key, name?.description) }

@@ -21,30 +21,41 @@ struct LetterChanges: Sendable {
     }
 
     let verb: Verb
-    let cluster: ClusterView
-    let audit: AuditTrail
-    let line: AuditEntry
-    /// As it came.
-    let request: RelayedRequest
+    let query: DeadLetterQuery
+    let call: AdminCall
 
-    private var letters: any GatewayQueue { cluster.store }
+    private var letters: any GatewayQueue { call.shared.store }
 
-    func concernsOthers(_ query: DeadLetterQuery) -> Bool {
-        guard let names = query.ids else {
-            let sight = cluster.look()
-            return !sight.isWhole || !sight.nodes.isEmpty || !sight.unattended.isEmpty
+    func make() throws(HTTPProblem) {
+        try query.checkSelection()
+        guard !call.isRelayed, concernsOthers else { return make(besides: Others()) }
+        call.respond(on: .changesElsewhere) {
+            make(besides: ask())
+            return nil
         }
-        return names.contains { $0.shard != nil && letters.letterID($0) == nil }
+    }
+
+    private var concernsOthers: Bool {
+        guard query.ids == nil else { return !foreign.isEmpty }
+        let sight = call.cluster.look()
+        return !sight.isWhole || !sight.nodes.isEmpty || !sight.unattended.isEmpty
+    }
+
+    /// Letters that another gateway has, or had.
+    private var foreign: [LetterName] {
+        query.ids?.filter { $0.shard != nil && letters.letterID($0) == nil } ?? []
     }
 
     /// Lets the others change theirs. Waits for them.
-    func ask(_ query: DeadLetterQuery) -> Others {
+    private func ask() -> Others {
         var others = Others()
+        let (cluster, foreign) = (call.cluster, foreign)
+        let relayed = RelayedRequest(call.head, call.actor)
         let deadline = Moment.now + ClusterView.patienceWithChanges
         let sight = cluster.look()
         if !sight.isWhole { others.troubles.append(ClusterView.unseen) }
-        guard let names = query.ids else {
-            add(sight.nodes, request.forProgram(), until: deadline, to: &others)
+        guard query.ids != nil else {
+            add(sight.nodes, relayed.forProgram(), until: deadline, to: &others)
             // Another one may have taken a shard when it had changed its own letters.
             let now = cluster.look()
             let came = now.nodes.subtracting(sight.nodes)
@@ -53,24 +64,23 @@ struct LetterChanges: Sendable {
             others.troubles += unattended.sorted().map(ClusterView.unattended)
             return others
         }
-        let foreign = names.filter { $0.shard != nil && letters.letterID($0) == nil }
         // A shard that was absorbed has no letters any more.
         let unattended = sight.unattended.intersection(foreign.compactMap(\.shard))
         others.troubles += unattended.sorted().map(ClusterView.unattended)
         let byNode = Dictionary(grouping: foreign) { $0.shard.flatMap { sight.node(of: $0) } }
         for case (let node?, let names) in byNode {
-            add([node], request.forProgram(ids: names), until: deadline, to: &others)
+            add([node], relayed.forProgram(ids: names), until: deadline, to: &others)
         }
         return others
     }
 
     private func add(
         _ nodes: Set<String>,
-        _ request: RelayedRequest,
+        _ relayed: RelayedRequest,
         until deadline: Moment,
         to others: inout Others
     ) {
-        let answers = cluster.ask(nodes, .request(request), until: deadline)
+        let answers = call.cluster.ask(nodes, .request(relayed), until: deadline)
         for (node, bytes) in answers {
             let response = ClusterAnswer.response(bytes)
             let body = response.flatMap { try? JSONValue(parsing: $0.body) }
@@ -87,30 +97,57 @@ struct LetterChanges: Sendable {
     }
 
     /// Changes the letters that are here, and answers with the sum.
-    func make(_ query: DeadLetterQuery, besides others: Others, _ responder: Responder) {
+    private func make(besides others: Others) {
         let selection =
             query.ids.map { .ids($0.compactMap { letters.letterID($0) }) }
             ?? DeadLetterSelection.matching(query.filter)
         let whenDone: @Sendable (DeadLetterChange) -> Void = { change in
             if change.changed > 0 {
-                var line = line
-                line.after = "\(change.changed) letters"
-                audit.record(line)
+                let (subject, after) = (
+                    "dead letters \(query.inWords)", "\(change.changed) letters"
+                )
+                call.record(verb.rawValue, subject, after: after)
             }
             var sum = change
             sum.changed += others.changed
             sum.unreadable += others.unreadable
-            guard others.troubles.isEmpty, change.end != .tooManyIDs else {
-                let text =
-                    "\(sum.changed) \(verb.done); others may stay dead letters: "
-                    + others.troubles.sorted().joined(separator: "; ")
-                return responder.send(HTTPProblem(503, "ServerBusy", text).response)
-            }
-            responder.send(sum.response(doing: verb.rawValue, request.wantsText))
+            call.respond { () throws(HTTPProblem) in try answer(sum, others.troubles) }
         }
         switch verb {
         case .replay: letters.replay(selection, whenDone: whenDone)
         case .purge: letters.purge(selection, whenDone: whenDone)
         }
     }
+
+    private func answer(
+        _ sum: DeadLetterChange,
+        _ troubles: [String]
+    ) throws(HTTPProblem) -> Response {
+        let done = "\(sum.changed) \(verb.done)"
+        guard troubles.isEmpty || sum.end == .tooManyIDs else {
+            let all = troubles.sorted().joined(separator: "; ")
+            throw .busy("\(done); others may stay dead letters: \(all)")
+        }
+        switch sum.end {
+        case .complete: break
+        case .refused(let admission):
+            throw .busy("\(done), the rest stay dead letters: \(admission.reason ?? "try again")")
+        case .busy: throw .changesWait
+        case .tooManyIDs: throw .tooManyIDs
+        }
+        let rest = sum.unreadable > 0 ? ", \(sum.unreadable) are damaged on disk and stay" : ""
+        return call.answer(text: "\(done)\(rest)\n") { json in
+            json.member(verb.done, sum.changed)
+            json.member("unreadable", sum.unreadable)
+        }
+    }
+}
+
+extension HTTPProblem {
+    static let changesWait = busy(
+        "too many changes of dead letters are waiting; try again in a moment"
+    )
+    static let tooManyIDs = query(
+        "at most \(DeadLetterSelection.idsMax) ids at a time; use a filter for more"
+    )
 }

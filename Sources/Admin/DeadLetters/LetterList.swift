@@ -13,11 +13,6 @@ struct LetterList {
         /// Gateways that did not answer, and shards that none of them had. Their letters are not among these.
         var missing: Set<String> = []
         fileprivate(set) var bytes = 0
-
-        /// The rows of a list.
-        var texts: [String] {
-            rows.compactMap { if case .written(let text) = $0 { String(text) } else { nil } }
-        }
     }
 
     let cluster: ClusterView
@@ -25,7 +20,7 @@ struct LetterList {
 
     private var letters: any DeadLetters { cluster.store }
 
-    func page(_ query: DeadLetterQuery) throws(QueueError) -> Page {
+    func page(_ query: DeadLetterQuery) throws(HTTPProblem) -> Page {
         var page = Page()
         let begin = query.after
         let sight = cluster.look()
@@ -57,7 +52,7 @@ struct LetterList {
         _ after: LetterName,
         _ query: DeadLetterQuery,
         _ page: inout Page
-    ) throws(QueueError) -> Found? {
+    ) throws(HTTPProblem) -> Found? {
         let limit = query.limit - page.rows.count
         let answer: Found?
         if let node = place.node {
@@ -99,55 +94,54 @@ struct LetterList {
         _ after: LetterName,
         _ filter: DeadLetterFilter,
         limit: Int
-    ) throws(QueueError) -> ClusterAnswer.Letters? {
-        guard let found = try own(after, filter, limit: limit) else { return nil }
-        var (answer, bytes) = (ClusterAnswer.Letters(next: found.next), 0)
-        for row in found.rows where bytes < ClusterAnswer.Letters.bytesMax {
-            switch row {
-            case .written(let text): answer.rows.append(String(text))
-            case .letter(let letter, let name):
-                // The escapes of control characters may make a letter too long for a message.
-                let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
-                answer.rows.append(
-                    whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
-                        ?? DeadLetterText.line(letter, name)
-                )
-                bytes += answer.rows.last?.utf8.count ?? 0
-                if bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
-            default: continue
-            }
+    ) throws(HTTPProblem) -> ClusterAnswer.Letters? {
+        try own(after, filter, limit: limit, isRelayed: true).map { found in
+            ClusterAnswer.Letters(rows: found.rows.texts, next: found.next)
         }
-        return answer
     }
 
     /// Letters of a shard of this gateway; nil: it has the shard no more.
     private func own(
         _ after: LetterName,
         _ filter: DeadLetterFilter,
-        limit: Int
-    ) throws(QueueError) -> Found? {
+        limit: Int,
+        isRelayed: Bool = false
+    ) throws(HTTPProblem) -> Found? {
         guard let id = letters.letterID(after) else { return nil }
-        let page = try letters.deadLetters(matching: filter, after: id, limit: limit)
+        let page = try reading { () throws(QueueError) in
+            try letters.deadLetters(matching: filter, after: id, limit: limit)
+        }
         guard letters.letterID(after) != nil else { return nil }
         var answer = Found()
         answer.next = page.next.map { letters.letterName($0).number }
-        for letter in page.letters {
-            // Other gateways take an answer of a bounded size.
-            guard answer.bytes < ClusterAnswer.Letters.bytesMax else { return answer }
+        // Other gateways take an answer of a bounded size.
+        for letter in page.letters where answer.bytes < ClusterAnswer.Letters.bytesMax {
             let name = letters.letterName(letter.id)
-            if form == .whole {
-                answer.rows.append(.letter(letter, name))
-                answer.bytes += letter.bytes
-            } else {
-                let row =
-                    form == .text
-                    ? DeadLetterText.row(letter, name) : DeadLetterText.line(letter, name)
-                answer.rows.append(.written(row[...]))
-                answer.bytes += row.utf8.count
-            }
+            let row = row(letter, name, isRelayed)
+            answer.rows.append(row)
+            let bytes = if case .written(let text) = row { text.utf8.count } else { letter.bytes }
+            answer.bytes += bytes
             if answer.bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
         }
         return answer
+    }
+
+    private func row(
+        _ letter: DeadLetter,
+        _ name: LetterName,
+        _ isRelayed: Bool
+    ) -> LetterPieces.Part {
+        switch form {
+        case .text: return .written(DeadLetterText.row(letter, name)[...])
+        case .beginnings: return .written(DeadLetterText.line(letter, name)[...])
+        case .whole:
+            let row = LetterPieces.Part.letter(letter, name)
+            guard isRelayed else { return row }
+            // The escapes of control characters may make a letter too long for a message.
+            let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
+            let text = whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
+            return .written((text ?? DeadLetterText.line(letter, name))[...])
+        }
     }
 
     /// The sums of all gateways, and those that did not answer.
@@ -156,5 +150,12 @@ struct LetterList {
         let answers = cluster.ask(nodes, .sums).compactMapValues { ClusterAnswer.sums($0) }
         let all = answers.values.reduce(letters.deadLetterSums) { $0 + $1 }
         return (all.joined, nodes.subtracting(answers.keys))
+    }
+}
+
+extension [LetterPieces.Part] {
+    /// The rows of a list.
+    var texts: [String] {
+        compactMap { if case .written(let text) = $0 { String(text) } else { nil } }
     }
 }

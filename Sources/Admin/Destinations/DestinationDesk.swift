@@ -1,89 +1,112 @@
 import Configuration
+import Delivery
 import HTTP
+import JSON
 import Operations
 import Queue
 import System
 
-/// Answers requests of operators about destinations: show, change, reset, pause, resume, flush.
-struct DestinationDesk {
-    let destinations: DestinationChanges
-    let reporter: Reporter
-    /// The thread of changes.
-    let worker: SerialWorker
-    let audit: AuditTrail
+/// Destinations: their settings, decisions and status, and changes of them.
+extension AdminCall {
+    private var name: String { values[0] }
 
-    private var answers: DestinationAnswers {
-        DestinationAnswers(destinations: destinations, reporter: reporter)
+    /// `/admin/destinations`: each destination as it would be shown alone.
+    func destinations() -> Response {
+        let report = shared.report
+        return answer(text: report.destinations.map(line).joined()) { json in
+            json.objects("destinations", report.destinations) { write($1, of: report, &$0) }
+        }
     }
 
-    func handle(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
+    /// `/admin/destinations/{name}`, with the version that `If-Match` of a change may name.
+    func destination() throws(HTTPProblem) -> Response {
+        guard name != DestinationChanges.all else { return destinations() }
+        let report = shared.report
+        guard let destination = report.destinations.first(where: { $0.name == name }),
+            let settings = shared.destinations.settings(of: name)
+        else { throw shared.destinations.absent(name, isChange: false) }
+        let decided = shared.destinations.decisions.settings[name] ?? DecidedSettings()
+        var response = answer(text: line(destination)) { write(destination, of: report, &$0) }
+        response.fields.append(("etag", settings.version(decided)))
+        return response
+    }
+
+    // MARK: - Changes
+
+    func patchDestination() throws(HTTPProblem) -> Response {
+        let condition = try IfMatch(head)
+        try shared.destinations.patch(name, body, if: condition, entry(doing: "patch"))
+        return try changed()
+    }
+
+    func resetDestination() throws(HTTPProblem) -> Response {
+        try shared.destinations.reset(name, if: try IfMatch(head), entry(doing: "reset"))
+        return try changed()
+    }
+
+    func pause() throws(HTTPProblem) -> Response {
+        try shared.destinations.pause(name, entry(doing: "pause"))
+        return try changed()
+    }
+
+    func resume() throws(HTTPProblem) -> Response {
+        try shared.destinations.resume(name, entry(doing: "resume"))
+        return try changed()
+    }
+
+    func flush() throws(HTTPProblem) -> Response {
+        try shared.destinations.flush(name, entry(doing: "flush"))
+        return try changed()
+    }
+
+    private func entry(doing action: String) -> AuditEntry {
+        entry(action, "destination \(name)")
+    }
+
+    /// The destination after its change; only its name if it does not run.
+    private func changed() throws(HTTPProblem) -> Response {
+        let isThere =
+            name == DestinationChanges.all || shared.destinations.settings(of: name) != nil
+        return isThere ? try destination() : forgotten(name)
+    }
+
+    func forgotten(_ name: String) -> Response {
+        answer(text: "\(name): forgotten\n") { $0.member("name", name) }
+    }
+
+    // MARK: - Documents
+
+    /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
+    private func line(_ destination: GatewayReport.Destination) -> String {
+        let decisions = shared.destinations.decisions
+        let isHeld = decisions.held.contains(destination.name)
+        let decided = decisions.settings[destination.name]
+        // Delivery learns of a resume a moment later.
+        let isHeldStill = destination.delivery.state == .held
+        let state =
+            isHeld
+            ? "paused by an operator" : isHeldStill ? "resumed" : destination.delivery.stateName
+        let notice = destination.notice.map { "\n  \($0)" } ?? ""
+        let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
+        return
+            "\(destination.name): \(state), \(counted(destination.queue.ledger.queued, "log")) queued, sends to "
+            + "\(destination.place)\(notice)\(beaten)\n"
+    }
+
+    private func write(
+        _ destination: GatewayReport.Destination,
+        of report: GatewayReport,
+        _ json: inout JSONWriter
     ) {
-        do throws(HTTPProblem) {
-            try answer(route, head, body, holder, responder)
-        } catch {
-            responder.send(error.response)
+        let settings = shared.destinations.settings(of: destination.name)
+        let decisions = shared.destinations.decisions
+        let decided = decisions.settings[destination.name] ?? DecidedSettings()
+        json.object("settings") { json in settings.map { json.settings($0) } }
+        // These override the file until they are reset.
+        json.object("decided") { $0.decided(decided) }
+        if let leftOut = decisions.leftOut[destination.name] {
+            json.object("decided_and_left_out") { $0.decided(leftOut) }
         }
-    }
-
-    private func answer(
-        _ route: AdminRoute,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
-    ) throws(HTTPProblem) {
-        switch (route, head.method) {
-        case (.destinations, _): responder.send(answers.all(head.wantsText))
-        case (.destination(let name), .patch):
-            let patch = Array(body)
-            let entry = audit.entry(holder, head, "patch", "destination \(name)")
-            let condition = try IfMatch(head)
-            change(name, head, responder) { destinations throws(HTTPProblem) in
-                try destinations.patch(name, patch, if: condition, entry)
-            }
-        case (.destination(let name), .delete):
-            let entry = audit.entry(holder, head, "reset", "destination \(name)")
-            let condition = try IfMatch(head)
-            change(name, head, responder) { destinations throws(HTTPProblem) in
-                try destinations.reset(name, if: condition, entry)
-            }
-        case (.destination(let name), _):
-            responder.send(try answers.one(name, head.wantsText))
-        case (.destinationPause(let name), _):
-            let entry = audit.entry(holder, head, "pause", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
-                try destinations.pause(name, entry)
-            }
-        case (.destinationResume(let name), _):
-            let entry = audit.entry(holder, head, "resume", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
-                try destinations.resume(name, entry)
-            }
-        case (.destinationFlush(let name), _):
-            let entry = audit.entry(holder, head, "flush", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
-                try destinations.flush(name, entry)
-            }
-        default: responder.send(AdminRoute.unknownPath.response)
-        }
-    }
-
-    /// Makes the change on the thread of changes, and answers with the changed destination.
-    private func change(
-        _ name: String,
-        _ head: RequestHead,
-        _ responder: Responder,
-        _ change: @escaping @Sendable (DestinationChanges) throws(HTTPProblem) -> Void
-    ) {
-        let (answers, wantsText) = (answers, head.wantsText)
-        worker.post(answering: responder) { [destinations] () throws(HTTPProblem) in
-            try change(destinations)
-            responder.send(try answers.afterChange(of: name, wantsText))
-        }
+        json.object("status") { $0.destination(destination, now: report.now) }
     }
 }

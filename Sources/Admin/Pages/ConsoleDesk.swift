@@ -4,9 +4,23 @@ import Logs
 import Operations
 import System
 
+/// Pages for browsers.
+extension AdminCall {
+    func consoleHome() -> Response { Response(status: 308, fields: [("location", "/console/")]) }
+
+    func consoleFile() -> Response? { ConsoleDesk.shared.file(values[0], head) }
+
+    func consoleStatus() -> Response? {
+        ConsoleDesk.statusPage(visitor == nil ? nil : shared.report.statusText)
+    }
+}
+
 /// Serves the console's files from memory. They hold no data, so strangers may load them.
-final class ConsoleDesk {
-    private struct File {
+final class ConsoleDesk: Sendable {
+    /// Made when the first browser comes: it compresses the files.
+    static let shared = ConsoleDesk()
+
+    private struct File: Sendable {
         let type: String
         let bytes: [UInt8]
         let compressed: [UInt8]
@@ -28,7 +42,7 @@ final class ConsoleDesk {
     private static let index = "index.html"
     private let files: [String: File]
 
-    init() {
+    private init() {
         files = Dictionary(uniqueKeysWithValues: ServedFile.console.map { ($0.name, File($0)) })
     }
 
@@ -53,9 +67,9 @@ final class ConsoleDesk {
     }
 
     /// `/console/status`: the status as text, for browsers without scripts. nil asks for the login.
-    func statusPage(_ status: String?) -> Response {
+    static func statusPage(_ status: String?) -> Response {
         let content =
-            status.map { "<h1>Status</h1><pre>\(Self.escaped($0))</pre>" }
+            status.map { "<h1>Status</h1><pre>\(escaped($0))</pre>" }
                 ?? """
                 <h1>Log in</h1>
                 <form method="post" action="login"><p><label for="token">Admin token</label>
@@ -71,7 +85,7 @@ final class ConsoleDesk {
             <p><a href="./">Open the console</a> (it needs JavaScript).</p></main></body></html>
 
             """
-        let fields = Self.protection + [("content-type", "text/html; charset=utf-8")]
+        let fields = protection + [("content-type", "text/html; charset=utf-8")]
         return Response(status: 200, fields: fields, body: Array(page.utf8))
     }
 

@@ -6,32 +6,24 @@ import System
 
 extension QueueView {
     /// `GET /admin/queue`: the backlog, its bounds and its age.
-    var document: String {
+    func write(_ json: inout JSONWriter) {
         let now = report.now
-        var json = JSONWriter()
-        json.object { json in
-            json.object("queue") { $0.queue(report.queue, now: now) }
-            json.object("destinations") { json in
-                for destination in destinations {
-                    json.object(destination.name) { json in
-                        json.member("queued_logs", destination.queue.ledger.queued)
-                        json.backlog(destination.queue, now: now)
-                        json.array("outlets") { json in
-                            for outlet in destination.outlets {
-                                json.object { json in
-                                    json.member("logstore", outlet.logstore)
-                                    json.member("queued_logs", outlet.queue.queued)
-                                    json.member("packets", outlet.queue.packets)
-                                    json.age("oldest_seconds", of: outlet.queue.oldest, now: now)
-                                }
-                            }
-                        }
-                        write(streams(of: destination.name), into: &json)
+        json.object("queue") { $0.queue(report.queue, now: now) }
+        json.object("destinations") { json in
+            for destination in destinations {
+                json.object(destination.name) { json in
+                    json.member("queued_logs", destination.queue.ledger.queued)
+                    json.backlog(destination.queue, now: now)
+                    json.objects("outlets", destination.outlets) { json, outlet in
+                        json.member("logstore", outlet.logstore)
+                        json.member("queued_logs", outlet.queue.queued)
+                        json.member("packets", outlet.queue.packets)
+                        json.age("oldest_seconds", of: outlet.queue.oldest, now: now)
                     }
+                    write(streams(of: destination.name), into: &json)
                 }
             }
         }
-        return json.text + "\n"
     }
 
     private func write(_ streams: StreamListing.Destination?, into json: inout JSONWriter) {
@@ -60,13 +52,9 @@ extension JSONWriter {
         member("topic", names.topic)
         member("source", names.source)
         // An array: a device may use a tag's name twice, and another order of tags is another stream.
-        array("tags") { json in
-            for tag in names.tags {
-                json.object { json in
-                    json.member("key", tag.key)
-                    json.member("value", tag.value)
-                }
-            }
+        objects("tags", names.tags) { json, tag in
+            json.member("key", tag.key)
+            json.member("value", tag.value)
         }
         member("tags_more", names.tagsLeft)
         member("queued_logs", entry.logs)

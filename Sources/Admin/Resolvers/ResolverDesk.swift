@@ -8,112 +8,78 @@ import Resolvers
 import Synchronization
 import System
 
-/// Answers requests of operators about resolvers: what they know, ask them again, and ask them beside the cache.
-struct ResolverDesk: Sendable {
-    let names: NameService
-    let reporter: Reporter
-    let audit: AuditTrail
-
+/// What resolvers know. They may be asked again, and beside the cache.
+extension AdminCall {
     /// Questions of `resolvers/lookup` that are asked at a time, by all operators.
     private static let lookupsMax = 8
     private static let lookups = Atomic<Int>(0)
 
-    func show(_ head: RequestHead, _ responder: Responder) {
-        let report = names.status
-        responder.send(
-            head.wantsText ? Response(text: report.text) : Response(json: report.document)
-        )
+    func resolvers() -> Response {
+        let report = shared.names.status
+        return answer(text: report.text) { json in
+            json.objects("resolvers", report.resolvers) { $0.resolver($1) }
+            json.objects("hosts", report.hosts) { $0.host($1) }
+        }
     }
 
     /// Asks again for the hosts in use, or for one of them.
-    func refresh(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
-        do throws(HTTPProblem) {
-            let query = try ResolverQuery(head)
-            if let host = query.host, !names.status.hosts.contains(where: { $0.host == host }) {
-                let message = "no destination sends to \(clipped(host)) by resolvers"
-                throw HTTPProblem(404, "HostNotExist", message)
-            }
-            names.refresh(query.host)
-            let subject = query.host.map { "addresses of \($0)" } ?? "addresses of all hosts"
-            audit.record(audit.entry(holder, head, "refresh", subject))
-            responder.send(
-                head.wantsText
-                    ? Response(202, text: "the resolvers are asked for \(subject)\n")
-                    : Response(202, json: "{\"asked\":true}\n")
-            )
-        } catch {
-            responder.send(error.response)
+    func refreshAddresses() throws(HTTPProblem) -> Response {
+        let host = try host()
+        if let host, !shared.names.status.hosts.contains(where: { $0.host == host }) {
+            let message = "no destination sends to \(clipped(host)) by resolvers"
+            throw HTTPProblem(404, "HostNotExist", message)
+        }
+        shared.names.refresh(host)
+        let subject = host.map { "addresses of \($0)" } ?? "addresses of all hosts"
+        record("refresh", subject)
+        return answer(202, text: "the resolvers are asked for \(subject)\n") {
+            $0.member("asked", true)
         }
     }
 
     /// Asks one resolver or all, and tries each address that they answer.
-    func look(_ head: RequestHead, _ responder: Responder) {
-        do throws(HTTPProblem) {
-            let query = try ResolverQuery(head)
-            guard let host = query.host else {
-                throw HTTPProblem(400, "ParameterInvalid", "give host: the name to look up")
-            }
-            let known = reporter.configuration.names.resolvers.keys + [NameSettings.system]
-            if let resolver = query.resolver, !known.contains(resolver) {
-                let message = "there is no resolver named \(clipped(resolver))"
-                throw HTTPProblem(404, "ResolverNotExist", message)
-            }
-            let running = Self.lookups.add(1, ordering: .relaxed).newValue
-            guard running <= Self.lookupsMax else {
-                Self.lookups.subtract(1, ordering: .relaxed)
-                let message = "\(Self.lookupsMax) lookups are under way; retry"
-                throw HTTPProblem(503, "ServerBusy", message)
-            }
-            let wantsText = head.wantsText
-            let place = reporter.place(of: host)
-            names.inquire(
-                host,
-                port: query.port ?? place.port,
-                with: query.resolver,
-                trust: place.trust
-            ) { answers in
-                Self.lookups.subtract(1, ordering: .relaxed)
-                let sorted = answers.sorted { $0.resolver < $1.resolver }
-                responder.send(
-                    wantsText
-                        ? Response(text: sorted.text(isEncrypted: place.trust != nil))
-                        : Response(json: sorted.document(of: host))
-                )
-            }
-        } catch {
-            responder.send(error.response)
+    func lookUp() throws(HTTPProblem) -> Response? {
+        let reporter = shared.reporter
+        guard let host = try host() else { throw .query("give host: the name to look up") }
+        let port = try head.number("port", 1...Int(UInt16.max))
+        let resolver = head.parameter("with")
+        let known = reporter.configuration.names.resolvers.keys + [NameSettings.system]
+        if let resolver, !known.contains(resolver) {
+            let message = "there is no resolver named \(clipped(resolver))"
+            throw HTTPProblem(404, "ResolverNotExist", message)
         }
+        let running = Self.lookups.add(1, ordering: .relaxed).newValue
+        guard running <= Self.lookupsMax else {
+            Self.lookups.subtract(1, ordering: .relaxed)
+            throw .busy("\(Self.lookupsMax) lookups are under way; retry")
+        }
+        let place = reporter.place(of: host)
+        shared.names.inquire(
+            host,
+            port: port ?? place.port,
+            with: resolver,
+            trust: place.trust
+        ) { answers in
+            Self.lookups.subtract(1, ordering: .relaxed)
+            let sorted = answers.sorted { $0.resolver < $1.resolver }
+            let text = sorted.text(isEncrypted: place.trust != nil)
+            responder.send(
+                answer(text: text) { json in
+                    json.member("host", host)
+                    json.objects("answers", sorted) { $0.inquiry($1) }
+                }
+            )
+        }
+        return nil
     }
-}
 
-/// The parameters of a request about resolvers.
-private struct ResolverQuery {
-    private(set) var host: String?
-    private(set) var resolver: String?
-    private(set) var port: Int?
-
-    init(_ head: RequestHead) throws(HTTPProblem) {
-        guard let pairs = head.queryPairs else {
-            throw HTTPProblem(400, "ParameterInvalid", "the query cannot be read")
+    private func host() throws(HTTPProblem) -> String? {
+        guard let text = head.parameter("host") else { return nil }
+        let name = HostName.canonical(text)
+        guard HostName.isValid(name) else {
+            throw .query("\(clipped(text)) is not the name of a host")
         }
-        for pair in pairs {
-            switch pair.name {
-            case "host":
-                let name = HostName.canonical(pair.value)
-                guard HostName.isValid(name) else {
-                    let message = "\(clipped(pair.value)) is not the name of a host"
-                    throw HTTPProblem(400, "ParameterInvalid", message)
-                }
-                host = name
-            case "with": resolver = pair.value
-            default:
-                guard let number = UInt16(pair.value), number > 0 else {
-                    let message = "port cannot be \(clipped(pair.value)); it is 1 to 65535"
-                    throw HTTPProblem(400, "ParameterInvalid", message)
-                }
-                port = Int(number)
-            }
-        }
+        return name
     }
 }
 
@@ -135,19 +101,6 @@ extension Reporter {
 // MARK: - Documents
 
 extension NameReport {
-    fileprivate var document: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.array("resolvers") { json in
-                for resolver in resolvers { json.object { $0.resolver(resolver) } }
-            }
-            json.array("hosts") { json in
-                for host in hosts { json.object { $0.host(host) } }
-            }
-        }
-        return json.text + "\n"
-    }
-
     fileprivate var text: String {
         var lines: [String] = []
         if resolvers.isEmpty, hosts.isEmpty {
@@ -196,7 +149,7 @@ extension JSONWriter {
     fileprivate mutating func resolver(_ resolver: NameReport.ResolverStatus) {
         member("name", resolver.name)
         member("kind", resolver.kind)
-        array("servers") { json in resolver.servers.forEach { json.element($0) } }
+        texts("servers", resolver.servers)
         member("resting_servers", resolver.restingServers)
         member("closed_seconds", decimal: resolver.closedFor?.inSeconds)
         object("queries") { json in
@@ -209,43 +162,31 @@ extension JSONWriter {
 
     fileprivate mutating func host(_ host: NameReport.HostStatus) {
         member("host", host.host)
-        array("resolve") { json in host.resolvers.forEach { json.element($0) } }
+        texts("resolve", host.resolvers)
         member("resolver", host.resolver)
         member("stale", host.isStale)
         member("seconds_left", decimal: host.remaining?.inSeconds)
-        array("addresses") { json in
-            for address in host.addresses {
-                json.object { json in
-                    json.member("address", "\(address.address)")
-                    json.member("connect_seconds", decimal: address.connectTime?.inSeconds)
-                    json.member("failed", address.rests)
-                }
-            }
+        objects("addresses", host.addresses) { json, address in
+            json.member("address", "\(address.address)")
+            json.member("connect_seconds", decimal: address.connectTime?.inSeconds)
+            json.member("failed", address.rests)
+        }
+    }
+
+    fileprivate mutating func inquiry(_ answer: InquiryAnswer) {
+        member("resolver", answer.resolver)
+        member("seconds", decimal: answer.took.inSeconds)
+        member("problem", answer.problem)
+        objects("addresses", answer.trials) { json, trial in
+            json.member("address", "\(trial.address)")
+            json.member("ttl_seconds", seconds: trial.timeToLive)
+            json.member("connect_seconds", decimal: trial.connectTime?.inSeconds)
+            json.member("problem", trial.problem)
         }
     }
 }
 
 extension [InquiryAnswer] {
-    fileprivate func document(of host: String) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("host", host)
-            json.array("answers") { json in
-                for answer in self {
-                    json.object { json in
-                        json.member("resolver", answer.resolver)
-                        json.member("seconds", decimal: answer.took.inSeconds)
-                        json.member("problem", answer.problem)
-                        json.array("addresses") { json in
-                            for trial in answer.trials { json.object { $0.trial(trial) } }
-                        }
-                    }
-                }
-            }
-        }
-        return json.text + "\n"
-    }
-
     fileprivate func text(isEncrypted: Bool) -> String {
         let fine = isEncrypted ? "connects, certificate fine" : "connects"
         var lines: [String] = []
@@ -260,14 +201,5 @@ extension [InquiryAnswer] {
             }
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func trial(_ trial: InquiryAnswer.Trial) {
-        member("address", "\(trial.address)")
-        member("ttl_seconds", seconds: trial.timeToLive)
-        member("connect_seconds", decimal: trial.connectTime?.inSeconds)
-        member("problem", trial.problem)
     }
 }

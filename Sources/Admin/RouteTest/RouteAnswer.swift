@@ -70,16 +70,10 @@ struct RouteAnswer {
                 json.object { write(filter, &$0) }
             }
         }
-        json.array("results") { json in
-            for log in findings.logs { json.object { $0.result(log) } }
-        }
-        json.array("near_misses") { json in
-            for miss in findings.nearMisses {
-                json.object { json in
-                    json.member("match", miss.match)
-                    json.member("why", miss.why)
-                }
-            }
+        json.objects("results", findings.logs) { $0.result($1) }
+        json.objects("near_misses", findings.nearMisses) { json, miss in
+            json.member("match", miss.match)
+            json.member("why", miss.why)
         }
         json.array("notes") { json in
             for note in findings.notes { json.element(note) }
@@ -93,16 +87,10 @@ struct RouteAnswer {
         json.member("name", rule.name)
         json.member("tag", filter.tag)
         json.member("captured", filter.captured)
-        json.array("steps") { json in
-            for (step, logs) in filter.steps {
-                json.object { json in
-                    json.member("step", step)
-                    json.object("does") { $0.step(rule.steps[step]) }
-                    json.array("logs") { json in
-                        for (log, trace) in logs { json.object { $0.trace(trace, log) } }
-                    }
-                }
-            }
+        json.objects("steps", filter.steps) { json, each in
+            json.member("step", each.step)
+            json.object("does") { $0.step(rule.steps[each.step]) }
+            json.objects("logs", each.logs) { $0.trace($1.trace, $1.log) }
         }
     }
 }
@@ -139,17 +127,13 @@ extension JSONWriter {
     fileprivate mutating func result(_ log: RouteFindings.Log) {
         member("tag", log.tag)
         fields("fields", log.fields)
-        array("routes") { json in for index in log.routes { json.element("routes[\(index)]") } }
-        array("destinations") { json in
-            for place in log.places {
-                json.object { json in
-                    json.member("name", place.destination)
-                    json.member("logstore", place.logstore)
-                    json.member("topic", place.topic)
-                    json.member("outcome", place.outcome.rawValue)
-                    json.member("why", place.why)
-                }
-            }
+        texts("routes", log.routes.map { "routes[\($0)]" })
+        objects("destinations", log.places) { json, place in
+            json.member("name", place.destination)
+            json.member("logstore", place.logstore)
+            json.member("topic", place.topic)
+            json.member("outcome", place.outcome.rawValue)
+            json.member("why", place.why)
         }
         member("dropped_by", log.droppedBy)
         problem("dead_letter", log.deadLetter.map { ($0.code, $0.message) })
@@ -157,8 +141,7 @@ extension JSONWriter {
     }
 
     private mutating func problem(_ name: String, _ problem: (code: String, message: String)?) {
-        guard let problem else { return member(name, nil as String?) }
-        object(name) { json in
+        object(name, ifAny: problem) { json, problem in
             json.member("code", problem.code)
             json.member("message", problem.message)
         }

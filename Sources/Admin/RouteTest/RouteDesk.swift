@@ -4,32 +4,18 @@ import Ingest
 import Operations
 import System
 
-/// Answers `POST /admin/routes/test`, and `sluice route` without a gateway. A test changes nothing, so a token for
-/// reading is enough, and there is no entry in the audit log.
-package struct RouteDesk {
-    let reporter: Reporter
-    /// The thread for long reads: filters may take a while for a large body.
-    let views: SerialWorker
-
-    func test(
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
-        _ holder: AdminHolder,
-        _ responder: Responder
-    ) {
-        let (bytes, wantsText) = (Array(body), head.wantsText)
-        views.post(answering: responder, orWhenFull: .tooManyViews) {
-            [reporter] () throws(HTTPProblem) in
-            let text = try Self.answer(
-                bytes,
-                reporter.configuration,
-                wantsText: wantsText,
-                makesHashes: holder.role == .full
-            )
-            responder.send(wantsText ? Response(text: text) : Response(json: text))
-        }
+extension AdminCall {
+    /// `POST /admin/routes/test`. A test changes nothing, so a token for reading is enough, and
+    /// there is no entry in the audit log.
+    func testRoutes() throws(HTTPProblem) -> Response {
+        let answer = try RouteDesk.answer(body, shared.reporter.configuration, makesHashes: isFull)
+        return self.answer(text: answer.text) { $0.members(answer) }
     }
+}
 
+/// What filters and routes do with logs: for `POST /admin/routes/test`, and for `sluice route`
+/// without a gateway.
+package enum RouteDesk {
     /// `sluice route --config`: the answer, or the problem in one sentence.
     package static func offline(
         _ body: [UInt8],
@@ -37,22 +23,20 @@ package struct RouteDesk {
         asText: Bool
     ) -> (isFine: Bool, text: String) {
         do throws(HTTPProblem) {
-            let text = try answer(body, configuration, wantsText: asText, makesHashes: true)
-            return (true, text)
+            let answer = try answer(body, configuration, makesHashes: true)
+            return (true, asText ? answer.text : answer.document)
         } catch {
             return (false, "\(error.message) (\(error.code))")
         }
     }
 
-    private static func answer(
+    fileprivate static func answer(
         _ body: [UInt8],
         _ configuration: GatewayConfiguration,
-        wantsText: Bool,
         makesHashes: Bool
-    ) throws(HTTPProblem) -> String {
+    ) throws(HTTPProblem) -> RouteAnswer {
         let question = try RouteQuestion(json: body)
         let tester = RouteTester(configuration, makesHashes: makesHashes)
-        let answer = RouteAnswer(try tester.findings(question))
-        return wantsText ? answer.text : answer.document
+        return RouteAnswer(try tester.findings(question))
     }
 }

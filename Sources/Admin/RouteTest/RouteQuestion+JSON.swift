@@ -22,28 +22,28 @@ extension RouteQuestion {
                 }
                 switch name {
                 case "logs":
-                    guard logs == nil else { throw .wrong("logs is given twice") }
+                    guard logs == nil else { throw .body("logs is given twice") }
                     logs = try reader.logs()
                 case "tag", "topic", "source", "client_ip", "key", "receipt", "request":
-                    guard texts[name] == nil else { throw .wrong("\(name) is given twice") }
+                    guard texts[name] == nil else { throw .body("\(name) is given twice") }
                     guard let text = reader.string() else {
                         throw reader.misread("\(name) is a string")
                     }
                     guard text.utf8.count <= Self.textBytesMax else {
-                        throw .wrong("\(name) has more than \(Self.textBytesMax) bytes")
+                        throw .body("\(name) has more than \(Self.textBytesMax) bytes")
                     }
                     texts[name] = text
-                default: throw .wrong("\(clipped(name)) is not a member here; known: \(Self.known)")
+                default: throw .body("\(clipped(name)) is not a member here; known: \(Self.known)")
                 }
             } while reader.take(",")
             guard reader.take("}") else { throw reader.misread("a comma or } is expected") }
         }
         guard reader.isAtEnd else { throw reader.misread("something follows the object") }
         guard let tag = texts["tag"] else {
-            throw .wrong(#"tag is missing; name the tag to be tested: {"tag":"pv.home"}"#)
+            throw .body(#"tag is missing; name the tag to be tested: {"tag":"pv.home"}"#)
         }
         guard let question = RouteQuestion(tag: tag) else {
-            throw .wrong(
+            throw .body(
                 "tag cannot be \(TerminalText.shown(tag, scalarsMax: 64)); \(Self.tagRule)"
             )
         }
@@ -53,7 +53,7 @@ extension RouteQuestion {
         if let text = texts["request"] {
             request = AskedRequest(text)
             guard request != nil else {
-                throw .wrong(#"request begins with a method and a path, as in "POST /logs/x?a=1""#)
+                throw .body(#"request begins with a method and a path, as in "POST /logs/x?a=1""#)
             }
         }
         (clientIP, receipt) = (texts["client_ip"] ?? "", texts["receipt"] ?? "")
@@ -70,13 +70,13 @@ extension JSONReader {
         if take("]") { return logs }
         repeat {
             guard logs.count < RouteQuestion.logsMax else {
-                throw .wrong("logs has more than \(RouteQuestion.logsMax) elements; send fewer")
+                throw .body("logs has more than \(RouteQuestion.logsMax) elements; send fewer")
             }
             guard let value = value(depthMax: Self.logDepthMax) else {
                 throw misread("logs[\(logs.count)] cannot be read as JSON")
             }
             guard value.first == UInt8(ascii: "{") else {
-                throw .wrong(
+                throw .body(
                     "logs[\(logs.count)] is no object; each log is an object of its fields"
                 )
             }
@@ -88,11 +88,5 @@ extension JSONReader {
 
     fileprivate func misread(_ reason: String) -> HTTPProblem {
         HTTPProblem(400, "PostBodyInvalid", reason, position: problem("").position)
-    }
-}
-
-extension HTTPProblem {
-    fileprivate static func wrong(_ reason: String) -> HTTPProblem {
-        HTTPProblem(400, "PostBodyInvalid", reason)
     }
 }

@@ -1,233 +1,312 @@
 import Configuration
 import HTTP
 import Ingest
-package import Queue
+import Operations
 import System
 
-/// What a request's path asks for.
-package enum AdminRoute: Equatable {
-    case health, readiness, metrics, status, queue, queuePeek, ledger, audit, drain, tail, document
-    case session, sessionCode
-    case history, configuration, clients, refusals
-    case captures
-    case capture(String), captureHAR(String), captureExport(String)
-    case captureRecord(String, Int), captureCurl(String, Int), captureReplay(String, Int)
-    /// `/` and `/console`, which lead to `/console/`.
-    case consoleHome
-    /// A file of the console; the empty name is its index.
-    case console(String)
-    case consoleStatus, consoleLogin
-    case routes, routeTest
-    case resolvers, resolverRefresh, resolverLookup
-    case credentials
-    case credential(String)
-    case credentialVerify(String)
-    case destinations
-    case destination(String)
-    case destinationPause(String), destinationResume(String), destinationFlush(String)
-    case destinationTest(String)
-    case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
-    case deadLetter(LetterName)
+/// An operation of the admin API in one row: the request, who may make it, and what answers it.
+package struct AdminRoute: Sendable {
+    enum Access {
+        /// Everybody: orchestrators probe, browsers load the console, and a login brings its token
+        /// or code itself.
+        case stranger
+        /// Everybody; the holder of a token or session learns more.
+        case strangerOrReader
+        /// A token for reading is enough, because the operation changes nothing.
+        case reader
+        case full
+        /// A dry run changes nothing.
+        case readerIfDry
+    }
 
-    init?(path: String) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        switch (parts.first, parts.dropFirst().first, Array(parts.dropFirst(2))) {
-        case ("healthz", nil, _): self = .health
-        case ("readyz", nil, _): self = .readiness
-        case ("metrics", nil, _): self = .metrics
-        case ("", nil, _), ("console", nil, _): self = .consoleHome
-        case ("console", "status", []): self = .consoleStatus
-        case ("console", "login", []): self = .consoleLogin
-        case ("console", let name?, []): self = .console(String(name))
-        case ("admin", "history", []): self = .history
-        case ("admin", "configuration", []): self = .configuration
-        case ("admin", "clients", []): self = .clients
-        case ("admin", "refusals", []): self = .refusals
-        case ("admin", "captures", let rest): self.init(capture: rest)
-        case ("admin", "session", []): self = .session
-        case ("admin", "session", ["code"]): self = .sessionCode
-        case ("admin", "status", []): self = .status
-        case ("admin", "queue", []): self = .queue
-        case ("admin", "queue", ["peek"]): self = .queuePeek
-        case ("admin", "ledger", []): self = .ledger
-        case ("admin", "routes", []): self = .routes
-        case ("admin", "routes", ["test"]): self = .routeTest
-        case ("admin", "resolvers", []): self = .resolvers
-        case ("admin", "resolvers", ["refresh"]): self = .resolverRefresh
-        case ("admin", "resolvers", ["lookup"]): self = .resolverLookup
-        case ("admin", "audit", []): self = .audit
-        case ("admin", "drain", []): self = .drain
-        case ("admin", "tail", []): self = .tail
-        case ("admin", "openapi.json", []): self = .document
-        case ("admin", "credentials", let rest): self.init(credential: rest)
-        case ("admin", "destinations", let rest): self.init(destination: rest)
-        case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
-        default: return nil
+    typealias Operation = @Sendable (AdminCall) -> () throws(HTTPProblem) -> Response?
+    typealias SecretOperation =
+        @Sendable (AdminHandler) -> (AdminCall, UnsafeRawBufferPointer) throws(HTTPProblem) ->
+        Response?
+
+    enum Answer: Sendable {
+        /// On this thread, or on that of the listener.
+        case request(on: AdminCall.Thread?, Operation)
+        /// On the listener's thread with the body as it came: it may hold a secret.
+        case handler(SecretOperation)
+    }
+
+    let method: RequestHead.Method
+    /// As in docs/openapi.json.
+    let path: String
+    /// The parameters that the query may have.
+    let queryNames: [String]
+    let access: Access
+    let bodyBytesMax: Int
+    /// Other gateways of the cluster may ask for it in the name of their operators.
+    let isRelayed: Bool
+    let answer: Answer
+    private let segments: [Substring]
+    /// The name under which answers are counted: there may be any number of paths.
+    private let label: String
+
+    private init(
+        _ request: String,
+        _ access: Access?,
+        _ bodyBytesMax: Int,
+        isRelayed: Bool = false,
+        _ answer: Answer
+    ) {
+        let words = request.split(separator: " ")
+        let target = words[1].split(separator: "?")
+        method = RequestHead.Method.changing.first { $0.name == words[0] } ?? .get
+        path = String(target[0])
+        queryNames = target.dropFirst().flatMap { $0.split(separator: "&").map(String.init) }
+        self.access = access ?? (method == .get ? .reader : .full)
+        self.bodyBytesMax = bodyBytesMax
+        self.isRelayed = isRelayed
+        self.answer = answer
+        segments = Self.segments(path)
+        let name = segments[0] == "admin" ? segments[1] : segments[0]
+        let word = String(name.prefix { $0 != "." })
+        label = word.isEmpty ? "console" : word.replacing("-", with: "_")
+    }
+
+    private static func route(
+        _ request: String,
+        for access: Access? = nil,
+        on thread: AdminCall.Thread? = nil,
+        body bodyBytesMax: Int = 0,
+        isRelayed: Bool = false,
+        _ answer: @escaping Operation
+    ) -> AdminRoute {
+        AdminRoute(
+            request,
+            access,
+            bodyBytesMax,
+            isRelayed: isRelayed,
+            .request(on: thread, answer)
+        )
+    }
+
+    private static func secret(
+        _ request: String,
+        for access: Access? = nil,
+        body bodyBytesMax: Int = 0,
+        _ answer: @escaping SecretOperation
+    ) -> AdminRoute {
+        AdminRoute(request, access, bodyBytesMax, .handler(answer))
+    }
+
+    /// The first row whose path fits decides. GET has HEAD with it.
+    static let all: [AdminRoute] = [
+        route("GET /healthz", for: .stranger, AdminCall.health),
+        route("GET /readyz", for: .strangerOrReader, AdminCall.readiness),
+        route("GET /metrics", AdminCall.metrics),
+        // Pages for browsers.
+        route("GET /", for: .stranger, AdminCall.consoleHome),
+        route("GET /console", for: .stranger, AdminCall.consoleHome),
+        route("GET /console/status", for: .strangerOrReader, AdminCall.consoleStatus),
+        secret("POST \(loginForm)", for: .stranger, body: 1024, AdminHandler.logInFromForm),
+        route("GET /console/{file}", for: .stranger, AdminCall.consoleFile),
+        route("GET /admin/session", AdminCall.session),
+        secret("POST /admin/session", for: .stranger, body: 1024, AdminHandler.logIn),
+        secret("DELETE /admin/session", for: .reader, AdminHandler.logOut),
+        secret("POST \(sessionCode)", for: .reader, AdminHandler.makeCode),
+        // The gateway as a whole.
+        route("GET /admin/status", AdminCall.status),
+        route("GET /admin/history?window", AdminCall.history),
+        route("GET /admin/configuration", AdminCall.configuration),
+        route("GET /admin/ledger", AdminCall.ledger),
+        route("GET /admin/openapi.json", AdminCall.document),
+        route("GET /admin/audit?before&after&limit", AdminCall.changes),
+        route("GET /admin/drain", AdminCall.drain),
+        route("POST /admin/drain", on: .changes, AdminCall.beginDrain),
+        route("DELETE /admin/drain", on: .changes, AdminCall.endDrain),
+        // Devices and their logs.
+        route("GET /admin/clients", AdminCall.clients),
+        route("GET /admin/refusals", AdminCall.refusals),
+        route("GET /admin/tail?destination&logstore&topic&tag&field&rate", AdminCall.tail),
+        route("GET /admin/routes", AdminCall.rules),
+        route(
+            "POST /admin/routes/test",
+            for: .reader,
+            on: .views,
+            body: RouteQuestion.bytesMax,
+            AdminCall.testRoutes
+        ),
+        // The queue.
+        route("GET /admin/queue?destination&streams&order", isRelayed: true, AdminCall.queue),
+        route(
+            "GET /admin/queue/peek?destination&logstore&limit",
+            on: .views,
+            isRelayed: true,
+            AdminCall.oldestLogs
+        ),
+        // Captures.
+        route("GET /admin/captures", AdminCall.listCaptures),
+        route("POST /admin/captures", body: 4 << 10, AdminCall.startCapture),
+        route("GET /admin/captures/{id}", on: .views, AdminCall.capture),
+        route("DELETE /admin/captures/{id}", AdminCall.stopCapture),
+        route("GET /admin/captures/{id}/har", AdminCall.captureArchive),
+        route("GET /admin/captures/{id}/export", AdminCall.captureExport),
+        route("GET /admin/captures/{id}/records/{n}", on: .views, AdminCall.captureRecord),
+        route("GET /admin/captures/{id}/records/{n}/curl", on: .views, AdminCall.captureCurl),
+        route(
+            "POST /admin/captures/{id}/records/{n}/replay?dry",
+            for: .readerIfDry,
+            on: .views,
+            body: 64 << 10,
+            AdminCall.replayCapture
+        ),
+        // Dead letters.
+        route("GET /admin/dead-letters?\(page)", on: .views, AdminCall.deadLetters),
+        route("GET /admin/dead-letters/export?\(page)", on: .views, AdminCall.exportLetters),
+        route(
+            "POST /admin/dead-letters/replay?\(some)",
+            isRelayed: true,
+            AdminCall.replayLetters
+        ),
+        route("POST /admin/dead-letters/purge?\(some)", isRelayed: true, AdminCall.purgeLetters),
+        route("GET /admin/dead-letters/{id}", on: .views, isRelayed: true, AdminCall.deadLetter),
+        route(
+            "PUT /admin/dead-letters/{id}?logstore",
+            body: 10 << 20,
+            isRelayed: true,
+            AdminCall.editLetter
+        ),
+        // Destinations and resolvers.
+        route("GET /admin/destinations", AdminCall.destinations),
+        route("GET /admin/destinations/{name}", AdminCall.destination),
+        route(
+            "PATCH /admin/destinations/{name}",
+            on: .changes,
+            body: DecidedSettings.bytesMax,
+            AdminCall.patchDestination
+        ),
+        route("DELETE /admin/destinations/{name}", on: .changes, AdminCall.resetDestination),
+        route("POST /admin/destinations/{name}/pause", on: .changes, AdminCall.pause),
+        route("POST /admin/destinations/{name}/resume", on: .changes, AdminCall.resume),
+        route("POST /admin/destinations/{name}/flush", on: .changes, AdminCall.flush),
+        route("POST /admin/destinations/{name}/test", on: .proofs, AdminCall.testDestination),
+        route("GET /admin/resolvers", AdminCall.resolvers),
+        route("POST /admin/resolvers/refresh?host", AdminCall.refreshAddresses),
+        route("POST /admin/resolvers/lookup?host&with&port", AdminCall.lookUp),
+        // Credentials.
+        route("GET /admin/credentials", AdminCall.credentials),
+        route("GET /admin/credentials/{name}", AdminCall.credential),
+        secret("PUT /admin/credentials/{name}?force", body: 64 << 10, AdminHandler.rotate),
+        route("DELETE /admin/credentials/{name}", on: .changes, AdminCall.forgetCredential),
+        route("POST /admin/credentials/{name}/verify", on: .proofs, AdminCall.verifyCredential),
+    ]
+
+    private static let loginForm = "/console/login"
+    private static let sessionCode = "/admin/session/code"
+    private static let page = "destination&logstore&code&after&limit"
+    private static let some = "destination&logstore&code&ids&all"
+
+    // MARK: - Finding
+
+    /// The operations of a path, and the values of its parameters.
+    struct Found {
+        let routes: [AdminRoute]
+        let values: [String]
+
+        subscript(method: RequestHead.Method) -> AdminRoute? {
+            routes.first { $0.method == (method == .head ? .get : method) }
+        }
+
+        /// For `Allow`.
+        var methodNames: String {
+            routes.map { $0.method == .get ? "GET, HEAD" : $0.method.name }.joined(separator: ", ")
         }
     }
 
-    private init?(destination rest: [Substring]) {
-        guard let first = rest.first else {
-            self = .destinations
-            return
+    static func find(_ path: String) -> Found? {
+        let parts = segments(path)
+        for route in all {
+            guard let values = route.values(parts) else { continue }
+            return Found(routes: all.filter { $0.path == route.path }, values: values)
         }
-        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
-            return nil
-        }
-        switch rest.dropFirst() {
-        case []: self = .destination(name)
-        case ["pause"]: self = .destinationPause(name)
-        case ["resume"]: self = .destinationResume(name)
-        case ["flush"]: self = .destinationFlush(name)
-        case ["test"]: self = .destinationTest(name)
-        default: return nil
-        }
+        return nil
     }
 
-    private init?(credential rest: [Substring]) {
-        guard let first = rest.first else {
-            self = .credentials
-            return
-        }
-        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
-            return nil
-        }
-        switch rest.dropFirst() {
-        case []: self = .credential(name)
-        case ["verify"]: self = .credentialVerify(name)
-        default: return nil
-        }
+    private static func segments(_ path: String) -> [Substring] {
+        Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
     }
 
-    private init?(capture rest: [Substring]) {
-        guard let first = rest.first else {
-            self = .captures
-            return
-        }
-        let id = String(first)
-        let number = rest.count > 2 ? Int(rest[2]).flatMap { $0 > 0 ? $0 : nil } : nil
-        switch (rest.dropFirst().first, number, Array(rest.dropFirst(3))) {
-        case (nil, nil, _): self = .capture(id)
-        case ("har", nil, []) where rest.count == 2: self = .captureHAR(id)
-        case ("export", nil, []) where rest.count == 2: self = .captureExport(id)
-        case ("records", let number?, []): self = .captureRecord(id, number)
-        case ("records", let number?, ["curl"]): self = .captureCurl(id, number)
-        case ("records", let number?, ["replay"]): self = .captureReplay(id, number)
-        default: return nil
-        }
-    }
-
-    private init?(deadLetter rest: [Substring]) {
-        switch rest {
-        case []: self = .deadLetters
-        case ["export"]: self = .deadLetterExport
-        case ["replay"]: self = .deadLetterReplay
-        case ["purge"]: self = .deadLetterPurge
-        default:
-            guard rest.count == 1, let name = LetterName(rest[0]), name.number > 0
+    private func values(_ parts: [Substring]) -> [String]? {
+        guard parts.count == segments.count else { return nil }
+        var values: [String] = []
+        for (segment, part) in zip(segments, parts) {
+            guard segment.hasPrefix("{") else {
+                guard segment == part else { return nil }
+                continue
+            }
+            // The console's file without a name is its index.
+            guard let value = percentDecodedText(Array(part.utf8)[...]),
+                !value.isEmpty || segment == "{file}"
             else { return nil }
-            self = .deadLetter(name)
+            values.append(value)
         }
+        return values
     }
 
     /// The answer to any other path.
-    static let hint =
+    static let unknownPath = HTTPProblem(
+        404,
+        "PathNotExist",
         "no such path; there are /healthz, /readyz, /metrics, /console/, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit, captures, "
-        + "refusals, clients, configuration, history, session and openapi.json"
-    static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
+            + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit, captures, "
+            + "refusals, clients, configuration, history, session and openapi.json"
+    )
 
-    /// True for requests without a token: orchestrators probe, browsers load the console, and a login brings its
-    /// token or code itself.
-    func isOpen(_ method: RequestHead.Method) -> Bool {
-        switch self {
-        case .health, .readiness, .consoleHome, .console, .consoleStatus, .consoleLogin: true
-        case .session: method == .post
-        default: false
-        }
-    }
+    // MARK: - Rules
 
     /// True for paths that only the console needs.
-    var isOfConsole: Bool {
-        switch self {
-        case .consoleHome, .console, .consoleStatus, .consoleLogin, .session, .sessionCode: true
-        default: false
-        }
-    }
+    var isOfConsole: Bool { label == "console" || label == "session" }
 
     /// True for paths that are asked by browsers before they have a session.
-    var isForBrowsers: Bool { isOfConsole && self != .sessionCode }
-
-    var methods: [RequestHead.Method] {
-        switch self {
-        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
-            .credentials, .destinations, .routes, .resolvers, .deadLetters, .deadLetterExport,
-            .consoleHome, .console, .consoleStatus, .queuePeek, .history, .configuration, .clients,
-            .refusals,
-            .captureHAR, .captureExport, .captureRecord, .captureCurl:
-            [.get, .head]
-        case .captures: [.get, .head, .post]
-        case .capture: [.get, .head, .delete]
-        case .session: [.get, .head, .post, .delete]
-        case .sessionCode, .consoleLogin, .captureReplay: [.post]
-        case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
-            .destinationFlush, .destinationTest:
-            [.post]
-        case .credential: [.get, .head, .put, .delete]
-        case .credentialVerify, .routeTest, .resolverRefresh, .resolverLookup: [.post]
-        case .drain: [.get, .head, .post, .delete]
-        case .destination: [.get, .head, .patch, .delete]
-        case .deadLetter: [.get, .head, .put]
-        }
+    func isForBrowsers(_ head: RequestHead) -> Bool {
+        isOfConsole && path != Self.sessionCode
+            || path == "/readyz" && head.fieldRange("sec-fetch-site") != nil
     }
+
+    var takesForm: Bool { path == Self.loginForm }
 
     /// True if the request changes nothing, so that a token for reading is enough.
     func isReading(_ head: RequestHead) -> Bool {
-        switch self {
-        case .routeTest, .session, .sessionCode, .consoleLogin: true
-        case .captureReplay: head.isDryReplay
-        default: head.method.isReading
-        }
+        access == .readerIfDry ? head.isDryReplay : access != .full
     }
 
-    var methodNames: String { methods.map(\.name).joined(separator: ", ") }
-
-    /// The parameters that the query may have.
-    func queryNames(_ method: RequestHead.Method) -> [String] {
-        let page = ["destination", "logstore", "code", "after", "limit"]
-        return switch self {
-        case .audit: ["before", "after", "limit"]
-        case .queue: ["destination", "streams", "order"]
-        case .queuePeek: ["destination", "logstore", "limit"]
-        case .history: ["window"]
-        case .captureReplay: ["dry"]
-        case .tail: ["destination", "logstore", "topic", "tag", "field", "rate"]
-        case .resolverRefresh: ["host"]
-        case .resolverLookup: ["host", "with", "port"]
-        case .deadLetters, .deadLetterExport: page
-        case .deadLetterReplay, .deadLetterPurge:
-            ["destination", "logstore", "code", "ids", "all"]
-        case .deadLetter where method == .put: ["logstore"]
-        case .credential where method == .put: ["force"]
-        default: []
-        }
-    }
-
-    /// The largest body of a request with this method.
-    func bodyBytesMax(_ method: RequestHead.Method) -> Int {
-        switch method {
-        case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
-        case .patch: DecidedSettings.bytesMax
-        case .post:
-            switch self {
-            case .routeTest: RouteQuestion.bytesMax
-            case .session, .consoleLogin: SessionDesk.bodyBytesMax
-            case .captures: 4 << 10
-            case .captureReplay: 64 << 10
-            default: 0
+    /// Why the query is refused, if it is. An unknown parameter may be a misspelt filter, so it is
+    /// an error.
+    func problem(withQueryOf head: RequestHead) -> HTTPProblem? {
+        guard let pairs = head.queryPairs else { return .query("the query cannot be read") }
+        var seen: Set<String> = []
+        for (name, value) in pairs {
+            guard queryNames.contains(name) else {
+                let rest =
+                    queryNames.isEmpty
+                    ? "this path has none" : "known: \(queryNames.joined(separator: ", "))"
+                return .query("\(clipped(name)) is not a parameter here; \(rest)")
             }
-        default: 0
+            // A tail may filter by several fields and tags.
+            let mayRepeat = label == "tail" && (name == "field" || name == "tag")
+            guard seen.insert(name).inserted || mayRepeat else {
+                return .query("\(name) is given twice")
+            }
+            if ["dry", "force"].contains(name), value != "true", value != "false" {
+                return .query("\(name) is true or false, got \(clipped(value))")
+            }
         }
+        return nil
+    }
+
+    // MARK: - Labels
+
+    /// The names under which answers are counted; the first is for unknown paths.
+    package static let labels = all.reduce(into: ["other"]) { labels, route in
+        if !labels.contains(route.label) { labels.append(route.label) }
+    }
+
+    static func labelIndex(_ found: Found?) -> Int {
+        found.flatMap { labels.firstIndex(of: $0.routes[0].label) } ?? 0
     }
 }
 
@@ -235,74 +314,7 @@ extension RequestHead.Method {
     /// True if the method changes nothing.
     var isReading: Bool { self == .get || self == .head }
 
-    var name: String {
-        switch self {
-        case .get: "GET"
-        case .head: "HEAD"
-        case .post: "POST"
-        case .put: "PUT"
-        case .patch: "PATCH"
-        case .delete: "DELETE"
-        case .options: "OPTIONS"
-        case .other: "other"
-        }
-    }
-}
+    fileprivate static let changing: [RequestHead.Method] = [.post, .put, .patch, .delete]
 
-// MARK: - Labels
-
-extension AdminRoute {
-    /// The names under which answers are counted; the first is for unknown paths.
-    package static let labels = [
-        "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
-        "credentials",
-        "destinations", "dead_letters", "tail", "openapi", "routes", "resolvers",
-        "console", "session", "history", "configuration", "clients", "refusals", "captures",
-    ]
-
-    static func label(ofPath path: String) -> Int {
-        guard let route = AdminRoute(path: path) else { return 0 }
-        return labels.firstIndex(of: route.label) ?? 0
-    }
-
-    /// A path with a name or number counts as the list, because there may be any number of them.
-    private var label: String {
-        switch self {
-        case .health: "healthz"
-        case .readiness: "readyz"
-        case .metrics: "metrics"
-        case .status: "status"
-        case .queue, .queuePeek: "queue"
-        case .ledger: "ledger"
-        case .routes, .routeTest: "routes"
-        case .resolvers, .resolverRefresh, .resolverLookup: "resolvers"
-        case .audit: "audit"
-        case .drain: "drain"
-        case .tail: "tail"
-        case .document: "openapi"
-        case .consoleHome, .console, .consoleStatus, .consoleLogin: "console"
-        case .session, .sessionCode: "session"
-        case .history: "history"
-        case .configuration: "configuration"
-        case .clients: "clients"
-        case .refusals: "refusals"
-        case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
-            .captureReplay:
-            "captures"
-        case .credentials, .credential, .credentialVerify: "credentials"
-        case .destinations, .destination, .destinationPause, .destinationResume,
-            .destinationFlush, .destinationTest:
-            "destinations"
-        case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
-            "dead_letters"
-        }
-    }
-}
-
-extension Response {
-    func labelled(_ label: Int) -> Response {
-        var labelled = self
-        labelled.label = label
-        return labelled
-    }
+    var name: String { "\(self)".uppercased() }
 }

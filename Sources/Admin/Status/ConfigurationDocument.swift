@@ -1,26 +1,19 @@
 import Configuration
 import HTTP
 import JSON
+import Operations
 import System
 
-/// `GET /admin/configuration`: every setting in force, where it was given, and what is wrong with the file.
-enum ConfigurationDocument {
-    static func answer(
-        _ configuration: GatewayConfiguration,
-        _ problems: [ConfigurationProblem],
-        _ wantsText: Bool
-    ) -> Response {
-        let settings = configuration.effective
-        guard !wantsText else {
-            let lines = problems.map { "refused: \($0)\n" } + settings.map(\.line)
-            return Response(text: lines.joined())
-        }
-        var json = JSONWriter()
-        json.object { json in
+extension AdminCall {
+    /// `GET /admin/configuration`: every setting in force, where it was given, and what is wrong
+    /// with the file.
+    func configuration() -> Response {
+        let configuration = shared.reporter.configuration
+        let (settings, problems) = (configuration.effective, shared.reload.problems)
+        let lines = problems.map { "refused: \($0)\n" } + settings.map(\.line)
+        return answer(text: lines.joined()) { json in
             json.member("file", configuration.origins.file)
-            json.array("values") { json in
-                for setting in settings { json.object { $0.setting(setting) } }
-            }
+            json.objects("values", settings) { $0.setting($1) }
             json.array("problems") { json in
                 for problem in problems { json.object { $0.problem(problem) } }
                 for warning in configuration.warnings(at: .now) {
@@ -32,7 +25,6 @@ enum ConfigurationDocument {
                 }
             }
         }
-        return Response(json: json.text + "\n")
     }
 }
 

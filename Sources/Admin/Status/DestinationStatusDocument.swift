@@ -13,7 +13,7 @@ extension JSONWriter {
         member("configured", !destination.isRemoved)
         member("notice", destination.notice)
         member("endpoint", destination.endpoint)
-        array("endpoints") { json in delivery.endpoints.forEach { json.element($0) } }
+        texts("endpoints", delivery.endpoints)
         member("endpoint_reason", delivery.endpointReason)
         member("address", delivery.address.isEmpty ? nil : delivery.address)
         member("resolver", delivery.resolver)
@@ -27,9 +27,7 @@ extension JSONWriter {
         object("queue") { $0.backlog(destination.queue, now: now) }
         object("delivery") { $0.delivery(delivery, now: now) }
         lastError(delivery.lastFailure)
-        array("outlets") { json in
-            for outlet in destination.outlets { json.object { $0.outlet(outlet, now: now) } }
-        }
+        objects("outlets", destination.outlets) { $0.outlet($1, now: now) }
     }
 
     /// What waits in the queue for a destination, and what may.
@@ -66,8 +64,7 @@ extension JSONWriter {
     }
 
     private mutating func lastError(_ failure: DeliveryFailure?) {
-        guard let failure else { return member("last_error", String?.none) }
-        object("last_error") { json in
+        object("last_error", ifAny: failure) { json, failure in
             json.member("time", failure.at.rfc3339)
             json.member("logstore", failure.logstore)
             json.member("kind", failure.kind.rawValue)

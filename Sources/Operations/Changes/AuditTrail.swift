@@ -1,5 +1,3 @@
-package import Configuration
-package import HTTP
 package import Queue
 package import System
 
@@ -13,25 +11,6 @@ package struct AuditTrail: Sendable {
         self.decisions = decisions
         self.journal = journal
         self.counters = counters
-    }
-
-    /// The line about a change that an operator asks for.
-    package func entry(
-        _ holder: AdminHolder,
-        _ head: RequestHead,
-        _ action: String,
-        _ subject: String,
-        before: String = "",
-        after: String = ""
-    ) -> AuditEntry {
-        AuditEntry(
-            actor: holder.name(at: head.peer),
-            address: head.peer.host,
-            action: action,
-            subject: subject,
-            before: before,
-            after: after
-        )
     }
 
     /// Records a change that is made already. If the line cannot be stored, the journal still has it.

@@ -23,7 +23,9 @@ enum RequestEntry: FuzzEntry {
         _ = route.label
         _ = route.methods
         _ = route.refused(Refusal(400, "ParameterInvalid", "no"))
-        if let route = AdminRoute(path: head.pathText) { _ = route.problem(withQueryOf: head) }
+        if let route = AdminRoute.find(head.pathText)?[head.method] {
+            _ = route.problem(withQueryOf: head)
+        }
         try queries(of: head)
         _ = head.keyInFields { $0.count % 2 == 0 }
         _ = head.keyInQuery

@@ -2,7 +2,7 @@ import SLS
 
 /// What SLS said to a request that was signed with a credential and carried no log.
 package struct CredentialProof: Sendable, Equatable {
-    package enum Verdict: Sendable, Equatable {
+    package enum Verdict: String, Sendable {
         /// SLS took the signature.
         case accepted
         /// SLS refused the signature.
