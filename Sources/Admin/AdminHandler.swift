@@ -4,6 +4,7 @@ package import Ingest
 import JSON
 package import Operations
 package import Queue
+import Rendering
 package import Resolvers
 package import System
 
@@ -162,11 +163,8 @@ package final class AdminHandler: RequestHandler {
         case .readiness:
             let report = shared.report
             let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
-            responder.send(
-                head.wantsText
-                    ? Response(status, text: report.readinessText(inDetail: holder != nil))
-                    : Response(status, json: report.readinessDocument(inDetail: holder != nil))
-            )
+            let document = report.readinessDocument(inDetail: holder != nil)
+            responder.send(Response(status, json: document))
         case .metrics:
             responder.send(
                 Response(
@@ -175,20 +173,15 @@ package final class AdminHandler: RequestHandler {
                     text: shared.report.metrics
                 )
             )
-        case .status:
-            let report = shared.report
-            responder.send(
-                head.wantsText
-                    ? Response(text: report.statusText) : Response(json: report.statusDocument)
-            )
+        case .status: responder.send(Response(json: shared.report.statusDocument))
         case .session, .sessionCode:
             responder.send(sessionAnswer(route, head, body, visitor))
         case .consoleHome:
             responder.send(Response(status: 308, fields: [("location", "/console/")]))
         case .console(let name): responder.send(console.file(name, head))
         case .consoleStatus:
-            let text = holder == nil ? nil : shared.report.statusText
-            responder.send(console.statusPage(text))
+            let status = holder.map { _ in Array(shared.report.statusDocument.utf8) }
+            responder.send(console.statusPage(status.map { View.status.text(of: $0) }))
         case .consoleLogin: responder.send(sessions.openFromForm(head, body))
         case .document: responder.send(Response(json: EmbeddedFiles.openAPI))
         case .audit: AuditDesk(decisions: shared.store).list(head, responder)
@@ -218,11 +211,9 @@ package final class AdminHandler: RequestHandler {
         case .history: responder.send(HistoryDocument.answer(head, shared.history))
         case .configuration:
             let configuration = shared.reporter.configuration
-            responder.send(
-                ConfigurationDocument.answer(configuration, shared.reload.problems, head.wantsText)
-            )
-        case .clients: responder.send(clients.clients(head.wantsText))
-        case .refusals: responder.send(clients.refusals(head.wantsText))
+            responder.send(ConfigurationDocument.answer(configuration, shared.reload.problems))
+        case .clients: responder.send(clients.clients())
+        case .refusals: responder.send(clients.refusals())
         case .captures, .capture, .captureHAR, .captureExport, .captureRecord, .captureCurl,
             .captureReplay:
             guard let holder else { return }
@@ -240,8 +231,8 @@ package final class AdminHandler: RequestHandler {
         case .routeTest:
             guard let holder else { return }
             let desk = RouteDesk(reporter: shared.reporter, views: shared.workers.views)
-            desk.test(head, body, holder, responder)
-        case .resolvers: resolvers.show(head, responder)
+            desk.test(body, holder, responder)
+        case .resolvers: resolvers.show(responder)
         case .resolverLookup: resolvers.look(head, responder)
         case .resolverRefresh:
             guard let holder else { return }
@@ -288,15 +279,14 @@ package final class AdminHandler: RequestHandler {
 
     private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
         let (reporter, draining) = (shared.reporter, shared.draining)
-        let wantsText = head.wantsText
         guard !head.method.isReading else {
-            return responder.send(reporter.report.drainAnswer(wantsText))
+            return responder.send(Response(json: reporter.report.drainDocument))
         }
         let isOn = head.method == .post
         let entry = shared.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
         shared.workers.changes.post(answering: responder) {
             if isOn { draining.begin(entry) } else { draining.end(entry) }
-            responder.send(reporter.report.drainAnswer(wantsText))
+            responder.send(Response(json: reporter.report.drainDocument))
         }
     }
 

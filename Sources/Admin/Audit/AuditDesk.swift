@@ -10,14 +10,10 @@ struct AuditDesk {
     func list(_ head: RequestHead, _ responder: Responder) {
         do throws(HTTPProblem) {
             let (before, limit) = try page(head)
-            let wantsText = head.wantsText
             decisions.audit(before: before, limit: limit) { result in
                 switch result {
                 case .success(let records):
-                    var response =
-                        wantsText
-                        ? Response(text: records.map(\.line).joined())
-                        : Response(json: Self.document(records))
+                    var response = Response(json: Self.document(records))
                     response.continues(at: records.count == limit ? records.last?.id : nil)
                     responder.send(response)
                 case .failure(let problem):
@@ -76,18 +72,5 @@ struct AuditDesk {
             }
         }
         return json.text + "\n"
-    }
-}
-
-extension AuditRecord {
-    /// "2026-11-21T17:20:00.000Z  admin@127.0.0.1  rotate credential default: LTAI…9f2c -> LTAI…77aa"
-    fileprivate var line: String {
-        let change =
-            entry.before.isEmpty && entry.after.isEmpty
-            ? "" : ": \(entry.before.isEmpty ? "-" : entry.before) -> \(entry.after)"
-        let place = node.map { "  on \($0)" } ?? ""
-        return
-            "\(time.rfc3339)  \(entry.actor)@\(entry.address)\(place)  \(entry.action) \(entry.subject)"
-            + "\(change)\n"
     }
 }

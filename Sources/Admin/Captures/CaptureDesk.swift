@@ -29,16 +29,11 @@ struct CaptureDesk {
         streaming: Responder,
         metricLabel: Int
     ) {
-        let wantsText = head.wantsText
         do throws(HTTPProblem) {
             switch (route, head.method) {
             case (.captures, .post): responder.send(try start(head, body, holder))
             case (.captures, _):
-                let all = captures.all
-                responder.send(
-                    wantsText
-                        ? Response(text: CaptureText.list(all)) : Response(json: Self.list(all))
-                )
+                responder.send(Response(json: Self.list(captures.all)))
             case (.capture(let id), .delete):
                 _ = try session(id)
                 _ = captures.remove(id)
@@ -47,11 +42,7 @@ struct CaptureDesk {
             case (.capture(let id), _):
                 let session = try session(id)
                 views.post(answering: responder, orWhenFull: .tooManyViews) {
-                    responder.send(
-                        wantsText
-                            ? Response(text: CaptureText.entries(session))
-                            : Response(json: Self.document(session))
-                    )
+                    responder.send(Response(json: Self.document(session)))
                 }
             case (.captureHAR(let id), _):
                 let session = try session(id)
@@ -74,11 +65,7 @@ struct CaptureDesk {
             case (.captureRecord(let id, let number), _):
                 let record = try record(id, number)
                 views.post(answering: responder, orWhenFull: .tooManyViews) { [letters] in
-                    responder.send(
-                        wantsText
-                            ? Response(text: CaptureText.record(record, letters))
-                            : Response(json: CaptureDocument.record(record, letters))
-                    )
+                    responder.send(Response(json: CaptureDocument.record(record, letters)))
                 }
             case (.captureCurl(let id, let number), _):
                 let record = try record(id, number)
@@ -90,7 +77,7 @@ struct CaptureDesk {
             case (.captureReplay(let id, let number), _):
                 let record = try record(id, number)
                 if head.isDryReplay {
-                    replay(record, Array(body), holder, head.wantsText, responder)
+                    replay(record, Array(body), holder, responder)
                 } else {
                     try resend(record, of: id, head, body, holder, responder)
                 }
@@ -180,7 +167,6 @@ struct CaptureDesk {
         _ record: CaptureRecord,
         _ body: [UInt8],
         _ holder: AdminHolder,
-        _ wantsText: Bool,
         _ responder: Responder
     ) {
         let makesHashes = holder.role == .full
@@ -188,7 +174,7 @@ struct CaptureDesk {
         views.post(answering: responder, orWhenFull: .tooManyViews) {
             [reporter] () throws(HTTPProblem) in
             let replay = try CaptureReplay(record, body, reporter.configuration)
-            responder.send(try replay.answer(makesHashes: makesHashes, wantsText))
+            responder.send(try replay.answer(makesHashes: makesHashes))
         }
     }
 
@@ -210,7 +196,6 @@ struct CaptureDesk {
         }
         let resender = CaptureResender(devices, reporter.configuration.devices)
         let entry = audit.entry(holder, head, "replay capture", "\(id)/\(record.number)")
-        let wantsText = head.wantsText
         views.post(answering: responder, orWhenFull: .tooManyViews) {
             [audit] () throws(HTTPProblem) in
             try resender.send(record, of: id) { result in
@@ -219,7 +204,7 @@ struct CaptureDesk {
                     var entry = entry
                     entry.after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
                     audit.record(entry)
-                    responder.send(outcome.response(wantsText))
+                    responder.send(outcome.response)
                 case .failure(let problem): responder.send(problem.response)
                 }
             }
@@ -293,14 +278,7 @@ extension JSONWriter {
 }
 
 extension CaptureResender.Outcome {
-    fileprivate func response(_ wantsText: Bool) -> Response {
-        guard !wantsText else {
-            let more = leftOut > 0 ? "; \(leftOut) unreadable ones are left out" : ""
-            return Response(
-                text: "sent \(counted(logs, "log")) again, receipt \(receipt): \(copies) queued, "
-                    + "\(filtered) filtered, \(dropped) dropped by routes\(more)\n"
-            )
-        }
+    fileprivate var response: Response {
         var json = JSONWriter()
         json.object { json in
             json.member("dry", false)

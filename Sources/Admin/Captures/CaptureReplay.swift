@@ -31,10 +31,9 @@ struct CaptureReplay: Sendable {
         question = try RouteQuestion(of: record, present.devices)
     }
 
-    func answer(makesHashes: Bool, _ wantsText: Bool) throws(HTTPProblem) -> Response {
+    func answer(makesHashes: Bool) throws(HTTPProblem) -> Response {
         let tester = RouteTester(configuration, makesHashes: makesHashes)
         let findings = try tester.findings(question)
-        guard !wantsText else { return Response(text: text(findings)) }
         var json = JSONWriter()
         json.object { json in
             json.member("dry", true)
@@ -54,17 +53,6 @@ struct CaptureReplay: Sendable {
             json.members(RouteAnswer(findings))
         }
         return Response(json: json.text + "\n")
-    }
-
-    private func text(_ findings: RouteFindings) -> String {
-        var lines = [
-            "record \(record.number) under the \(isEdited ? "edited" : "present") filters and routes; nothing is stored"
-        ]
-        for (number, pair) in zip(record.logs, findings.logs).enumerated() {
-            lines += Change(pair.0, pair.1).lines.map { "  log \(number + 1): \($0)" }
-        }
-        if lines.count == 1 { lines.append("  nothing changes") }
-        return lines.joined(separator: "\n") + "\n\n" + RouteAnswer(findings).text
     }
 
     /// How a log would fare otherwise than it did.
@@ -92,22 +80,6 @@ struct CaptureReplay: Sendable {
                 guard name != "__time__", before[name] != after[name] else { return nil }
                 return (name, before[name], after[name])
             }
-        }
-
-        var lines: [String] {
-            var lines = fields.map { field in
-                "\(printable(field.name)): \(field.was.map(printable) ?? "-") -> "
-                    + (field.is.map(printable) ?? "-")
-            }
-            if let tag { lines.append("tag: \(printable(tag.was)) -> \(printable(tag.is))") }
-            if let destinations {
-                let (was, now) = (destinations.was, destinations.is)
-                lines.append(
-                    "destinations: \(was.isEmpty ? "none" : was.joined(separator: ", ")) -> "
-                        + (now.isEmpty ? "none" : now.joined(separator: ", "))
-                )
-            }
-            return lines
         }
 
         var isEmpty: Bool { tag == nil && fields.isEmpty && destinations == nil }

@@ -10,7 +10,7 @@ struct ClientsDocument {
     let reporter: Reporter
     let refused: RefusedRequests
 
-    func clients(_ wantsText: Bool) -> Response {
+    func clients() -> Response {
         let senders = reporter.report.senders
         let rules = Dictionary(
             reporter.configuration.devices.senders.map { ($0.name, $0.rules) },
@@ -20,17 +20,6 @@ struct ClientsDocument {
             refused.newest.compactMap { request in request.key.map { ($0, request) } },
             uniquingKeysWith: { newest, _ in newest }
         )
-        guard !wantsText else {
-            let lines = senders.keys.map { name, counts in
-                let refused = counts.refused.values.reduce(0, +)
-                let last = latest[name].map { "; last: \($0.code): \($0.reason)" } ?? ""
-                return "\(name): \(counted(Int64(counts.requests), "request")), "
-                    + "\(counted(Int64(counts.logs), "log")), \(sizeText(counts.bodyBytes)), "
-                    + "\(refused) refused\(last)\n"
-            }
-            let none = "no keys are configured (devices.keys): every device may send\n"
-            return Response(text: lines.isEmpty ? none : lines.joined())
-        }
         var json = JSONWriter()
         json.object { json in
             json.array("keys") { json in
@@ -68,31 +57,15 @@ struct ClientsDocument {
         return Response(json: json.text + "\n")
     }
 
-    func refusals(_ wantsText: Bool) -> Response {
-        let newest = refused.newest
-        guard !wantsText else {
-            let lines = newest.map(\.line).joined()
-            return Response(
-                text: lines.isEmpty ? "no request was refused since the start\n" : lines
-            )
-        }
+    func refusals() -> Response {
         var json = JSONWriter()
         json.object { json in
             json.member("missed", refused.missed)
             json.array("refusals") { json in
-                for request in newest { json.object { $0.refusal(request) } }
+                for request in refused.newest { json.object { $0.refusal(request) } }
             }
         }
         return Response(json: json.text + "\n")
-    }
-}
-
-extension RefusedRequest {
-    /// "2026-11-21T17:20:00.000Z  403 Unauthorized  POST /logs/app from 192.0.2.1 (key ios): the reason"
-    fileprivate var line: String {
-        let key = key.map { " (key \($0))" } ?? ""
-        let request = method.isEmpty ? "unreadable request" : "\(method) \(path)"
-        return "\(time.rfc3339)  \(status) \(code)  \(request) from \(address)\(key): \(reason)\n"
     }
 }
 

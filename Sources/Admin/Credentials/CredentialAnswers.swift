@@ -7,8 +7,7 @@ import System
 
 /// Answers about credentials, which never contain a secret.
 enum CredentialAnswers {
-    static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
-        guard !wantsText else { return Response(text: all.map(\.line).joined()) }
+    static func answer(_ all: [CredentialStatus]) -> Response {
         var json = JSONWriter()
         json.object { json in
             json.array("credentials") { json in
@@ -21,27 +20,18 @@ enum CredentialAnswers {
     static func answer(
         _ name: String,
         _ rotation: CredentialRotation,
-        _ wantsText: Bool,
         after outcome: CredentialRotation.Outcome? = nil
     ) throws(HTTPProblem) -> Response {
         let status = try rotation.status(of: name)
-        var response = answer(status, wantsText, after: outcome)
+        var response = answer(status, after: outcome)
         response.fields.append(("etag", status.version))
         return response
     }
 
     private static func answer(
         _ status: CredentialStatus,
-        _ wantsText: Bool,
         after outcome: CredentialRotation.Outcome?
     ) -> Response {
-        guard !wantsText else {
-            var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
-            if outcome?.isProved == false {
-                note += "  not proved: no destination or role was asked\n"
-            }
-            return Response(text: status.line + note)
-        }
         var json = JSONWriter()
         json.object { json in
             json.credential(status)
@@ -55,56 +45,29 @@ enum CredentialAnswers {
     }
 
     /// The credential of the configured source, or only the name if there is none.
-    static func forgotten(
-        _ name: String,
-        _ rotation: CredentialRotation,
-        _ wantsText: Bool
-    ) -> Response {
-        if let answer = try? answer(name, rotation, wantsText) { return answer }
-        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
+    static func forgotten(_ name: String, _ rotation: CredentialRotation) -> Response {
+        if let answer = try? answer(name, rotation) { return answer }
         var json = JSONWriter()
         json.object { $0.member("name", name) }
         return Response(json: json.text + "\n")
     }
 
     /// The answer of one destination, with the same statuses as those of all.
-    static func answer(_ test: DestinationTest, _ wantsText: Bool) -> Response {
+    static func answer(_ test: DestinationTest) -> Response {
         let status =
             switch test.verdict {
             case .accepted: 200
             case .refused: 422
             case .undecided: 502
             }
-        guard !wantsText else { return Response(status, text: test.line) }
         var json = JSONWriter()
         json.object { $0.proof(test) }
         return Response(status, json: json.text + "\n")
     }
 
     /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
-    static func answer(_ name: String, proofs: CredentialProofs, _ wantsText: Bool) -> Response {
+    static func answer(_ name: String, proofs: CredentialProofs) -> Response {
         let isTaken = proofs.verdicts.isEmpty || proofs.isProved
-        var response = document(name, proofs: proofs, wantsText)
-        response.status = proofs.isRefused ? 422 : isTaken ? 200 : 502
-        return response
-    }
-
-    private static func document(
-        _ name: String,
-        proofs: CredentialProofs,
-        _ wantsText: Bool
-    ) -> Response {
-        guard !wantsText else {
-            guard !proofs.verdicts.isEmpty else {
-                return Response(
-                    text: "\(name): no destination or role uses it, so it cannot be proved\n"
-                )
-            }
-            return Response(
-                text: proofs.destinations.map { $0.line(of: name) }.joined()
-                    + proofs.roles.map { $0.line(of: name) }.joined()
-            )
-        }
         var json = JSONWriter()
         json.object { json in
             json.member("name", name)
@@ -115,28 +78,7 @@ enum CredentialAnswers {
             )
             json.proofs(proofs)
         }
-        return Response(json: json.text + "\n")
-    }
-}
-
-extension CredentialStatus {
-    /// "default: ok, environment, LTAI…9f2c (fingerprint 1a2b3c4d), expires in 2 h"
-    var line: String {
-        let key = fingerprint.map { ", \(shownID ?? "") (fingerprint \($0))" } ?? ""
-        let end =
-            secondsLeft.map { left in
-                left > 0
-                    ? ", expires in \(spanText(.seconds(left)))"
-                    : ", expired \(spanText(.seconds(-left))) ago"
-            } ?? ""
-        let pushed = isPushed ? " (pushed)" : ""
-        let kept = kept?.line ?? ""
-        let coming =
-            next.map { "\n  next: fingerprint \($0.fingerprint) from \($0.activation.rfc3339)" }
-            ?? ""
-        let problem = lastProblem.map { "\n  \(printable($0.description))" } ?? ""
-        return
-            "\(name): \(state.rawValue), \(source)\(pushed)\(key)\(end)\(kept)\(coming)\(problem)\n"
+        return Response(proofs.isRefused ? 422 : isTaken ? 200 : 502, json: json.text + "\n")
     }
 }
 
@@ -148,14 +90,6 @@ extension CredentialStatus.Kept {
         case .closed: "closed"
         }
     }
-
-    fileprivate var line: String {
-        switch self {
-        case .onDisk: ", kept on disk"
-        case .inMemory(let reason): ", kept in memory only: \(reason)"
-        case .closed(let reason): "\n  the stored credential cannot be opened: \(reason)"
-        }
-    }
 }
 
 extension CredentialProof.Verdict {
@@ -165,32 +99,6 @@ extension CredentialProof.Verdict {
         case .refused: "refused"
         case .undecided: "undecided"
         }
-    }
-}
-
-extension CredentialProof {
-    fileprivate func line(of name: String) -> String {
-        let said =
-            verdict == .accepted
-            ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
-        let help = verdict == .accepted ? "" : "; \(remedy)"
-        return "\(name) at \(destination): \(verdict.name)\(printable(said))\(help)\n"
-    }
-}
-
-extension DestinationTest {
-    /// "archive: /var/log/archive.ndjson has 1.2MiB; 40GiB are free. Nothing was written"
-    fileprivate var line: String {
-        guard verdict != .accepted else { return "\(destination): \(printable(message))\n" }
-        let said = [code, message].compactMap(\.self).joined(separator: ": ")
-        return "\(destination): \(verdict.name): \(printable(said)); \(remedy)\n"
-    }
-}
-
-extension RoleProof {
-    fileprivate func line(of name: String) -> String {
-        let said = problem.map { ": \(printable($0.description))" } ?? ""
-        return "\(name) for the role \(role): \(verdict.name)\(said)\n"
     }
 }
 

@@ -20,11 +20,10 @@ struct CredentialDesk: Sendable {
         _ holder: AdminHolder,
         _ responder: Responder
     ) {
-        let wantsText = head.wantsText
         do throws(HTTPProblem) {
             switch (route, head.method) {
             case (.credentials, _):
-                responder.send(CredentialAnswers.answer(rotation.keeper.status, wantsText))
+                responder.send(CredentialAnswers.answer(rotation.keeper.status))
             case (.credential(let name), .put):
                 try rotate(name, head, body, holder, responder)
             case (.credential(let name), .delete):
@@ -32,19 +31,19 @@ struct CredentialDesk: Sendable {
                 let condition = try IfMatch(head)
                 change(responder) { rotation throws(HTTPProblem) in
                     try rotation.forget(name, if: condition, entry)
-                    return CredentialAnswers.forgotten(name, rotation, wantsText)
+                    return CredentialAnswers.forgotten(name, rotation)
                 }
             case (.credential(let name), _):
-                responder.send(try CredentialAnswers.answer(name, rotation, wantsText))
+                responder.send(try CredentialAnswers.answer(name, rotation))
             case (.credentialVerify(let name), _):
                 workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
                     let proofs = try rotation.verify(name)
-                    responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
+                    responder.send(CredentialAnswers.answer(name, proofs: proofs))
                 }
             case (.destinationTest(let name), _):
                 workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
                     let test = try rotation.test(destination: name)
-                    responder.send(CredentialAnswers.answer(test, wantsText))
+                    responder.send(CredentialAnswers.answer(test))
                 }
             default: responder.send(AdminRoute.unknownPath.response)
             }
@@ -62,7 +61,6 @@ struct CredentialDesk: Sendable {
     ) throws(HTTPProblem) {
         let isForced = try isForced(head)
         let condition = try IfMatch(head)
-        let wantsText = head.wantsText
         let pushed: PushedCredential
         var content = Array(body)
         defer { wipe(&content) }
@@ -79,7 +77,7 @@ struct CredentialDesk: Sendable {
         let exchange: @Sendable (CredentialProofs) -> Void = { proofs in
             change(responder) { rotation throws(HTTPProblem) in
                 let outcome = try rotation.push(name, pushed, proofs, if: condition, entry)
-                return try CredentialAnswers.answer(name, rotation, wantsText, after: outcome)
+                return try CredentialAnswers.answer(name, rotation, after: outcome)
             }
         }
         // A forced rotation has no proof, and must not wait for proofs of others.

@@ -4,24 +4,20 @@ import JSON
 import Operations
 import Queue
 
-// The results of changes, as text and as JSON.
+// The results of changes.
 
 extension DeadLetterChange {
-    func response(doing verb: String, _ wantsText: Bool) -> Response {
+    func response(doing verb: String) -> Response {
         let done = verb == "replay" ? "replayed" : "purged"
         if let refusal = refusal(done) {
             return refusal.response
         }
-        guard wantsText else {
-            var json = JSONWriter()
-            json.object { json in
-                json.member(done, changed)
-                json.member("unreadable", unreadable)
-            }
-            return Response(json: json.text + "\n")
+        var json = JSONWriter()
+        json.object { json in
+            json.member(done, changed)
+            json.member("unreadable", unreadable)
         }
-        let rest = unreadable > 0 ? ", \(unreadable) are damaged on disk and stay" : ""
-        return Response(text: "\(changed) \(done)\(rest)\n")
+        return Response(json: json)
     }
 
     private func refusal(_ done: String) -> HTTPProblem? {
@@ -45,12 +41,10 @@ extension DeadLetterChange {
 }
 
 extension DeadLetterEditOutcome {
-    func response(_ name: LetterName, _ wantsText: Bool) -> Response {
+    func response(_ name: LetterName) -> Response {
         switch self {
         case .replaced(let letter):
-            return wantsText
-                ? Response(text: "dead letter \(name) is changed; replay it to deliver it\n")
-                : Response(json: DeadLetterText.line(letter, name) + "\n")
+            return Response(json: DeadLetterDocument.line(letter, name) + "\n")
         case .notFound: return HTTPProblem.noDeadLetter(name).response
         case .unreadable:
             return HTTPProblem(

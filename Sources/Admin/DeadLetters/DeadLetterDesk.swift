@@ -59,14 +59,14 @@ final class DeadLetterDesk {
                     return try relay(name, head, body, actor, responder)
                 }
                 guard method == .put else {
-                    return try show(id, name, head.wantsText, responder, way)
+                    return try show(id, name, responder, way)
                 }
                 let line = actor.entry("edit", "dead letter \(name)")
-                try edit(id, name, query, body, head.wantsText, line, responder)
+                try edit(id, name, query, body, line, responder)
             case (.deadLetterReplay, _): try change(.replay, query, head, actor, responder)
             case (.deadLetterPurge, _): try change(.purge, query, head, actor, responder)
             case (.deadLetterExport, _): try export(query, responder, way)
-            default: try list(query, head, responder)
+            default: try list(query, responder)
             }
         } catch {
             responder.send(error.response)
@@ -98,25 +98,19 @@ final class DeadLetterDesk {
 
     private func list(
         _ query: DeadLetterQuery,
-        _ head: RequestHead,
         _ responder: Responder
     ) throws(HTTPProblem) {
-        let wantsText = head.wantsText
-        let list = LetterList(cluster: cluster, form: wantsText ? .text : .beginnings)
+        let list = LetterList(cluster: cluster, isWhole: false)
         let isTaken = views.post {
             do throws(HTTPProblem) {
                 var page = try Self.read { () throws(QueueError) in try list.page(query) }
-                let isFirst = query.after == nil
                 var sums: [DeadLetterSum] = []
-                if isFirst {
+                if query.after == nil {
                     let found = list.sums()
                     sums = found.sums
                     page.missing.formUnion(found.missing)
                 }
-                var response =
-                    wantsText
-                    ? Response(text: DeadLetterText.list(page, sums, isFirst: isFirst))
-                    : Response(json: DeadLetterText.document(page, sums))
+                var response = Response(json: DeadLetterDocument.document(page, sums))
                 response.continues(page)
                 responder.send(response)
             } catch {
@@ -131,7 +125,7 @@ final class DeadLetterDesk {
         _ responder: Responder,
         _ way: Way?
     ) throws(HTTPProblem) {
-        let list = LetterList(cluster: cluster, form: .whole)
+        let list = LetterList(cluster: cluster, isWhole: true)
         let isTaken = views.post {
             do throws(HTTPProblem) {
                 let page = try Self.read { () throws(QueueError) in try list.page(query) }
@@ -176,7 +170,6 @@ final class DeadLetterDesk {
     private func show(
         _ id: Int64,
         _ name: LetterName,
-        _ wantsText: Bool,
         _ responder: Responder,
         _ way: Way?
     ) throws(HTTPProblem) {
@@ -186,12 +179,9 @@ final class DeadLetterDesk {
                 let letter = try Self.read { () throws(QueueError) in try letters.deadLetter(id) }
                 guard let letter else { throw .noDeadLetter(name) }
                 let records = captures.records(ofLetter: id)
-                let parts =
-                    wantsText
-                    ? DeadLetterText.page(letter, name, records)
-                    : DeadLetterText.document(letter, name, records)
+                let parts = DeadLetterDocument.document(letter, name, records)
                 try Self.send(
-                    wantsText ? Response(text: "") : Response(200, json: ""),
+                    Response(json: ""),
                     LetterPieces(parts + [.written("\n")]),
                     of: letter.bytes,
                     responder,
@@ -236,7 +226,6 @@ final class DeadLetterDesk {
         _ name: LetterName,
         _ query: DeadLetterQuery,
         _ body: UnsafeRawBufferPointer,
-        _ wantsText: Bool,
         _ line: AuditEntry,
         _ responder: Responder
     ) throws(HTTPProblem) {
@@ -259,7 +248,7 @@ final class DeadLetterDesk {
         ].compactMap { $0 }.joined(separator: ", ")
         letters.replace(id, with: edit) { [audit, line] outcome in
             if case .replaced = outcome { audit.record(line) }
-            responder.send(outcome.response(name, wantsText))
+            responder.send(outcome.response(name))
         }
     }
 

@@ -44,7 +44,7 @@ struct LetterChanges: Sendable {
         let sight = cluster.look()
         if !sight.isWhole { others.troubles.append(ClusterView.unseen) }
         guard let names = query.ids else {
-            add(sight.nodes, request.forProgram(), until: deadline, to: &others)
+            add(sight.nodes, request, until: deadline, to: &others)
             // Another one may have taken a shard when it had changed its own letters.
             let now = cluster.look()
             let came = now.nodes.subtracting(sight.nodes)
@@ -59,7 +59,7 @@ struct LetterChanges: Sendable {
         others.troubles += unattended.sorted().map(ClusterView.unattended)
         let byNode = Dictionary(grouping: foreign) { $0.shard.flatMap { sight.node(of: $0) } }
         for case (let node?, let names) in byNode {
-            add([node], request.forProgram(ids: names), until: deadline, to: &others)
+            add([node], request.selecting(names), until: deadline, to: &others)
         }
         return others
     }
@@ -106,7 +106,7 @@ struct LetterChanges: Sendable {
                     + others.troubles.sorted().joined(separator: "; ")
                 return responder.send(HTTPProblem(503, "ServerBusy", text).response)
             }
-            responder.send(sum.response(doing: verb.rawValue, request.wantsText))
+            responder.send(sum.response(doing: verb.rawValue))
         }
         switch verb {
         case .replay: letters.replay(selection, whenDone: whenDone)

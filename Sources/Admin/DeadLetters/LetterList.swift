@@ -21,7 +21,8 @@ struct LetterList {
     }
 
     let cluster: ClusterView
-    let form: ClusterQuestion.Form
+    /// True for the lines of an export; false for rows with the beginnings of long logs.
+    let isWhole: Bool
 
     private var letters: any DeadLetters { cluster.store }
 
@@ -66,14 +67,14 @@ struct LetterList {
                 after,
                 query.filter,
                 limit: limit,
-                form
+                isWhole: isWhole
             )
             guard let bytes = cluster.ask([node], question)[node] else {
                 page.missing.insert(node)
                 return nil
             }
             answer = ClusterAnswer.letters(bytes).map { found in
-                let end = form == .whole ? "\n" : ""
+                let end = isWhole ? "\n" : ""
                 return Found(
                     rows: found.rows.map { .written("\($0)\(end)") },
                     bytes: found.rows.reduce(0) { $0 + $1.utf8.count },
@@ -110,7 +111,7 @@ struct LetterList {
                 let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
                 answer.rows.append(
                     whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
-                        ?? DeadLetterText.line(letter, name)
+                        ?? DeadLetterDocument.line(letter, name)
                 )
                 bytes += answer.rows.last?.utf8.count ?? 0
                 if bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
@@ -135,13 +136,11 @@ struct LetterList {
             // Other gateways take an answer of a bounded size.
             guard answer.bytes < ClusterAnswer.Letters.bytesMax else { return answer }
             let name = letters.letterName(letter.id)
-            if form == .whole {
+            if isWhole {
                 answer.rows.append(.letter(letter, name))
                 answer.bytes += letter.bytes
             } else {
-                let row =
-                    form == .text
-                    ? DeadLetterText.row(letter, name) : DeadLetterText.line(letter, name)
+                let row = DeadLetterDocument.line(letter, name)
                 answer.rows.append(.written(row[...]))
                 answer.bytes += row.utf8.count
             }

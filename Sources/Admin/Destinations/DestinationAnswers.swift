@@ -14,9 +14,8 @@ struct DestinationAnswers: Sendable {
     let reporter: Reporter
 
     /// `/admin/destinations`: each destination as it would be shown alone.
-    func all(_ wantsText: Bool) -> Response {
+    func all() -> Response {
         let report = reporter.report
-        guard !wantsText else { return Response(text: report.destinations.map(line).joined()) }
         var json = JSONWriter()
         json.object { json in
             json.array("destinations") { json in
@@ -29,54 +28,31 @@ struct DestinationAnswers: Sendable {
     }
 
     /// `/admin/destinations/{name}`, with the version that `If-Match` of a change may name.
-    func one(_ name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        guard name != DestinationChanges.all else { return all(wantsText) }
+    func one(_ name: String) throws(HTTPProblem) -> Response {
+        guard name != DestinationChanges.all else { return all() }
         let report = reporter.report
         guard let destination = report.destinations.first(where: { $0.name == name }),
             let settings = destinations.settings(of: name)
         else { throw destinations.absent(name, isChange: false) }
         let decided = destinations.decisions.settings[name] ?? DecidedSettings()
-        var response: Response
-        if wantsText {
-            response = Response(text: line(destination))
-        } else {
-            var json = JSONWriter()
-            json.object { member(destination, of: report, &$0) }
-            response = Response(json: json.text + "\n")
-        }
+        var json = JSONWriter()
+        json.object { member(destination, of: report, &$0) }
+        var response = Response(json: json)
         response.fields.append(("etag", settings.version(decided)))
         return response
     }
 
     /// A destination after a change of it.
-    func afterChange(of name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
+    func afterChange(of name: String) throws(HTTPProblem) -> Response {
         let isThere = name == DestinationChanges.all || destinations.settings(of: name) != nil
-        return isThere ? try one(name, wantsText) : forgotten(name, wantsText)
+        return isThere ? try one(name) : forgotten(name)
     }
 
     /// After the decisions about a destination that does not run were forgotten.
-    private func forgotten(_ name: String, _ wantsText: Bool) -> Response {
-        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
+    private func forgotten(_ name: String) -> Response {
         var json = JSONWriter()
         json.object { $0.member("name", name) }
         return Response(json: json.text + "\n")
-    }
-
-    /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
-    private func line(_ destination: GatewayReport.Destination) -> String {
-        let decisions = destinations.decisions
-        let isHeld = decisions.held.contains(destination.name)
-        let decided = decisions.settings[destination.name]
-        // Delivery learns of a resume a moment later.
-        let isHeldStill = destination.delivery.state == .held
-        let state =
-            isHeld
-            ? "paused by an operator" : isHeldStill ? "resumed" : destination.delivery.stateName
-        let notice = destination.notice.map { "\n  \($0)" } ?? ""
-        let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
-        return
-            "\(destination.name): \(state), \(counted(destination.queue.ledger.queued, "log")) queued, sends to "
-            + "\(destination.place)\(notice)\(beaten)\n"
     }
 
     private func member(
@@ -88,6 +64,8 @@ struct DestinationAnswers: Sendable {
         let decisions = destinations.decisions
         let decided = decisions.settings[destination.name] ?? DecidedSettings()
         json.object("settings") { json in settings.map { json.settings($0) } }
+        // Delivery learns of a pause and of a resume a moment later.
+        json.member("paused", decisions.held.contains(destination.name))
         // These override the file until they are reset.
         json.object("decided") { $0.decided(decided) }
         if let leftOut = decisions.leftOut[destination.name] {

@@ -38,35 +38,35 @@ struct DestinationDesk {
         _ responder: Responder
     ) throws(HTTPProblem) {
         switch (route, head.method) {
-        case (.destinations, _): responder.send(answers.all(head.wantsText))
+        case (.destinations, _): responder.send(answers.all())
         case (.destination(let name), .patch):
             let patch = Array(body)
             let entry = audit.entry(holder, head, "patch", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { destinations throws(HTTPProblem) in
+            change(name, responder) { destinations throws(HTTPProblem) in
                 try destinations.patch(name, patch, if: condition, entry)
             }
         case (.destination(let name), .delete):
             let entry = audit.entry(holder, head, "reset", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { destinations throws(HTTPProblem) in
+            change(name, responder) { destinations throws(HTTPProblem) in
                 try destinations.reset(name, if: condition, entry)
             }
         case (.destination(let name), _):
-            responder.send(try answers.one(name, head.wantsText))
+            responder.send(try answers.one(name))
         case (.destinationPause(let name), _):
             let entry = audit.entry(holder, head, "pause", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
+            change(name, responder) { destinations throws(HTTPProblem) in
                 try destinations.pause(name, entry)
             }
         case (.destinationResume(let name), _):
             let entry = audit.entry(holder, head, "resume", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
+            change(name, responder) { destinations throws(HTTPProblem) in
                 try destinations.resume(name, entry)
             }
         case (.destinationFlush(let name), _):
             let entry = audit.entry(holder, head, "flush", "destination \(name)")
-            change(name, head, responder) { destinations throws(HTTPProblem) in
+            change(name, responder) { destinations throws(HTTPProblem) in
                 try destinations.flush(name, entry)
             }
         default: responder.send(AdminRoute.unknownPath.response)
@@ -76,14 +76,12 @@ struct DestinationDesk {
     /// Makes the change on the thread of changes, and answers with the changed destination.
     private func change(
         _ name: String,
-        _ head: RequestHead,
         _ responder: Responder,
         _ change: @escaping @Sendable (DestinationChanges) throws(HTTPProblem) -> Void
     ) {
-        let (answers, wantsText) = (answers, head.wantsText)
-        worker.post(answering: responder) { [destinations] () throws(HTTPProblem) in
+        worker.post(answering: responder) { [answers, destinations] () throws(HTTPProblem) in
             try change(destinations)
-            responder.send(try answers.afterChange(of: name, wantsText))
+            responder.send(try answers.afterChange(of: name))
         }
     }
 }

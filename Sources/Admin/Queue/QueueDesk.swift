@@ -26,15 +26,14 @@ struct QueueDesk {
                 let known = reporter.report.destinations
                 guard known.contains(where: { $0.name == name }) else { throw .noDestination(name) }
             }
-            let wantsText = head.wantsText
             // Answered at once, whatever the queue's thread does.
             guard wish.count > 0 else {
-                return responder.send(response(wish, nil, wantsText))
+                return responder.send(response(wish, nil))
             }
             let request = RelayedRequest(head, Self.reader(head))
             // A slow read delays neither the queue's thread nor the thread of changes.
             let isTaken = views.post {
-                let own = response(wish, listing(wish), wantsText)
+                let own = response(wish, listing(wish))
                 responder.send(withOthers(own, request))
             }
             guard isTaken else { throw .tooManyViews }
@@ -49,7 +48,6 @@ struct QueueDesk {
     func peek(_ head: RequestHead, _ responder: Responder) {
         do throws(HTTPProblem) {
             let (destination, logstore, limit) = try peekWish(head)
-            let wantsText = head.wantsText
             let request = RelayedRequest(head, Self.reader(head))
             let isTaken = views.post {
                 do throws(QueueError) {
@@ -60,10 +58,7 @@ struct QueueDesk {
                     )
                     // A control character has six bytes in JSON.
                     let logs = Array(found.prefix(within: share / 6))
-                    let own =
-                        wantsText
-                        ? Response(text: Self.text(logs)) : Response(json: Self.document(logs))
-                    responder.send(withOthers(own, request))
+                    responder.send(withOthers(Response(json: Self.document(logs)), request))
                 } catch {
                     responder.send(HTTPProblem(503, "ServerBusy", error.description).response)
                 }
@@ -97,19 +92,6 @@ struct QueueDesk {
             .sorted { $0.key < $1.key }
         let silent = nodes.filter { found[$0]?.status != 200 }.sorted()
         let unattended = sight.unattended.sorted()
-        if request.wantsText {
-            var text = String(decoding: own.body, as: UTF8.self)
-            for (node, body) in answers {
-                text += "\ngateway \(node)\n\(String(decoding: body, as: UTF8.self))"
-            }
-            for node in silent {
-                let status = found[node].map { " but with status \($0.status)" } ?? ""
-                text += "\ngateway \(node) did not answer\(status)\n"
-            }
-            for shard in unattended { text += "\n\(ClusterView.unattended(shard))\n" }
-            if !sight.isWhole { text += "\n\(ClusterView.unseen)\n" }
-            return Response(text: text)
-        }
         var json = JSONWriter()
         json.object { json in
             // The document without its braces and its line end.
@@ -155,18 +137,6 @@ struct QueueDesk {
         return (destination, texts["logstore"], limit)
     }
 
-    private static func text(_ logs: [QueuedLog]) -> String {
-        guard !logs.isEmpty else { return "no logs wait there\n" }
-        return logs.map { log in
-            let entry = Mask.hidingKnownSecrets(in: log.entry)
-            let fields = entry.fields.map { "\(printable($0.key))=\(printable($0.value))" }
-            let topic = printable(Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
-            return
-                "\(log.accepted.rfc3339)  \(Mask.hidingKnownSecrets(in: log.stream.logstore))  \(topic)  "
-                + "\(fields.joined(separator: " "))\n"
-        }.joined()
-    }
-
     private static func document(_ logs: [QueuedLog]) -> JSONWriter {
         var json = JSONWriter()
         json.object { json in
@@ -192,8 +162,7 @@ struct QueueDesk {
 
     private func response(
         _ wish: StreamWish,
-        _ listing: StreamListing?,
-        _ wantsText: Bool
+        _ listing: StreamListing?
     ) -> Response {
         let view = QueueView(
             report: reporter.report,
@@ -201,7 +170,7 @@ struct QueueDesk {
             listing: listing,
             bytesMax: listing == nil ? 0 : share
         )
-        return wantsText ? Response(text: view.text) : Response(json: view.document)
+        return Response(json: view.document)
     }
 }
 

@@ -10,6 +10,7 @@ extension QueueView {
         let now = report.now
         var json = JSONWriter()
         json.object { json in
+            json.member("queued_logs", report.queue.ledger.queued)
             json.object("queue") { $0.queue(report.queue, now: now) }
             json.object("destinations") { json in
                 for destination in destinations {

@@ -18,12 +18,7 @@ struct ResolverDesk: Sendable {
     private static let lookupsMax = 8
     private static let lookups = Atomic<Int>(0)
 
-    func show(_ head: RequestHead, _ responder: Responder) {
-        let report = names.status
-        responder.send(
-            head.wantsText ? Response(text: report.text) : Response(json: report.document)
-        )
-    }
+    func show(_ responder: Responder) { responder.send(Response(json: names.status.document)) }
 
     /// Asks again for the hosts in use, or for one of them.
     func refresh(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
@@ -36,11 +31,7 @@ struct ResolverDesk: Sendable {
             names.refresh(query.host)
             let subject = query.host.map { "addresses of \($0)" } ?? "addresses of all hosts"
             audit.record(audit.entry(holder, head, "refresh", subject))
-            responder.send(
-                head.wantsText
-                    ? Response(202, text: "the resolvers are asked for \(subject)\n")
-                    : Response(202, json: "{\"asked\":true}\n")
-            )
+            responder.send(Response(202, json: "{\"asked\":true}\n"))
         } catch {
             responder.send(error.response)
         }
@@ -64,7 +55,6 @@ struct ResolverDesk: Sendable {
                 let message = "\(Self.lookupsMax) lookups are under way; retry"
                 throw HTTPProblem(503, "ServerBusy", message)
             }
-            let wantsText = head.wantsText
             let place = reporter.place(of: host)
             names.inquire(
                 host,
@@ -74,11 +64,8 @@ struct ResolverDesk: Sendable {
             ) { answers in
                 Self.lookups.subtract(1, ordering: .relaxed)
                 let sorted = answers.sorted { $0.resolver < $1.resolver }
-                responder.send(
-                    wantsText
-                        ? Response(text: sorted.text(isEncrypted: place.trust != nil))
-                        : Response(json: sorted.document(of: host))
-                )
+                let isEncrypted = place.trust != nil
+                responder.send(Response(json: sorted.document(of: host, isEncrypted: isEncrypted)))
             }
         } catch {
             responder.send(error.response)
@@ -147,49 +134,6 @@ extension NameReport {
         }
         return json.text + "\n"
     }
-
-    fileprivate var text: String {
-        var lines: [String] = []
-        if resolvers.isEmpty, hosts.isEmpty {
-            lines = ["no resolvers are configured; the system resolves all names"]
-        }
-        for resolver in resolvers {
-            lines.append("resolver  \(resolver.name): \(resolver.kind), \(resolver.state)")
-            lines.append("  servers \(resolver.servers.joined(separator: ", "))")
-            if let failure = resolver.figures.failure {
-                lines.append("  problem \(printable(failure.description))")
-            }
-        }
-        for host in hosts {
-            lines.append("host  \(host.host): \(host.state)")
-            for address in host.addresses {
-                let time = address.connectTime.map { ", connects in \(spanText($0))" } ?? ""
-                let rest = address.rests ? ", failed a moment ago" : ""
-                lines.append("  \(address.address)\(time)\(rest)")
-            }
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-}
-
-extension NameReport.ResolverStatus {
-    fileprivate var state: String {
-        if let closedFor { return "not asked for \(spanText(closedFor))" }
-        guard restingServers > 0 else { return "works" }
-        return restingServers == servers.count
-            ? "no server answers" : "\(restingServers) of \(servers.count) servers do not answer"
-    }
-}
-
-extension NameReport.HostStatus {
-    fileprivate var state: String {
-        guard let resolver, let remaining else {
-            return "no address from \(resolvers.joined(separator: ", "))"
-        }
-        return isStale
-            ? "from \(resolver), stale for \(spanText(.zero - remaining))"
-            : "from \(resolver), for \(spanText(remaining))"
-    }
 }
 
 extension JSONWriter {
@@ -226,10 +170,11 @@ extension JSONWriter {
 }
 
 extension [InquiryAnswer] {
-    fileprivate func document(of host: String) -> String {
+    fileprivate func document(of host: String, isEncrypted: Bool) -> String {
         var json = JSONWriter()
         json.object { json in
             json.member("host", host)
+            json.member("encrypted", isEncrypted)
             json.array("answers") { json in
                 for answer in self {
                     json.object { json in
@@ -244,22 +189,6 @@ extension [InquiryAnswer] {
             }
         }
         return json.text + "\n"
-    }
-
-    fileprivate func text(isEncrypted: Bool) -> String {
-        let fine = isEncrypted ? "connects, certificate fine" : "connects"
-        var lines: [String] = []
-        for answer in self {
-            let problem = answer.problem.map { ": \(printable($0))" } ?? ""
-            lines.append("\(answer.resolver), after \(spanText(answer.took))\(problem)")
-            for trial in answer.trials {
-                let verdict = trial.problem.map { "FAILS: \(printable($0))" } ?? fine
-                let time = trial.connectTime.map { " in \(spanText($0))" } ?? ""
-                let lifetime = spanText(trial.timeToLive)
-                lines.append("  \(trial.address)  TTL \(lifetime)  \(verdict)\(time)")
-            }
-        }
-        return lines.joined(separator: "\n") + "\n"
     }
 }
 

@@ -12,32 +12,29 @@ package struct RouteDesk {
     let views: SerialWorker
 
     func test(
-        _ head: RequestHead,
         _ body: UnsafeRawBufferPointer,
         _ holder: AdminHolder,
         _ responder: Responder
     ) {
-        let (bytes, wantsText) = (Array(body), head.wantsText)
+        let bytes = Array(body)
         views.post(answering: responder, orWhenFull: .tooManyViews) {
             [reporter] () throws(HTTPProblem) in
             let text = try Self.answer(
                 bytes,
                 reporter.configuration,
-                wantsText: wantsText,
                 makesHashes: holder.role == .full
             )
-            responder.send(wantsText ? Response(text: text) : Response(json: text))
+            responder.send(Response(json: text))
         }
     }
 
     /// `sluice route --config`: the answer, or the problem in one sentence.
     package static func offline(
         _ body: [UInt8],
-        _ configuration: GatewayConfiguration,
-        asText: Bool
+        _ configuration: GatewayConfiguration
     ) -> (isFine: Bool, text: String) {
         do throws(HTTPProblem) {
-            let text = try answer(body, configuration, wantsText: asText, makesHashes: true)
+            let text = try answer(body, configuration, makesHashes: true)
             return (true, text)
         } catch {
             return (false, "\(error.message) (\(error.code))")
@@ -47,12 +44,10 @@ package struct RouteDesk {
     private static func answer(
         _ body: [UInt8],
         _ configuration: GatewayConfiguration,
-        wantsText: Bool,
         makesHashes: Bool
     ) throws(HTTPProblem) -> String {
         let question = try RouteQuestion(json: body)
         let tester = RouteTester(configuration, makesHashes: makesHashes)
-        let answer = RouteAnswer(try tester.findings(question))
-        return wantsText ? answer.text : answer.document
+        return RouteAnswer(try tester.findings(question)).document
     }
 }

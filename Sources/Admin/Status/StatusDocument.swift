@@ -16,6 +16,7 @@ extension GatewayReport {
             json.member("version", Version.current)
             json.member("time", now.rfc3339)
             json.member("uptime_seconds", seconds: uptime)
+            json.array("summary") { json in summary.forEach { json.element($0) } }
             let reasons = reasonsAgainstTraffic
             json.member("ready", reasons.isEmpty)
             json.member("draining", intake.isDraining)
@@ -61,12 +62,6 @@ extension GatewayReport {
         }
     }
 
-    /// The same for people, one reason per line.
-    func readinessText(inDetail: Bool) -> String {
-        let reasons = reasonsAgainstTraffic(inDetail: inDetail)
-        return (reasons.isEmpty ? ["ready"] : reasons).joined(separator: "\n") + "\n"
-    }
-
     /// `GET /admin/ledger`: where every log is, and whether the counts add up.
     var ledgerDocument: String {
         document { json in
@@ -85,29 +80,15 @@ extension GatewayReport {
     }
 
     /// `/admin/drain`: how many logs are left.
-    func drainAnswer(_ wantsText: Bool) -> Response {
-        let (queued, dead) = (queue.ledger.queued, queue.ledger.dead)
-        let held = destinations.filter { $0.delivery.state == .held }
-            .reduce(0) { $0 + $1.queue.ledger.queued }
-        guard wantsText else {
-            return Response(
-                json: document { json in
-                    json.member("draining", intake.isDraining)
-                    json.member("queued", queued)
-                    json.member("arriving", intake.arriving)
-                    json.member("held", held)
-                    json.member("dead", dead)
-                }
-            )
+    var drainDocument: String {
+        document { json in
+            json.member("draining", intake.isDraining)
+            json.member("queued", queue.ledger.queued)
+            json.member("arriving", intake.arriving)
+            let held = destinations.filter { $0.delivery.state == .held }
+            json.member("held", held.reduce(0) { $0 + $1.queue.ledger.queued })
+            json.member("dead", queue.ledger.dead)
         }
-        let state = intake.isDraining ? "draining, no more logs are accepted" : "accepting logs"
-        let extra = [
-            intake.arriving > 0 ? "\(counted(intake.arriving, "request")) being stored" : nil,
-            held > 0 ? "\(held) of them for paused destinations" : nil,
-            dead > 0 ? counted(dead, "dead letter") : nil,
-        ]
-        let text = (["\(queued) queued"] + extra.compactMap(\.self)).joined(separator: ", ")
-        return Response(text: "\(state): \(text)\n")
     }
 
     private var isLedgerClosed: Bool {

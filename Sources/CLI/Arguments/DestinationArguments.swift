@@ -1,4 +1,5 @@
 import JSON
+import Rendering
 
 /// Turns the words of `sluice destinations …`, `pause`, `resume` and `flush` into requests.
 enum DestinationArguments {
@@ -18,13 +19,14 @@ enum DestinationArguments {
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"
+        let shown = arguments.view(.destinations)
         guard let verb = Verb(rawValue: word) else {
             throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
         }
         let rest = Array(arguments.words.dropFirst())
         if verb == .list {
             guard rest.isEmpty else { throw UsageError("list takes no name", hint: hint) }
-            return AdminRequest(.get, path, accept: arguments.accept)
+            return AdminRequest(.get, path, shown: shown)
         }
         guard let name = rest.first else {
             throw UsageError("\(word) needs the name of a destination", hint: hint)
@@ -32,14 +34,14 @@ enum DestinationArguments {
         let one = "\(path)/\(AdminRequest.encoded(name))"
         if verb == .set {
             let patch = try patch(Array(rest.dropFirst()))
-            return AdminRequest(.patch, one, accept: arguments.accept, body: patch)
+            return AdminRequest(.patch, one, body: patch, shown: shown)
         }
         guard rest.count == 1 else { throw UsageError("\(word) takes one name", hint: hint) }
         if verb == .test {
-            return AdminRequest(.post, "\(one)/test", accept: arguments.accept)
+            return AdminRequest(.post, "\(one)/test", shown: arguments.view(.destinationTest))
         }
         let method: AdminRequest.Method = verb == .show ? .get : .delete
-        return AdminRequest(method, one, accept: arguments.accept)
+        return AdminRequest(method, one, shown: shown)
     }
 
     /// `pause`, `resume` or `flush`, for one destination or for all.
@@ -52,7 +54,8 @@ enum DestinationArguments {
             )
         }
         let name = arguments.words.first.map { AdminRequest.encoded($0) } ?? "*"
-        return AdminRequest(.post, "\(path)/\(name)/\(verb)", accept: arguments.accept)
+        let shown = arguments.view(.destinations)
+        return AdminRequest(.post, "\(path)/\(name)/\(verb)", shown: shown)
     }
 
     /// `topic=night packet.logs=7 max_bytes=` becomes `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.

@@ -1,3 +1,5 @@
+import Rendering
+
 // Options and requests of the commands that show a running gateway, or drain it.
 
 /// `sluice health …`.
@@ -12,7 +14,7 @@ enum HealthArguments {
 
     static func request(_ arguments: Arguments) -> AdminRequest {
         let path = arguments.flags.contains("--ready") ? "/readyz" : "/healthz"
-        return AdminRequest(.get, path, accept: arguments.accept)
+        return AdminRequest(.get, path, shown: arguments.view(.readiness))
     }
 }
 
@@ -37,12 +39,13 @@ enum QueueArguments {
             let query = ["destination", "logstore", "limit"].compactMap { name in
                 arguments.values["--\(name)"].map { (name: name, value: $0) }
             }
-            return AdminRequest(.get, "/admin/queue/peek", query: query, accept: arguments.accept)
+            let shown = arguments.view(.waitingLogs)
+            return AdminRequest(.get, "/admin/queue/peek", query: query, shown: shown)
         }
         let query = ["destination", "streams", "order"].compactMap { name in
             arguments.values["--\(name)"].map { (name: name, value: $0) }
         }
-        return AdminRequest(.get, "/admin/queue", query: query, accept: arguments.accept)
+        return AdminRequest(.get, "/admin/queue", query: query, shown: arguments.view(.queue))
     }
 }
 
@@ -54,20 +57,13 @@ enum StatusArguments {
         ]
 
     static func request(_ arguments: Arguments) -> AdminRequest {
-        let isCluster = arguments.flags.contains("--cluster")
-        // The part about the cluster is made here, from the whole status.
-        return AdminRequest(
-            .get,
-            "/admin/status",
-            accept: isCluster ? "application/json" : arguments.accept
-        )
-    }
-
-    /// What to show of the answer; nil: all of it.
-    static func part(_ arguments: Arguments) -> (@Sendable ([UInt8]) -> [UInt8])? {
-        guard arguments.flags.contains("--cluster") else { return nil }
-        let isJSON = arguments.flags.contains("--json")
-        return { ClusterStatus.answer(from: $0, asJSON: isJSON) }
+        var request = AdminRequest(.get, "/admin/status", shown: arguments.view(.status))
+        if arguments.flags.contains("--cluster") {
+            let isJSON = arguments.isJSON
+            // The part about the cluster is made here, from the whole status.
+            request.shown = { status, _ in ClusterStatus.text(of: status, asJSON: isJSON) }
+        }
+        return request
     }
 
     /// The pause between repetitions; nil shows the status once.

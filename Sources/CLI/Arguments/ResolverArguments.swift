@@ -1,3 +1,5 @@
+import Rendering
+
 /// `sluice resolve …`. The gateway checks the values.
 enum ResolverArguments {
     static let options =
@@ -17,7 +19,7 @@ enum ResolverArguments {
                 )
             }
             let path = "/admin/resolvers/refresh"
-            return AdminRequest(.post, path, query: host, accept: arguments.accept)
+            return AdminRequest(.post, path, query: host, shown: arguments.view(.resolverRefresh))
         }
         guard !host.isEmpty else {
             guard given.isEmpty else {
@@ -26,9 +28,9 @@ enum ResolverArguments {
                     hint: "sluice help resolve"
                 )
             }
-            return AdminRequest(.get, "/admin/resolvers", accept: arguments.accept)
+            return AdminRequest(.get, "/admin/resolvers", shown: arguments.view(.resolvers))
         }
         let path = "/admin/resolvers/lookup"
-        return AdminRequest(.post, path, query: host + given, accept: arguments.accept)
+        return AdminRequest(.post, path, query: host + given, shown: arguments.view(.lookup))
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Rendering
 
 /// `sluice route …`. The gateway checks the values.
 enum RouteArguments {
@@ -22,8 +23,8 @@ enum RouteArguments {
         AdminRequest(
             .post,
             AdminRequest.routeTestPath,
-            accept: arguments.accept,
-            body: try body(arguments)
+            body: try body(arguments),
+            shown: arguments.view(.routeTest)
         )
     }
 
