@@ -11,10 +11,8 @@ enum ShardArguments {
         _ arguments: Arguments,
         _ inputs: ConfigurationInputs
     ) throws(UsageError) -> CInt {
-        let isJSON = arguments.flags.contains("--json")
-        guard let verb = arguments.words.first else {
-            return ShardListCommand(inputs, isJSON: isJSON).run()
-        }
+        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+        guard let verb = arguments.words.first else { return commands.list() }
         let hint = "sluice help shards"
         guard verb == "add" else {
             throw UsageError("sluice shards: unexpected \(verb)", hint: hint)
@@ -22,8 +20,7 @@ enum ShardArguments {
         guard arguments.words.count == 2 else {
             throw UsageError("shards add needs a value: sluice shards add DIR", hint: hint)
         }
-        return QueueToShardCommand(inputs, from: directory(arguments.words[1]), isJSON: isJSON)
-            .run()
+        return commands.add(directory(arguments.words[1]))
     }
 
     static func restore(
@@ -36,7 +33,8 @@ enum ShardArguments {
                 hint: "sluice help restore"
             )
         }
-        let isJSON = arguments.flags.contains("--json")
+        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+        let shard = arguments.words[0]
         if arguments.flags.contains("--take") {
             guard !arguments.flags.contains("--partial") else {
                 throw UsageError(
@@ -44,17 +42,10 @@ enum ShardArguments {
                     hint: "sluice help restore"
                 )
             }
-            let path = directory(arguments.words[1])
-            return ShardToQueueCommand(inputs, of: arguments.words[0], to: path, isJSON: isJSON)
-                .run()
+            return commands.take(shard, to: directory(arguments.words[1]))
         }
-        return ShardRestoreCommand(
-            inputs,
-            of: arguments.words[0],
-            to: arguments.words[1],
-            acceptsPartial: arguments.flags.contains("--partial"),
-            isJSON: isJSON
-        ).run()
+        let acceptsPartial = arguments.flags.contains("--partial")
+        return commands.restore(shard, to: arguments.words[1], acceptsPartial: acceptsPartial)
     }
 
     /// Without the slashes at its end, which paths in it would repeat.
