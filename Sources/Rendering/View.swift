@@ -51,8 +51,9 @@ package enum View: String, CaseIterable, Sendable {
         | {.}
 
         sluice {version}, up {uptime_seconds:span}, at {time}
-        [  received   {intake.received} = filtered {intake.filtered} + dropped {intake.dropped} \
-        + routed {intake.routed}, in {intake.copies} copies]
+        @in intake
+        |   received   {received} = filtered {filtered} + dropped {dropped} + routed {routed}, \
+        in {copies} copies
           ledger     {ledger:ledger}
         @each destinations
         |
@@ -395,7 +396,7 @@ package enum View: String, CaseIterable, Sendable {
         == shards
         @table shards
         | SHARD | OWNER | STATE | EPOCH | ROLE | LAST ENTRY
-        | {name:shown} | [{owner:shown}|-] | {state} | [{epoch}|-] | [{role}|-] | [{last_entry}|-]
+        | {name:shown} | [{owner:shown}|-] | {state} | [{epoch}|-] | [{role}|-] | {last_entry}[-{last_entry=null}]
         | @each findings
         | |   strange: {.}
         [the cluster has no shards{shards!}]
@@ -412,6 +413,7 @@ package enum View: String, CaseIterable, Sendable {
         @use queueContent
         Start a gateway with queue.engine: sqlite and this data_dir.
         == queueContent
-        [It has {logs} queued logs and {dead_letters} dead letters.{logs!=null}]
+        @if logs!=null
+        | It has {logs} queued logs and {dead_letters} dead letters.
         """
 }

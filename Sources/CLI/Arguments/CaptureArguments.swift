@@ -17,14 +17,6 @@ enum CaptureArguments {
     ]
     private static let limits = ["--records", "--bytes", "--seconds"]
 
-    static let options =
-        Command.reach + [
-            ("--path", "PREFIX"), ("--host", "HOST"), ("--tag", "PATTERN"), ("--key", "NAME"),
-            ("--address", "ADDRESS"), ("--status", "STATUS"), ("--text", "TEXT"),
-            ("--records", "N"), ("--bytes", "N"), ("--seconds", "N"), ("--file", "FILE"),
-            ("--send", nil),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"
         guard let verb = Verb(rawValue: word) else {
@@ -100,8 +92,7 @@ enum CaptureArguments {
             }
             numbers.append((String(option.dropFirst(2)), number))
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             json.object("filter") { json in
                 for option in filters {
                     guard let value = arguments.values[option] else { continue }
@@ -109,7 +100,6 @@ enum CaptureArguments {
                 }
             }
             for (name, number) in numbers { json.member(name, number) }
-        }
-        return json.bytes
+        }.bytes
     }
 }

@@ -20,40 +20,20 @@ enum Command: String, CaseIterable {
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
     typealias Option = (name: String, value: String?)
 
-    /// The options of every command that asks a running gateway.
-    static let reach: [Option] = [
-        ("--config", "FILE"), ("--admin-listen", "ADDRESS"), ("--admin-ca", "FILE"),
-        ("--admin-cert", "FILE"), ("--admin-key", "FILE"), ("--data-dir", "DIR"), ("--json", nil),
-    ]
-
-    private static let start: [Option] = [
-        ("--config", "FILE"), ("--listen", "ADDRESS"), ("--admin-listen", "ADDRESS"),
-        ("--data-dir", "DIR"), ("--log-level", "LEVEL"), ("--sandbox", nil),
-    ]
-
+    /// The options that the help names, so that they stand in one place: those with a line of their own, and those of
+    /// the usage. A value follows its option after one space.
     var options: [Option] {
-        switch self {
-        case .serve: Self.start
-        case .check: Self.start + [("--offline", nil)]
-        case .health: HealthArguments.options
-        case .status: StatusArguments.options
-        case .destinations, .credentials, .refusals, .clients, .configuration: Self.reach
-        case .console: Self.reach + [("--open", nil)]
-        case .capture: CaptureArguments.options
-        case .pause, .resume, .flush: DestinationArguments.all
-        case .drain: DrainArguments.options
-        case .tail: TailArguments.options
-        case .queue: QueueArguments.options
-        case .route: RouteArguments.options
-        case .resolve: ResolverArguments.options
-        case .rotate: RotateArguments.options
-        case .deadLetters: DeadLetterArguments.options
-        case .sandbox:
-            [("--listen", "ADDRESS"), ("--storage", "FILE"), ("--resolver", nil)]
-        case .fsck: [("--json", nil)]
-        case .backup: [("--config", "FILE"), ("--data-dir", "DIR"), ("--json", nil)]
-        case .shards: ShardArguments.listOptions
-        case .restore: ShardArguments.restoreOptions
+        let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
+        let usage = lines.prefix { !$0.isEmpty }.flatMap {
+            $0.replacing("[", with: "").replacing("]", with: "").split(separator: " --").dropFirst()
+        }
+        let own = lines.filter { $0.hasPrefix("  --") }.map { $0.dropFirst(4) }
+        return (own + usage).map { text in
+            let name = text.prefix { !" [".contains($0) }
+            let rest = text.dropFirst(name.count)
+            let value = rest.drop { $0 == " " }.prefix { $0 != " " }
+            let isFar = rest.isEmpty || rest.hasPrefix("  ")
+            return ("--\(name)", isFar ? nil : String(value))
         }
     }
 

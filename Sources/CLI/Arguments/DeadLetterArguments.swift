@@ -12,12 +12,6 @@ enum DeadLetterArguments {
     private static let filters = ["--destination", "--logstore", "--code"]
     private static let logBytesMax = 10 << 20
 
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--logstore", "NAME"), ("--code", "CODE"), ("--all", nil),
-            ("--file", "FILE"),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let path = "/admin/dead-letters"
         let numbers = Array(arguments.words.dropFirst())

@@ -12,11 +12,6 @@ enum DestinationArguments {
     private static let hint = "sluice help destinations"
     private static let path = "/admin/destinations"
 
-    static let all =
-        Command.reach + [
-            ("--all", nil)
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"
         let shown = arguments.view(.destinations)
@@ -81,15 +76,13 @@ enum DestinationArguments {
                 members.append((String(sides[0]), value))
             }
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             for (name, value) in members { json.member(name, value) }
             for (name, settings) in groups.sorted(by: { $0.key < $1.key }) {
                 json.object(name) { json in
                     for (name, value) in settings { json.member(name, value) }
                 }
             }
-        }
-        return json.bytes
+        }.bytes
     }
 }

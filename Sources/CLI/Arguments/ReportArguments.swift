@@ -1,14 +1,9 @@
 import Rendering
 
-// Options and requests of the commands that show a running gateway, or drain it.
+// Requests of the commands that show a running gateway, or drain it.
 
 /// `sluice health …`.
 enum HealthArguments {
-    static let options =
-        Command.reach + [
-            ("--ready", nil)
-        ]
-
     /// Container engines stop a health check after some seconds and then hide its message, so this gives up earlier.
     static let patience = Duration.seconds(4)
 
@@ -20,12 +15,6 @@ enum HealthArguments {
 
 /// `sluice queue …`. The gateway checks the values.
 enum QueueArguments {
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--streams", "N"), ("--order", "ORDER"), ("--peek", nil),
-            ("--logstore", "NAME"), ("--limit", "N"),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let isPeek = arguments.flags.contains("--peek")
         let foreign = isPeek ? ["--streams", "--order"] : ["--logstore", "--limit"]
@@ -51,11 +40,6 @@ enum QueueArguments {
 
 /// `sluice status …`.
 enum StatusArguments {
-    static let options =
-        Command.reach + [
-            ("--watch", "[=SECONDS]"), ("--cluster", nil),
-        ]
-
     static func request(_ arguments: Arguments) -> AdminRequest {
         var request = AdminRequest(.get, "/admin/status", shown: arguments.view(.status))
         if arguments.flags.contains("--cluster") {
@@ -83,13 +67,6 @@ enum StatusArguments {
 
 /// `sluice tail …`.
 enum TailArguments {
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--logstore", "NAME"), ("--topic", "TOPIC"),
-            ("--tag", "NAME[:VALUE]…"), ("--field", "NAME[:VALUE]…"), ("--limit", "N"),
-            ("--rate", "N"),
-        ]
-
     static func request(_ arguments: Arguments) -> AdminRequest {
         var query: [(name: String, value: String)] = []
         for name in ["destination", "logstore", "topic", "rate"] {
@@ -113,11 +90,6 @@ enum TailArguments {
 
 /// `sluice drain …`.
 enum DrainArguments {
-    static let options =
-        Command.reach + [
-            ("--timeout", "SECONDS"), ("--end", nil),
-        ]
-
     static func patience(_ arguments: Arguments) throws(UsageError) -> Duration {
         guard let text = arguments.values["--timeout"] else { return .seconds(60) }
         guard let seconds = Int64(text), (0...86_400).contains(seconds) else {

@@ -2,9 +2,6 @@ import Rendering
 
 /// `sluice resolve …`. The gateway checks the values.
 enum ResolverArguments {
-    static let options =
-        Command.reach + [("--with", "NAME"), ("--port", "PORT"), ("--refresh", nil)]
-
     /// Without a host it shows what is known.
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let given = [("with", "--with"), ("port", "--port")].compactMap { name, option in

@@ -4,10 +4,6 @@ import Rendering
 /// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
 /// can read those.
 enum RotateArguments {
-    static let options =
-        Command.reach + [
-            ("--file", "FILE"), ("--environment", nil), ("--force", nil),
-        ]
     private static let path = "/admin/credentials"
     private static let bytesMax = 64 << 10
 
@@ -71,10 +67,8 @@ enum RotateArguments {
             }
             members.append((member, value))
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             for (name, value) in members { json.member(name, value) }
-        }
-        return json.bytes
+        }.bytes
     }
 }

@@ -13,12 +13,6 @@ enum RouteArguments {
         ("--key", "key"),
     ]
 
-    static let options =
-        Command.reach + [
-            ("--file", "FILE"), ("--topic", "TOPIC"), ("--source", "SOURCE"),
-            ("--client-ip", "ADDRESS"), ("--key", "NAME"),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         AdminRequest(
             .post,

@@ -2,11 +2,6 @@ import Configuration
 
 /// The arguments of `sluice shards` and `sluice restore`.
 enum ShardArguments {
-    static let listOptions: [Command.Option] = [("--config", "FILE"), ("--json", nil)]
-    static let restoreOptions: [Command.Option] = [
-        ("--config", "FILE"), ("--json", nil), ("--partial", nil), ("--take", nil),
-    ]
-
     static func list(
         _ arguments: Arguments,
         _ inputs: ConfigurationInputs
