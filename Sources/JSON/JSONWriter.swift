@@ -7,6 +7,9 @@ package struct JSONWriter: Sendable {
 
     package init() {}
 
+    /// A document of one object.
+    package init(_ members: (inout JSONWriter) -> Void) { object(members) }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     package mutating func reserve(_ byteCount: Int) { bytes.reserveCapacity(byteCount) }
@@ -33,6 +36,20 @@ package struct JSONWriter: Sendable {
     package mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
         key(name)
         array(elements)
+    }
+
+    /// An array with an object for each item.
+    package mutating func objects<Items: Sequence>(
+        _ name: String,
+        _ items: Items,
+        _ members: (inout JSONWriter, Items.Element) -> Void
+    ) {
+        array(name) { json in for item in items { json.object { members(&$0, item) } } }
+    }
+
+    /// An array of texts.
+    package mutating func texts(_ name: String, _ texts: some Sequence<String>) {
+        array(name) { json in for text in texts { json.element(text) } }
     }
 
     package mutating func member(_ name: String, _ value: String?) {

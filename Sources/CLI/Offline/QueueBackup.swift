@@ -69,15 +69,13 @@ package struct QueueBackup: Sendable {
     }
 
     static func document(_ report: InspectionReport, _ path: String) -> String {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("path", path)
             json.member("schema", report.schema)
             json.member("bytes", report.bytes)
             json.member("logs", report.logs)
             json.member("dead_letters", report.deadLetters)
-        }
-        return json.text
+        }.text
     }
 }
 

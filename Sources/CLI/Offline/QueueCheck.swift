@@ -26,8 +26,7 @@ package struct QueueCheck: Sendable {
     }
 
     static func document(_ report: InspectionReport) -> String {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("path", report.path)
             json.member("fine", report.isFine)
             json.member("schema", report.schema)
@@ -45,16 +44,11 @@ package struct QueueCheck: Sendable {
                     json.object(name) { $0.ledger(ledger) }
                 }
             }
-            json.array("findings") { json in
-                for finding in report.findings {
-                    json.object { json in
-                        json.member("fault", finding.fault.rawValue)
-                        json.member("count", finding.count)
-                        json.member("text", finding.text)
-                    }
-                }
+            json.objects("findings", report.findings) { json, finding in
+                json.member("fault", finding.fault.rawValue)
+                json.member("count", finding.count)
+                json.member("text", finding.text)
             }
-        }
-        return json.text
+        }.text
     }
 }

@@ -25,9 +25,7 @@ struct ShardCommands {
                     listing = try ShardListing.read(access.cluster)
                 }
                 return say(.shards) { json in
-                    json.array("shards") { json in
-                        for row in listing.rows { json.object { $0.shard(row) } }
-                    }
+                    json.objects("shards", listing.rows) { $0.shard($1) }
                 }
             } catch {
                 return access.complain("shards", error)
@@ -150,7 +148,7 @@ extension JSONWriter {
         member("epoch", row.owner.flatMap { $0.epoch > 0 ? $0.epoch : nil })
         member("role", row.owner.map { $0.isHome ? "home" : "adopted" })
         member("last_entry", row.last.map { Int(clamping: $0) })
-        array("findings") { json in row.findings.forEach { json.element($0) } }
+        texts("findings", row.findings)
     }
 }
 
