@@ -10,7 +10,7 @@ enum EmbeddedFiles {
   "info": {
     "title": "Sluice, the admin listener",
     "version": "0.1.0",
-    "description": "Operators inspect and change a running gateway here. With Accept: text/plain the answers in JSON become pages of text."
+    "description": "Operators inspect and change a running gateway here."
   },
   "security": [{ "token": [] }],
   "paths": {
@@ -69,8 +69,7 @@ enum EmbeddedFiles {
                     { "$ref": "#/components/schemas/Error" }
                   ]
                 }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -96,8 +95,7 @@ enum EmbeddedFiles {
                     { "$ref": "#/components/schemas/Error" }
                   ]
                 }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "505": { "$ref": "#/components/responses/UnsupportedVersion" }
@@ -171,8 +169,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The present state",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Status" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Status" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -232,8 +229,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The present state",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/QueueDocument" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/QueueDocument" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -430,8 +426,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "What each step, route and destination does with each log",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/RouteTest" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/RouteTest" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -458,8 +453,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "Resolvers and hosts in use",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Resolvers" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Resolvers" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -510,8 +504,7 @@ enum EmbeddedFiles {
           "202": {
             "description": "The resolvers are asked",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Asked" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Asked" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -559,8 +552,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "What each resolver answers, and whether its addresses connect",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/HostLookup" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/HostLookup" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -587,8 +579,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The present state",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -629,8 +620,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The gateway drains",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -654,8 +644,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The gateway accepts logs",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Drain" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -804,8 +793,7 @@ enum EmbeddedFiles {
             "description": "One page",
             "headers": { "x-sluice-next": { "$ref": "#/components/headers/x-sluice-next" } },
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Audit" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Audit" } }
             },
             "links": {
               "next": {
@@ -871,8 +859,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "All of them",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Credentials" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Credentials" } }
             },
             "links": {
               "one": {
@@ -927,8 +914,7 @@ enum EmbeddedFiles {
             "description": "The credential",
             "headers": { "etag": { "$ref": "#/components/headers/etag" } },
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Credential" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Credential" } }
             },
             "links": {
               "rotate": {
@@ -1006,8 +992,7 @@ enum EmbeddedFiles {
             "description": "The credential is used at once, or from its activation on",
             "headers": { "etag": { "$ref": "#/components/headers/etag" } },
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Rotation" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Rotation" } }
             }
           },
           "400": {
@@ -1063,8 +1048,7 @@ enum EmbeddedFiles {
             "description": "The credential of the configuration",
             "headers": { "etag": { "$ref": "#/components/headers/etag" } },
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Forgotten" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Forgotten" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1093,8 +1077,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "At least one destination that uses the credential accepts it, or no destination uses it",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Verification" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Verification" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1121,8 +1104,7 @@ enum EmbeddedFiles {
                     { "$ref": "#/components/schemas/Error" }
                   ]
                 }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "429": { "$ref": "#/components/responses/TooManyAttempts" },
@@ -1138,8 +1120,7 @@ enum EmbeddedFiles {
                     { "$ref": "#/components/schemas/Error" }
                   ]
                 }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "503": { "$ref": "#/components/responses/Unavailable" },
@@ -1155,8 +1136,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "All of them",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Destinations" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Destinations" } }
             },
             "links": {
               "one": {
@@ -1213,8 +1193,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             },
             "links": {
               "patch": {
@@ -1287,8 +1266,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": {
@@ -1334,8 +1312,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1368,8 +1345,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1401,8 +1377,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1434,8 +1409,7 @@ enum EmbeddedFiles {
             "content": {
               "application/json": {
                 "schema": { "$ref": "#/components/schemas/DestinationAnswer" }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1471,8 +1445,7 @@ enum EmbeddedFiles {
             "description": "One page",
             "headers": { "x-sluice-next": { "$ref": "#/components/headers/x-sluice-next" } },
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetters" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetters" } }
             },
             "links": {
               "one": {
@@ -1593,8 +1566,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The dead letter",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetter" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetter" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1652,8 +1624,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The dead letter after the edit",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetter" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/DeadLetter" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1695,8 +1666,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The number of dead letters",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Replayed" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Replayed" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1729,8 +1699,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The number of dead letters",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Purged" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Purged" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -1956,8 +1925,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The logs",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/QueuedLogs" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/QueuedLogs" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2019,8 +1987,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "Nothing speaks against a delivery",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2040,8 +2007,7 @@ enum EmbeddedFiles {
           "422": {
             "description": "It is refused, or the file or the output cannot be written",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } }
             }
           },
           "429": { "$ref": "#/components/responses/TooManyAttempts" },
@@ -2050,8 +2016,7 @@ enum EmbeddedFiles {
           "502": {
             "description": "There was no answer, or one that decides nothing",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Proof" } }
             }
           },
           "503": { "$ref": "#/components/responses/Unavailable" },
@@ -2067,8 +2032,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "Settings and problems",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Configuration" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Configuration" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2111,8 +2075,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "Keys and addresses",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Clients" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Clients" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2155,8 +2118,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "Refused requests",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Refusals" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Refusals" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2199,8 +2161,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The captures",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Captures" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Captures" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2282,8 +2243,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The capture",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/Capture" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/Capture" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2452,8 +2412,7 @@ enum EmbeddedFiles {
           "200": {
             "description": "The request",
             "content": {
-              "application/json": { "schema": { "$ref": "#/components/schemas/CaptureRecord" } },
-              "text/plain": { "schema": { "type": "string" } }
+              "application/json": { "schema": { "$ref": "#/components/schemas/CaptureRecord" } }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2590,8 +2549,7 @@ enum EmbeddedFiles {
                     { "$ref": "#/components/schemas/ReplayedRequest" }
                   ]
                 }
-              },
-              "text/plain": { "schema": { "type": "string" } }
+              }
             }
           },
           "400": { "$ref": "#/components/responses/BadRequest" },
@@ -2953,6 +2911,11 @@ enum EmbeddedFiles {
           "version": { "type": "string" },
           "time": { "type": "string", "format": "date-time" },
           "uptime_seconds": { "type": "number" },
+          "summary": {
+            "description": "What an operator asks first, in lines of text, the most important first",
+            "type": "array",
+            "items": { "type": "string" }
+          },
           "ready": { "type": "boolean" },
           "draining": { "type": "boolean" },
           "reasons": { "type": "array", "items": { "type": "string" } },
@@ -3015,8 +2978,8 @@ enum EmbeddedFiles {
           }
         },
         "required": [
-          "version", "time", "uptime_seconds", "ready", "draining", "reasons", "ledger",
-          "ledger_closed", "intake", "queue", "destinations", "credentials", "listeners", "process"
+          "version", "time", "uptime_seconds", "summary", "ready", "draining", "reasons",
+          "ledger", "ledger_closed", "intake", "queue", "destinations", "credentials", "listeners", "process"
         ],
         "additionalProperties": false
       },
@@ -3342,6 +3305,10 @@ enum EmbeddedFiles {
         "type": "object",
         "properties": {
           "host": { "type": "string" },
+          "encrypted": {
+            "description": "True if each connection is tried with TLS",
+            "type": "boolean"
+          },
           "answers": {
             "type": "array",
             "items": {
@@ -3376,7 +3343,7 @@ enum EmbeddedFiles {
             }
           }
         },
-        "required": ["host", "answers"],
+        "required": ["host", "encrypted", "answers"],
         "additionalProperties": false
       },
       "RouteQuestion": {
@@ -3579,6 +3546,7 @@ enum EmbeddedFiles {
       "QueueDocument": {
         "type": "object",
         "properties": {
+          "queued_logs": { "type": "integer", "minimum": 0 },
           "queue": { "$ref": "#/components/schemas/Queue" },
           "destinations": {
             "type": "object",
@@ -3595,7 +3563,7 @@ enum EmbeddedFiles {
             "items": { "type": "string" }
           }
         },
-        "required": ["queue", "destinations"],
+        "required": ["queued_logs", "queue", "destinations"],
         "additionalProperties": false
       },
       "DestinationQueue": {
@@ -3839,6 +3807,7 @@ enum EmbeddedFiles {
         "type": "object",
         "properties": {
           "settings": { "$ref": "#/components/schemas/DestinationSettings" },
+          "paused": { "description": "An operator has paused it", "type": "boolean" },
           "decided": {
             "description": "As the operator wrote them",
             "type": "object",
@@ -3851,7 +3820,7 @@ enum EmbeddedFiles {
           },
           "status": { "$ref": "#/components/schemas/DestinationStatus" }
         },
-        "required": ["settings", "decided", "status"],
+        "required": ["settings", "paused", "decided", "status"],
         "additionalProperties": false
       },
       "DestinationAnswer": {
@@ -4667,6 +4636,10 @@ enum EmbeddedFiles {
             "type": ["object", "null"],
             "additionalProperties": { "type": "string" }
           },
+          "remedy": {
+            "description": "What helps, if the code is one of SLS; only in the answer for a single one",
+            "type": ["string", "null"]
+          },
           "captures": {
             "description": "The captured requests in memory that it comes from; only in the answer for a single one",
             "type": "array",
@@ -4822,9 +4795,13 @@ enum EmbeddedFiles {
                   "enum": ["file", "environment", "option", "decided", "default"]
                 },
                 "line": { "type": ["integer", "null"], "minimum": 0 },
+                "given_by": {
+                  "description": "The environment variable or option",
+                  "type": ["string", "null"]
+                },
                 "changed": { "type": "boolean" }
               },
-              "required": ["key", "value", "hidden", "origin", "line", "changed"],
+              "required": ["key", "value", "hidden", "origin", "line", "given_by", "changed"],
               "additionalProperties": false
             }
           },
