@@ -101,6 +101,7 @@ let package = Package(
         room("JSON", uses: ["System"]),
         room("Crypto", uses: ["System", "COpenSSL"]),
         room("SQLite", uses: ["System", "CSQLite"]),
+        room("Rendering", uses: ["System", "JSON"]),
         room("HTTPClient", uses: ["System", "Crypto", "CCurl"]),
         room("Net", uses: ["CSystem", "System", "COpenSSL"]),
         room("HTTP", uses: ["System", "JSON", "Net"]),
@@ -156,7 +157,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Routing", "Configuration", "Ingest",
-                "Operations", "CFiles",
+                "Operations", "Rendering", "CFiles",
             ],
             // Served from memory by CFiles.
             excluding: ["Console"]
@@ -173,7 +174,7 @@ let package = Package(
             "CLI",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
-                "Fleet", "Configuration", "NATS", "CommitLog",
+                "Fleet", "Configuration", "NATS", "CommitLog", "Rendering",
             ]
         ),
         program(
@@ -213,6 +214,7 @@ let package = Package(
         ),
 
         tests(of: "System"),
+        tests(of: "Rendering", uses: ["JSON"]),
         tests(of: "HTTPClient", uses: ["System", "Crypto"]),
         tests(of: "Net", uses: ["System", "CPrograms"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
@@ -295,7 +297,7 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
                 "Credentials", "Sandbox", "Routing", "Configuration", "Ingest", "Operations",
-                "Gateway", "TestConfiguration", "TestGateway",
+                "Gateway", "Rendering", "TestConfiguration", "TestGateway",
             ]
         ),
         tests(
@@ -304,11 +306,14 @@ let package = Package(
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "SQLiteQueue", "Delivery", "Credentials", "Sandbox", "Configuration",
                 "Ingest",
-                "Operations", "Admin", "Tokens", "Routing", "TestHTTP", "TestConfiguration",
-                "TestGateway",
+                "Operations", "Admin", "Tokens", "Routing", "Rendering", "TestHTTP",
+                "TestConfiguration", "TestGateway",
             ]
         ),
-        tests(of: "CLI", uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration"]),
+        tests(
+            of: "CLI",
+            uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration", "Rendering"]
+        ),
         fuzzEntries(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Resolvers",

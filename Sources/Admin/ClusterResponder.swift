@@ -24,8 +24,8 @@ struct ClusterResponder: Sendable {
     ) {
         switch question {
         case .sums: reply(ClusterAnswer.bytes(of: shared.store.deadLetterSums))
-        case .letters(let after, let filter, let limit, let form):
-            let list = LetterList(cluster: ClusterView(store: shared.store), form: form)
+        case .letters(let after, let filter, let limit, let isWhole):
+            let list = LetterList(cluster: ClusterView(store: shared.store), isWhole: isWhole)
             do throws(HTTPProblem) {
                 guard let found = try list.answer(after, filter, limit: limit) else {
                     throw .noDeadLetter(after)

@@ -110,3 +110,26 @@ extension JSONReader {
         return text
     }
 }
+
+extension JSONValue {
+    /// The value as JSON, in one line.
+    package var written: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .number(let number): Int(exactly: number).map { "\($0)" } ?? "\(number)"
+        case .string(let text): Self.quoted(text)
+        case .array(let elements): "[\(elements.map(\.written).joined(separator: ","))]"
+        case .object(let members):
+            "{"
+                + members.map { "\(Self.quoted($0.name)):\($0.value.written)" }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var json = JSONWriter()
+        json.element(text)
+        return json.text
+    }
+}

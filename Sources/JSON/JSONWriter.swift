@@ -7,6 +7,9 @@ package struct JSONWriter: Sendable {
 
     package init() {}
 
+    /// A document of one object.
+    package init(_ members: (inout JSONWriter) -> Void) { object(members) }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     package mutating func reserve(_ byteCount: Int) { bytes.reserveCapacity(byteCount) }

@@ -42,21 +42,17 @@ extension SLSRefusal {
     /// The body in a resolver's form: only Alibaba's has words. The message is the sandbox's own.
     func body(for resolver: ResolverService) -> [UInt8] {
         guard resolver == .alibaba else { return [] }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             json.member("code", code)
             json.member("message", message)
-        }
-        return json.bytes
+        }.bytes
     }
 
     /// The body in SLS's form.
     var body: [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("errorCode", code)
             json.member("errorMessage", message)
-        }
-        return json.bytes
+        }.bytes
     }
 }

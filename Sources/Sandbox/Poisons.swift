@@ -31,15 +31,12 @@ extension Sandbox {
     func listPoisons() -> Answer {
         let refusals = state.withLock { $0.poisons.refusals }
         return .json { json in
-            json.array("poisons") { json in
-                for (key, refusal) in refusals {
-                    json.object { json in
-                        json.member("key", String(decoding: key, as: UTF8.self))
-                        json.member("status", refusal.status)
-                        json.member("code", refusal.code)
-                        json.member("message", refusal.message)
-                    }
-                }
+            json.objects("poisons", refusals) { json, each in
+                let (key, refusal) = each
+                json.member("key", String(decoding: key, as: UTF8.self))
+                json.member("status", refusal.status)
+                json.member("code", refusal.code)
+                json.member("message", refusal.message)
             }
         }
     }

@@ -25,7 +25,7 @@ extension Sandbox {
             json.object { json in
                 json.member("count", names.count)
                 json.member("total", names.count)
-                json.array("logstores") { json in names.forEach { json.element($0) } }
+                json.texts("logstores", names)
             }
         }
         return AnswerContent(body: json.bytes)

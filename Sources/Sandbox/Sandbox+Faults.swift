@@ -5,14 +5,10 @@ extension Sandbox {
     func listFaults() -> Answer {
         let entries = state.withLock { $0.faults.entries }
         return .json { json in
-            json.array("faults") { json in
-                for entry in entries {
-                    json.object { json in
-                        json.member("id", entry.id)
-                        json.member("hits", entry.hits)
-                        entry.fault.write(to: &json)
-                    }
-                }
+            json.objects("faults", entries) { json, entry in
+                json.member("id", entry.id)
+                json.member("hits", entry.hits)
+                entry.fault.write(to: &json)
             }
         }
     }

@@ -8,14 +8,10 @@ extension Sandbox {
         let keys = state.withLock { $0.keys.keys.values.map { $0 } }
             .sorted { $0.credential.accessKeyID < $1.credential.accessKeyID }
         return .json { json in
-            json.array("keys") { json in
-                for key in keys {
-                    json.object { json in
-                        json.member("access_key_id", key.credential.accessKeyID)
-                        json.member("has_security_token", key.credential.securityToken != nil)
-                        if let expiry = key.expiry { json.member("expires", expiry.rfc3339) }
-                    }
-                }
+            json.objects("keys", keys) { json, key in
+                json.member("access_key_id", key.credential.accessKeyID)
+                json.member("has_security_token", key.credential.securityToken != nil)
+                if let expiry = key.expiry { json.member("expires", expiry.rfc3339) }
             }
         }
     }

@@ -36,14 +36,11 @@ extension Sandbox {
     func listNames() -> Answer {
         let zone = state.withLock { $0.zone }
         return .json { json in
-            json.array("names") { json in
-                for (host, record) in zone.records.sorted(by: { $0.key < $1.key }) {
-                    json.object { json in
-                        json.member("host", host)
-                        json.addresses("addresses", record.v4 + record.v6)
-                        json.member("ttl", record.seconds)
-                    }
-                }
+            json.objects("names", zone.records.sorted(by: { $0.key < $1.key })) { json, each in
+                let (host, record) = each
+                json.member("host", host)
+                json.addresses("addresses", record.v4 + record.v6)
+                json.member("ttl", record.seconds)
             }
         }
     }

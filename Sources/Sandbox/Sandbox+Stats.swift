@@ -24,14 +24,11 @@ extension Sandbox {
                 json.member("logs", size.logs)
                 json.member("bytes", size.bytes)
             }
-            json.array("logstores") { json in
-                for (place, total) in places {
-                    json.object { json in
-                        json.member("project", place.project)
-                        json.member("logstore", place.logstore)
-                        json.total(total)
-                    }
-                }
+            json.objects("logstores", places) { json, each in
+                let (place, total) = each
+                json.member("project", place.project)
+                json.member("logstore", place.logstore)
+                json.total(total)
             }
         }
     }

@@ -19,7 +19,7 @@ struct Sluice {
                     environment: $0.environment
                 ).run()
             },
-            testRoutes: { RouteDesk.offline($0, $1, asText: $2) },
+            testRoutes: { RouteDesk.offline($0, $1) },
             helpOnMetrics: FigureTable.help
         )
         exit(CommandLineTool(server).run(Array(CommandLine.arguments.dropFirst())))

@@ -3,6 +3,7 @@ import Foundation
 import Ingest
 import Logs
 import Queue
+import Rendering
 import Routing
 import System
 import TestConfiguration
@@ -172,12 +173,9 @@ import Testing
         #expect(captures.count == 1)
         #expect(captures.first?["id"] as? String == id)
         #expect(captures.first?["record"] as? Int == record["n"] as? Int)
-        let text: KeyValuePairs = [
-            "authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain",
-        ]
-        let page = try trial.admin.get("/admin/dead-letters/\(letters[0])", text).text
+        let page = try trial.admin("/admin/dead-letters/\(letters[0])").shown(.deadLetter)
         #expect(page.contains("capture \(id), record 1"), "\(page)")
-        let shown = try trial.admin.get("/admin/captures/\(id)/records/1", text).text
+        let shown = try trial.admin("/admin/captures/\(id)/records/1").shown(.captureRecord)
         #expect(shown.contains("dead letters \(letters[0])"), "\(shown)")
     }
 

@@ -16,15 +16,18 @@ import Testing
                 LetterName(shard: "gw-1~0a1b2c3d", number: 0),
                 DeadLetterFilter(destination: "app", code: "Wrong"),
                 limit: 100,
-                .text
+                isWhole: false
             ),
-            .letters(LetterName(shard: "a", number: 1), DeadLetterFilter(), limit: 1, .whole),
-            .letters(LetterName(shard: "a", number: 1), DeadLetterFilter(), limit: 1, .beginnings),
+            .letters(
+                LetterName(shard: "a", number: 1),
+                DeadLetterFilter(),
+                limit: 1,
+                isWhole: true
+            ),
             .request(
                 RelayedRequest(
                     method: .put,
                     target: "/admin/dead-letters/gw-1~0a1b2c3d-7?logstore=x",
-                    wantsText: false,
                     actor: actor,
                     body: Array(#"{"a":"b"}"#.utf8)
                 )
@@ -42,48 +45,43 @@ import Testing
         )
     }
 
-    @Test("A relayed request has the path, the query, the form and the address of the first one")
+    @Test("A relayed request has the path, the query and the address of the first one")
     func head() {
         let request = RelayedRequest(
             method: .get,
             target: "/admin/queue?streams=5&order=oldest",
-            wantsText: true,
             actor: Operator(name: "", address: "2001:db8::1")
         )
         let head = request.head
         #expect(head.method == .get && head.pathText == "/admin/queue")
-        #expect(head.queryText == "streams=5&order=oldest" && head.wantsText)
+        #expect(head.queryText == "streams=5&order=oldest")
         #expect(head.peer.host == "2001:db8::1")
         #expect(RelayedRequest(head, request.actor) == request)
         let plain = RelayedRequest(
             method: .post,
             target: "/admin/dead-letters/replay",
-            wantsText: false,
             actor: request.actor
         )
-        #expect(plain.head.query == nil && !plain.head.wantsText)
+        #expect(plain.head.query == nil)
         #expect(RelayedRequest(plain.head, plain.actor) == plain)
     }
 
     @Test(
-        "A relayed request asks for JSON, for other letters if wanted, and a HEAD for what GET gives"
+        "A relayed request selects other letters if wanted, and a HEAD asks for what GET gives"
     )
     func variants() throws {
         let actor = Operator(name: "a", address: "192.0.2.1")
         let request = RelayedRequest(
             method: .post,
             target: "/admin/dead-letters/replay?ids=x-1,y-2",
-            wantsText: true,
             actor: actor
         )
-        let one = request.forProgram(ids: [LetterName(shard: "x", number: 1)])
-        #expect(one.target == "/admin/dead-letters/replay?ids=x-1" && !one.wantsText)
+        let one = request.selecting([LetterName(shard: "x", number: 1)])
+        #expect(one.target == "/admin/dead-letters/replay?ids=x-1")
         #expect(one.actor == actor && one.method == .post)
-        #expect(request.forProgram().target == request.target)
         let get = RelayedRequest(
             method: .get,
             target: "/admin/queue",
-            wantsText: false,
             actor: actor
         )
         let bytes = Array("HEAD /admin/queue HTTP/1.1\r\n\r\n".utf8)

@@ -1,6 +1,7 @@
 import Foundation
 import Logs
 import Queue
+import Rendering
 import System
 import TestGateway
 import TestSupport
@@ -13,10 +14,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
     private static let authorized: KeyValuePairs = [
         "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
-    ]
-    private static let people: KeyValuePairs = [
-        "authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain",
-        "content-type": "application/json",
     ]
 
     /// A gateway with so many dead letters.
@@ -65,23 +62,23 @@ import Testing
     @Test("The text page has a line for each letter, and the remedy for a single one")
     func text() throws {
         let trial = try trial(1)
-        let list = try trial.admin.get("/admin/dead-letters", Self.people).text
+        let list = try trial.admin("/admin/dead-letters").shown(.deadLetters)
         #expect(list.hasPrefix("1 of default died of InvalidKey ("), "\(list)")
         #expect(list.contains("default/app  400 InvalidKey: no\n"), "\(list)")
         let id = try #require(ids(trial).first)
-        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people).text
+        let page = try trial.admin("/admin/dead-letters/\(id)").shown(.deadLetter)
         #expect(page.contains("request id   ABC\n"))
         #expect(page.contains("remedy       rename the field in the application\n"))
         #expect(page.contains(#""number":"0""#))
         let empty = try SandboxedGateway()
-        let none = try empty.admin.get("/admin/dead-letters", Self.people).text
+        let none = try empty.admin("/admin/dead-letters").shown(.deadLetters)
         #expect(none == "no dead letters\n")
     }
 
     @Test("Terminal escapes in a device's text are made harmless")
     func escapes() throws {
         let trial = try trial(1, code: "Evil\u{1B}[2J\nline")
-        let list = try trial.admin.get("/admin/dead-letters", Self.people).text
+        let list = try trial.admin("/admin/dead-letters").shown(.deadLetters)
         #expect(!list.contains("\u{1B}"), "\(list)")
         #expect(list.contains("\\u{1b}[2J\\nline"), "\(list)")
     }
@@ -116,9 +113,8 @@ import Testing
             let log = letter["log"] as? [String: String]
             #expect(log?["long"] == value && log?["number"] == "0" && log?.count == 4)
         }
-        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people)
-        #expect(page.content.count > 900_000)
-        #expect(page.content.suffix(3) == Array("\"}\n".utf8)[...])
+        let page = try trial.admin("/admin/dead-letters/\(id)").shown(.deadLetter)
+        #expect(page.utf8.count > 900_000 && page.hasSuffix("\"}\n"))
         let lines = try trial.admin("/admin/dead-letters/export").lines
         #expect(lines.count == 2)
         let list = try trial.admin("/admin/dead-letters")
@@ -135,7 +131,7 @@ import Testing
         let trial = try SandboxedGateway()
         try trial.bury(1, long: String(repeating: "\u{1}", count: 1 << 20))
         try trial.bury(1, long: "whole")
-        let list = LetterList(cluster: ClusterView(store: trial.gateway.store), form: .whole)
+        let list = LetterList(cluster: ClusterView(store: trial.gateway.store), isWhole: true)
         let begin = LetterName(shard: nil, number: 0)
         let answer = try #require(try list.answer(begin, .init(), limit: 10))
         #expect(answer.rows.count == 2 && answer.next == nil)
@@ -188,10 +184,10 @@ import Testing
         #expect(eventually { (try? ids(trial).first.map { $0 != first }) == true })
         let list = try trial.admin("/admin/dead-letters").text
         #expect(list.contains(#""replays":1,"last_replay":"2"#), "\(list)")
-        let lines = try trial.admin.get("/admin/dead-letters", Self.people).text
+        let lines = try trial.admin("/admin/dead-letters").shown(.deadLetters)
         #expect(lines.contains("(replayed once)"), "\(lines)")
         let id = try ids(trial)[0]
-        let page = try trial.admin.get("/admin/dead-letters/\(id)", Self.people).text
+        let page = try trial.admin("/admin/dead-letters/\(id)").shown(.deadLetter)
         #expect(page.contains("replayed     once, last at 2"), "\(page)")
     }
 

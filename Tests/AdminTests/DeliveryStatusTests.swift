@@ -1,6 +1,7 @@
 import Configuration
 import JSON
 import Queue
+import Rendering
 import SLS
 import System
 import Testing
@@ -147,13 +148,20 @@ import Testing
 
     @Test("The text page shows the last error, its SDK result and the remedy")
     func text() throws {
-        let lines = try destination { $0.lastFailure = failure("a") }.lines(now)
+        let shown = try destination { $0.lastFailure = failure("a") }
+        var json = JSONWriter()
+        json.object { json in
+            json.array("destinations") { $0.object { $0.destination(shown, now: now) } }
+        }
         #expect(
-            lines.suffix(3) == [
-                "  last error 1970-01-12T13:46:39.000Z a: 401 Unauthorized: denied (request id 5F00)",
-                "  sdk result LOG_PRODUCER_SEND_UNAUTHORIZED (6)",
-                "  remedy     check the policy",
-            ]
+            View.status.text(of: json.bytes).hasSuffix(
+                """
+                  last error 1970-01-12T13:46:39.000Z a: 401 Unauthorized: denied (request id 5F00)
+                  sdk result LOG_PRODUCER_SEND_UNAUTHORIZED (6)
+                  remedy     check the policy
+
+                """
+            )
         )
     }
 

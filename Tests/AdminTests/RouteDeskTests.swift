@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import HTTP
 import Queue
+import Rendering
 import System
 import TestConfiguration
 import TestGateway
@@ -49,7 +50,6 @@ import Testing
         _ trial: SandboxedGateway,
         _ body: String,
         token: String = SandboxedGateway.token,
-        accept: String = "application/json"
     ) throws -> TestAnswer {
         try trial.admin.send(
             "POST",
@@ -57,7 +57,6 @@ import Testing
             Array(body.utf8),
             [
                 "authorization": "Bearer \(token)", "content-type": "application/json",
-                "accept": accept,
             ]
         )
     }
@@ -85,8 +84,8 @@ import Testing
         #expect(result["tag"] as? String == "pv.a" && result["dropped_by"] is NSNull)
         let place = try #require((result["destinations"] as? [[String: Any]])?.first)
         #expect(place["name"] as? String == "default" && place["outcome"] as? String == "stored")
-        let text = try ask(trial, #"{"tag":"pv.a.b"}"#, accept: "text/plain").text
-        #expect(text.contains("\nfilter       mask (filters[0]) captured a.b\n"), "\(text)")
+        let text = try ask(trial, #"{"tag":"pv.a.b"}"#).shown(.routeTest)
+        #expect(text.contains("\nfilter 0     mask captured a.b\n"), "\(text)")
         #expect(text.contains("\nlog 0        no fields\n  goes to    default/"), "\(text)")
         #expect(text.contains("\nnear misses  `pv.*` wants exactly one term after `pv.`;"))
     }
@@ -209,17 +208,10 @@ import Testing
         let trial = try gateway()
         let configuration = trial.gateway.configuration.withLock { $0 }
         for body in [#"{"tag":"pv.a","logs":[{"msg":"x@y.example"}]}"#, #"{"tag":"noise"}"#] {
-            for accept in ["application/json", "text/plain"] {
-                let online = try ask(trial, body, accept: accept)
-                let offline = RouteDesk.offline(
-                    Array(body.utf8),
-                    configuration,
-                    asText: accept == "text/plain"
-                )
-                #expect(offline.isFine && offline.text == online.text)
-            }
+            let offline = RouteDesk.offline(Array(body.utf8), configuration)
+            #expect(try offline.isFine && offline.text == ask(trial, body).text)
         }
-        let wrong = RouteDesk.offline(Array("{}".utf8), configuration, asText: true)
+        let wrong = RouteDesk.offline(Array("{}".utf8), configuration)
         #expect(!wrong.isFine && wrong.text.hasSuffix("(PostBodyInvalid)"))
     }
 }

@@ -22,10 +22,7 @@ import Testing
     }
 
     private func answer(_ status: String, asJSON: Bool = false) -> String {
-        String(
-            decoding: ClusterStatus.answer(from: Array(status.utf8), asJSON: asJSON),
-            as: UTF8.self
-        )
+        ClusterStatus.text(of: Array(status.utf8), asJSON: asJSON)
     }
 
     @Test("The text has all gateways, the shards of this one, and the sum of all ledgers")

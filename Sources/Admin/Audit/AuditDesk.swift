@@ -13,7 +13,7 @@ extension AdminCall {
         shared.store.audit(before: before.map { Int64($0) }, limit: limit) { result in
             respond { () throws(HTTPProblem) in
                 let records = try reading { () throws(QueueError) in try result.get() }
-                var response = answer(text: records.map(\.line).joined()) { json in
+                var response = Response.json { json in
                     json.objects("changes", records) { $0.change($1) }
                 }
                 response.continues(at: records.count == limit ? records.last?.id : nil)
@@ -35,18 +35,5 @@ extension JSONWriter {
         member("before", record.entry.before)
         member("after", record.entry.after)
         if let node = record.node { member("node", node) }
-    }
-}
-
-extension AuditRecord {
-    /// "2026-11-21T17:20:00.000Z  admin@127.0.0.1  rotate credential default: LTAI…9f2c -> LTAI…77aa"
-    fileprivate var line: String {
-        let change =
-            entry.before.isEmpty && entry.after.isEmpty
-            ? "" : ": \(entry.before.isEmpty ? "-" : entry.before) -> \(entry.after)"
-        let place = node.map { "  on \($0)" } ?? ""
-        return
-            "\(time.rfc3339)  \(entry.actor)@\(entry.address)\(place)  \(entry.action) \(entry.subject)"
-            + "\(change)\n"
     }
 }

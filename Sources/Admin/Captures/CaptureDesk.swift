@@ -14,9 +14,7 @@ extension AdminCall {
 
     func listCaptures() -> Response {
         let sessions = captures.all
-        return answer(text: CaptureText.list(sessions)) { json in
-            json.objects("captures", sessions) { $0.session($1) }
-        }
+        return .json { json in json.objects("captures", sessions) { $0.session($1) } }
     }
 
     func startCapture() throws(HTTPProblem) -> Response {
@@ -46,7 +44,7 @@ extension AdminCall {
 
     func capture() throws(HTTPProblem) -> Response {
         let session = try found()
-        return answer(text: CaptureText.entries(session)) { $0.document(session) }
+        return .json { $0.document(session) }
     }
 
     func stopCapture() throws(HTTPProblem) -> Response {
@@ -96,7 +94,7 @@ extension AdminCall {
 
     func captureRecord() throws(HTTPProblem) -> Response {
         let (record, letters) = (try foundRecord(), shared.store)
-        return answer(text: CaptureText.record(record, letters)) { $0.record(record, letters) }
+        return .json { $0.record(record, letters) }
     }
 
     func captureCurl() throws(HTTPProblem) -> Response {
@@ -128,7 +126,7 @@ extension AdminCall {
                 let outcome = try result.get()
                 let after = "\(outcome.logs) logs, receipt \(outcome.receipt)"
                 record("replay capture", "\(values[0])/\(found.number)", after: after)
-                return answer(text: outcome.text) { $0.outcome(outcome) }
+                return .json { $0.outcome(outcome) }
             }
         }
     }
@@ -209,14 +207,6 @@ extension JSONWriter {
         member("filtered", outcome.filtered)
         member("dropped", outcome.dropped)
         member("copies", outcome.copies)
-    }
-}
-
-extension CaptureResender.Outcome {
-    fileprivate var text: String {
-        let more = leftOut > 0 ? "; \(leftOut) unreadable ones are left out" : ""
-        return "sent \(counted(logs, "log")) again, receipt \(receipt): \(copies) queued, "
-            + "\(filtered) filtered, \(dropped) dropped by routes\(more)\n"
     }
 }
 

@@ -23,14 +23,7 @@ extension AdminCall {
         let findings = try RouteTester(configuration, makesHashes: isFull).findings(question)
         let changes = zip(record.logs, findings.logs).map { ReplayChange($0, $1) }.enumerated()
             .filter { !$0.element.isEmpty }
-        let lines = changes.flatMap { number, change in
-            change.lines.map { "  log \(number + 1): \($0)\n" }
-        }
-        let title =
-            "record \(record.number) under the \(rules) filters and routes; nothing is stored\n"
-        let text = title + (lines.isEmpty ? "  nothing changes\n" : lines.joined()) + "\n"
-        let answer = RouteAnswer(findings)
-        return self.answer(text: text + answer.text) { json in
+        return .json { json in
             json.member("dry", true)
             json.member("configuration", rules)
             json.member("logs", findings.logs.count)
@@ -39,7 +32,7 @@ extension AdminCall {
                 json.member("log", change.offset)
                 json.change(change.element)
             }
-            json.members(answer)
+            json.members(RouteAnswer(findings))
         }
     }
 }
@@ -69,22 +62,6 @@ private struct ReplayChange {
             guard name != "__time__", before[name] != after[name] else { return nil }
             return (name, before[name], after[name])
         }
-    }
-
-    var lines: [String] {
-        var lines = fields.map { field in
-            "\(printable(field.name)): \(field.was.map(printable) ?? "-") -> "
-                + (field.is.map(printable) ?? "-")
-        }
-        if let tag { lines.append("tag: \(printable(tag.was)) -> \(printable(tag.is))") }
-        if let destinations {
-            let (was, now) = (destinations.was, destinations.is)
-            lines.append(
-                "destinations: \(was.isEmpty ? "none" : was.joined(separator: ", ")) -> "
-                    + (now.isEmpty ? "none" : now.joined(separator: ", "))
-            )
-        }
-        return lines
     }
 
     var isEmpty: Bool { tag == nil && fields.isEmpty && destinations == nil }

@@ -19,15 +19,7 @@ extension AdminCall {
             refused.newest.compactMap { request in request.key.map { ($0, request) } },
             uniquingKeysWith: { newest, _ in newest }
         )
-        let lines = senders.keys.map { name, counts in
-            let refused = counts.refused.values.reduce(0, +)
-            let last = latest[name].map { "; last: \($0.code): \($0.reason)" } ?? ""
-            return "\(name): \(counted(Int64(counts.requests), "request")), "
-                + "\(counted(Int64(counts.logs), "log")), \(sizeText(counts.bodyBytes)), "
-                + "\(refused) refused\(last)\n"
-        }
-        let none = "no keys are configured (devices.keys): every device may send\n"
-        return answer(text: lines.isEmpty ? none : lines.joined()) { json in
+        return .json { json in
             json.objects("keys", senders.keys) { json, each in
                 let (name, counts) = each
                 json.member("name", name)
@@ -60,22 +52,10 @@ extension AdminCall {
     }
 
     func refusals() -> Response {
-        let newest = refused.newest
-        let lines = newest.map(\.line).joined()
-        let none = "no request was refused since the start\n"
-        return answer(text: lines.isEmpty ? none : lines) { json in
+        .json { json in
             json.member("missed", refused.missed)
-            json.objects("refusals", newest) { $0.refusal($1) }
+            json.objects("refusals", refused.newest) { $0.refusal($1) }
         }
-    }
-}
-
-extension RefusedRequest {
-    /// "2026-11-21T17:20:00.000Z  403 Unauthorized  POST /logs/app from 192.0.2.1 (key ios): the reason"
-    fileprivate var line: String {
-        let key = key.map { " (key \($0))" } ?? ""
-        let request = method.isEmpty ? "unreadable request" : "\(method) \(path)"
-        return "\(time.rfc3339)  \(status) \(code)  \(request) from \(address)\(key): \(reason)\n"
     }
 }
 

@@ -8,18 +8,8 @@ import System
 
 /// What one gateway asks another one for an operator.
 enum ClusterQuestion: Equatable {
-    /// How letters are written.
-    enum Form {
-        /// Rows for people.
-        case text
-        /// Rows for programs, with the beginnings of long logs.
-        case beginnings
-        /// Lines of an export.
-        case whole
-    }
-
-    /// Dead letters of a shard, rendered.
-    case letters(LetterName, DeadLetterFilter, limit: Int, Form)
+    /// Dead letters of a shard, as the lines of an export or with the beginnings of long logs.
+    case letters(LetterName, DeadLetterFilter, limit: Int, isWhole: Bool)
     /// The sums of dead letters.
     case sums
     /// A request that an operator may make, and the answer of the gateway alone.
@@ -33,19 +23,17 @@ enum ClusterQuestion: Equatable {
         var json = JSONWriter()
         json.object { json in
             switch self {
-            case .letters(let after, let filter, let limit, let form):
+            case .letters(let after, let filter, let limit, let isWhole):
                 json.member("letters_after", after.description)
                 json.member("destination", filter.destination)
                 json.member("logstore", filter.logstore)
                 json.member("code", filter.code)
                 json.member("limit", limit)
-                json.member("text", form == .text)
-                json.member("whole", form == .whole)
+                json.member("whole", isWhole)
             case .sums: json.member("sums", true)
             case .request(let request):
                 json.member("method", request.method.name)
                 json.member("target", request.target)
-                json.member("text", request.wantsText)
                 json.member("actor", request.actor.name)
                 json.member("address", request.actor.address)
                 json.member("body", Digest.base64(request.body))
@@ -57,7 +45,6 @@ enum ClusterQuestion: Equatable {
     /// nil: a gateway of another version asked for something else.
     init?(_ bytes: [UInt8]) {
         guard let json = try? JSONValue(parsing: bytes, depthMax: 2) else { return nil }
-        let wantsText = json["text"] == .bool(true)
         if let after = json["letters_after"]?.text.flatMap({ LetterName($0) }),
             let limit = json["limit"]?.wholeNumber
         {
@@ -68,8 +55,7 @@ enum ClusterQuestion: Equatable {
             )
             // Other versions do not say it, and may export.
             let isWhole = json["whole"] != .bool(false)
-            let form: Form = wantsText ? .text : isWhole ? .whole : .beginnings
-            self = .letters(after, filter, limit: max(1, min(limit, 1000)), form)
+            self = .letters(after, filter, limit: max(1, min(limit, 1000)), isWhole: isWhole)
         } else if json["sums"] == .bool(true) {
             self = .sums
         } else if let method = json["method"]?.text.flatMap(RequestHead.Method.init(relayed:)),
@@ -80,7 +66,6 @@ enum ClusterQuestion: Equatable {
                 RelayedRequest(
                     method: method,
                     target: target,
-                    wantsText: wantsText,
                     actor: Operator(name: actor, address: json["address"]?.text ?? ""),
                     body: body
                 )
@@ -119,7 +104,6 @@ struct RelayedRequest: Equatable, Sendable {
     let method: RequestHead.Method
     /// Path and query.
     let target: String
-    let wantsText: Bool
     let actor: Operator
     var body: [UInt8] = []
 }
@@ -130,20 +114,18 @@ extension RelayedRequest {
             // The answer loses its body on the way to the client.
             method: head.method == .head ? .get : head.method,
             target: head.pathText + (head.queryText.map { "?\($0)" } ?? ""),
-            wantsText: head.wantsText,
             actor: actor,
             body: body
         )
     }
 
-    /// The same for a program, with other ids of dead letters if given.
-    func forProgram(ids: [LetterName]? = nil) -> RelayedRequest {
+    /// The same request for these dead letters.
+    func selecting(_ ids: [LetterName]) -> RelayedRequest {
         let path = target.prefix { $0 != "?" }
-        let query = ids.map { "?ids=" + $0.map(\.description).joined(separator: ",") }
+        let query = "?ids=" + ids.map(\.description).joined(separator: ",")
         return RelayedRequest(
             method: method,
-            target: query.map { path + $0 } ?? target,
-            wantsText: false,
+            target: path + query,
             actor: actor,
             body: body
         )
@@ -151,25 +133,16 @@ extension RelayedRequest {
 
     var head: RequestHead {
         let begin = "\(method.name) "
-        let field = "accept: "
-        let accept = wantsText ? "text/plain" : "application/json"
-        let bytes = Array("\(begin)\(target) HTTP/1.1\r\n\(field)\(accept)\r\n\r\n".utf8)
+        let bytes = Array("\(begin)\(target) HTTP/1.1\r\n\r\n".utf8)
         let start = begin.utf8.count
         let end = start + target.utf8.count
         let mark = bytes[start..<end].firstIndex(of: UInt8(ascii: "?"))
-        let fields = end + " HTTP/1.1\r\n".utf8.count
-        let value = fields + field.utf8.count
         return RequestHead(
             bytes: bytes,
             method: method,
             path: start..<(mark ?? end),
             query: mark.map { $0 + 1..<end },
-            fields: [
-                RequestHead.Field(
-                    name: fields..<fields + field.utf8.count - 2,
-                    value: value..<value + accept.utf8.count
-                )
-            ],
+            fields: [],
             minorVersion: 1,
             peer: PeerAddress(host: actor.address, port: 0)
         )

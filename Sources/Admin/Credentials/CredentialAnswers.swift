@@ -9,11 +9,7 @@ import System
 extension AdminCall {
     func credential(after outcome: CredentialRotation.Outcome?) throws(HTTPProblem) -> Response {
         let status = try shared.credentials.status(of: values[0])
-        var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
-        if outcome?.isProved == false {
-            note += "  not proved: no destination or role was asked\n"
-        }
-        var response = answer(text: status.line + note) { json in
+        var response = Response.json { json in
             json.credential(status)
             guard let outcome else { return }
             json.member("proved", outcome.isProved)
@@ -33,45 +29,18 @@ extension AdminCall {
             case .refused: 422
             case .undecided: 502
             }
-        return answer(status, text: test.line) { $0.proof(test) }
+        return .json(status) { $0.proof(test) }
     }
 
     /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
     func answer(_ name: String, _ proofs: CredentialProofs) -> Response {
         let verdicts = proofs.verdicts
         let isTaken = verdicts.isEmpty || proofs.isProved
-        let lines =
-            proofs.destinations.map { $0.line(of: name) } + proofs.roles.map { $0.line(of: name) }
-        let none = "\(name): no destination or role uses it, so it cannot be proved\n"
-        return answer(
-            proofs.isRefused ? 422 : isTaken ? 200 : 502,
-            text: verdicts.isEmpty ? none : lines.joined()
-        ) { json in
+        return .json(proofs.isRefused ? 422 : isTaken ? 200 : 502) { json in
             json.member("name", name)
             json.member("verdict", (verdicts.first { $0 != .accepted } ?? verdicts.first)?.rawValue)
             json.proofs(proofs)
         }
-    }
-}
-
-extension CredentialStatus {
-    /// "default: ok, environment, LTAI…9f2c (fingerprint 1a2b3c4d), expires in 2 h"
-    var line: String {
-        let key = fingerprint.map { ", \(shownID ?? "") (fingerprint \($0))" } ?? ""
-        let end =
-            secondsLeft.map { left in
-                left > 0
-                    ? ", expires in \(spanText(.seconds(left)))"
-                    : ", expired \(spanText(.seconds(-left))) ago"
-            } ?? ""
-        let pushed = isPushed ? " (pushed)" : ""
-        let kept = kept?.line ?? ""
-        let coming =
-            next.map { "\n  next: fingerprint \($0.fingerprint) from \($0.activation.rfc3339)" }
-            ?? ""
-        let problem = lastProblem.map { "\n  \(printable($0.description))" } ?? ""
-        return
-            "\(name): \(state.rawValue), \(source)\(pushed)\(key)\(end)\(kept)\(coming)\(problem)\n"
     }
 }
 
@@ -82,40 +51,6 @@ extension CredentialStatus.Kept {
         case .inMemory: "memory"
         case .closed: "closed"
         }
-    }
-
-    fileprivate var line: String {
-        switch self {
-        case .onDisk: ", kept on disk"
-        case .inMemory(let reason): ", kept in memory only: \(reason)"
-        case .closed(let reason): "\n  the stored credential cannot be opened: \(reason)"
-        }
-    }
-}
-
-extension CredentialProof {
-    fileprivate func line(of name: String) -> String {
-        let said =
-            verdict == .accepted
-            ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
-        let help = verdict == .accepted ? "" : "; \(remedy)"
-        return "\(name) at \(destination): \(verdict.rawValue)\(printable(said))\(help)\n"
-    }
-}
-
-extension DestinationTest {
-    /// "archive: /var/log/archive.ndjson has 1.2MiB; 40GiB are free. Nothing was written"
-    fileprivate var line: String {
-        guard verdict != .accepted else { return "\(destination): \(printable(message))\n" }
-        let said = [code, message].compactMap(\.self).joined(separator: ": ")
-        return "\(destination): \(verdict.rawValue): \(printable(said)); \(remedy)\n"
-    }
-}
-
-extension RoleProof {
-    fileprivate func line(of name: String) -> String {
-        let said = problem.map { ": \(printable($0.description))" } ?? ""
-        return "\(name) for the role \(role): \(verdict.rawValue)\(said)\n"
     }
 }
 

@@ -14,9 +14,7 @@ extension AdminCall {
 
     func credentials() -> Response {
         let all = shared.credentials.keeper.status
-        return answer(text: all.map(\.line).joined()) { json in
-            json.objects("credentials", all) { $0.credential($1) }
-        }
+        return .json { json in json.objects("credentials", all) { $0.credential($1) } }
     }
 
     func credential() throws(HTTPProblem) -> Response { try credential(after: nil) }

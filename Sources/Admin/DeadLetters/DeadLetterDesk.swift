@@ -14,24 +14,21 @@ import System
 extension AdminCall {
     func deadLetters() throws(HTTPProblem) -> Response {
         let query = try DeadLetterQuery(head)
-        let list = LetterList(cluster: cluster, form: head.wantsText ? .text : .beginnings)
+        let list = LetterList(cluster: cluster, isWhole: false)
         var page = try list.page(query)
-        let isFirst = query.after == nil
         var sums: [DeadLetterSum] = []
-        if isFirst {
+        if query.after == nil {
             let found = list.sums()
             sums = found.sums
             page.missing.formUnion(found.missing)
         }
-        var response = answer(text: DeadLetterText.list(page, sums, isFirst: isFirst)) {
-            $0.letters(page, sums)
-        }
+        var response = Response.json { $0.letters(page, sums) }
         response.continues(page)
         return response
     }
 
     func exportLetters() throws(HTTPProblem) -> Response? {
-        let list = LetterList(cluster: cluster, form: .whole)
+        let list = LetterList(cluster: cluster, isWhole: true)
         let page = try list.page(try DeadLetterQuery(head))
         var response = Response(status: 200, contentType: "application/x-ndjson", body: [])
         response.continues(page)
@@ -45,13 +42,9 @@ extension AdminCall {
         guard let id = letters.letterID(name) else { return try relayed(name) }
         let letter = try reading { () throws(QueueError) in try letters.deadLetter(id) }
         guard let letter else { throw .noDeadLetter(name) }
-        let (wantsText, records) = (head.wantsText, captures.records(ofLetter: id))
-        let parts =
-            wantsText
-            ? DeadLetterText.page(letter, name, records)
-            : DeadLetterText.document(letter, name, records)
-        let response = wantsText ? Response(text: "") : Response(json: "")
-        return try send(LetterPieces(parts + [.written("\n")]), of: letter.bytes, response)
+        let parts = DeadLetterDocument.document(letter, name, captures.records(ofLetter: id))
+        let pieces = LetterPieces(parts + [.written("\n")])
+        return try send(pieces, of: letter.bytes, Response(json: ""))
     }
 
     /// Sends letters of so many bytes: short ones at once, others in pieces.
@@ -166,9 +159,7 @@ extension AdminCall {
     ) throws(HTTPProblem) -> Response {
         switch outcome {
         case .replaced(let letter):
-            return head.wantsText
-                ? Response(text: "dead letter \(name) is changed; replay it to deliver it\n")
-                : Response(json: DeadLetterText.line(letter, name) + "\n")
+            return Response(json: DeadLetterDocument.line(letter, name) + "\n")
         case .notFound: throw .noDeadLetter(name)
         case .unreadable:
             throw HTTPProblem(

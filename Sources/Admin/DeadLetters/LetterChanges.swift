@@ -55,7 +55,7 @@ struct LetterChanges: Sendable {
         let sight = cluster.look()
         if !sight.isWhole { others.troubles.append(ClusterView.unseen) }
         guard query.ids != nil else {
-            add(sight.nodes, relayed.forProgram(), until: deadline, to: &others)
+            add(sight.nodes, relayed, until: deadline, to: &others)
             // Another one may have taken a shard when it had changed its own letters.
             let now = cluster.look()
             let came = now.nodes.subtracting(sight.nodes)
@@ -69,7 +69,7 @@ struct LetterChanges: Sendable {
         others.troubles += unattended.sorted().map(ClusterView.unattended)
         let byNode = Dictionary(grouping: foreign) { $0.shard.flatMap { sight.node(of: $0) } }
         for case (let node?, let names) in byNode {
-            add([node], relayed.forProgram(ids: names), until: deadline, to: &others)
+            add([node], relayed.selecting(names), until: deadline, to: &others)
         }
         return others
     }
@@ -135,8 +135,7 @@ struct LetterChanges: Sendable {
         case .busy: throw .changesWait
         case .tooManyIDs: throw .tooManyIDs
         }
-        let rest = sum.unreadable > 0 ? ", \(sum.unreadable) are damaged on disk and stay" : ""
-        return call.answer(text: "\(done)\(rest)\n") { json in
+        return .json { json in
             json.member(verb.done, sum.changed)
             json.member("unreadable", sum.unreadable)
         }

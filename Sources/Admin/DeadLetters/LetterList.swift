@@ -16,7 +16,8 @@ struct LetterList {
     }
 
     let cluster: ClusterView
-    let form: ClusterQuestion.Form
+    /// True for the lines of an export; false for rows with the beginnings of long logs.
+    let isWhole: Bool
 
     private var letters: any DeadLetters { cluster.store }
 
@@ -61,14 +62,14 @@ struct LetterList {
                 after,
                 query.filter,
                 limit: limit,
-                form
+                isWhole: isWhole
             )
             guard let bytes = cluster.ask([node], question)[node] else {
                 page.missing.insert(node)
                 return nil
             }
             answer = ClusterAnswer.letters(bytes).map { found in
-                let end = form == .whole ? "\n" : ""
+                let end = isWhole ? "\n" : ""
                 return Found(
                     rows: found.rows.map { .written("\($0)\(end)") },
                     bytes: found.rows.reduce(0) { $0 + $1.utf8.count },
@@ -131,17 +132,13 @@ struct LetterList {
         _ name: LetterName,
         _ isRelayed: Bool
     ) -> LetterPieces.Part {
-        switch form {
-        case .text: return .written(DeadLetterText.row(letter, name)[...])
-        case .beginnings: return .written(DeadLetterText.line(letter, name)[...])
-        case .whole:
-            let row = LetterPieces.Part.letter(letter, name)
-            guard isRelayed else { return row }
-            // The escapes of control characters may make a letter too long for a message.
-            let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
-            let text = whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
-            return .written((text ?? DeadLetterText.line(letter, name))[...])
-        }
+        guard isWhole else { return .written(DeadLetterDocument.line(letter, name)[...]) }
+        let row = LetterPieces.Part.letter(letter, name)
+        guard isRelayed else { return row }
+        // The escapes of control characters may make a letter too long for a message.
+        let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
+        let text = whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
+        return .written((text ?? DeadLetterDocument.line(letter, name))[...])
     }
 
     /// The sums of all gateways, and those that did not answer.

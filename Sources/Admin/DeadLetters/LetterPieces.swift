@@ -48,7 +48,7 @@ final class LetterPieces: Sendable {
                     ]
                 case .letter(let letter, let name):
                     parts.append(.written("\n"))
-                    parts += DeadLetterText.document(letter, name, nil).reversed()
+                    parts += DeadLetterDocument.document(letter, name, nil).reversed()
                 }
             }
             return piece.isEmpty ? nil : piece

@@ -13,7 +13,7 @@ extension AdminCall {
     /// `/admin/destinations`: each destination as it would be shown alone.
     func destinations() -> Response {
         let report = shared.report
-        return answer(text: report.destinations.map(line).joined()) { json in
+        return .json { json in
             json.objects("destinations", report.destinations) { write($1, of: report, &$0) }
         }
     }
@@ -26,7 +26,7 @@ extension AdminCall {
             let settings = shared.destinations.settings(of: name)
         else { throw shared.destinations.absent(name, isChange: false) }
         let decided = shared.destinations.decisions.settings[name] ?? DecidedSettings()
-        var response = answer(text: line(destination)) { write(destination, of: report, &$0) }
+        var response = Response.json { write(destination, of: report, &$0) }
         response.fields.append(("etag", settings.version(decided)))
         return response
     }
@@ -71,27 +71,10 @@ extension AdminCall {
     }
 
     func forgotten(_ name: String) -> Response {
-        answer(text: "\(name): forgotten\n") { $0.member("name", name) }
+        .json { $0.member("name", name) }
     }
 
     // MARK: - Documents
-
-    /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
-    private func line(_ destination: GatewayReport.Destination) -> String {
-        let decisions = shared.destinations.decisions
-        let isHeld = decisions.held.contains(destination.name)
-        let decided = decisions.settings[destination.name]
-        // Delivery learns of a resume a moment later.
-        let isHeldStill = destination.delivery.state == .held
-        let state =
-            isHeld
-            ? "paused by an operator" : isHeldStill ? "resumed" : destination.delivery.stateName
-        let notice = destination.notice.map { "\n  \($0)" } ?? ""
-        let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
-        return
-            "\(destination.name): \(state), \(counted(destination.queue.ledger.queued, "log")) queued, sends to "
-            + "\(destination.place)\(notice)\(beaten)\n"
-    }
 
     private func write(
         _ destination: GatewayReport.Destination,
@@ -101,6 +84,8 @@ extension AdminCall {
         let settings = shared.destinations.settings(of: destination.name)
         let decisions = shared.destinations.decisions
         let decided = decisions.settings[destination.name] ?? DecidedSettings()
+        // Delivery learns of a pause and of a resume a moment later.
+        json.member("paused", decisions.held.contains(destination.name))
         json.object("settings") { json in settings.map { json.settings($0) } }
         // These override the file until they are reset.
         json.object("decided") { $0.decided(decided) }

@@ -2,6 +2,7 @@ import Crypto
 import HTTP
 import Logs
 import Operations
+import Rendering
 import System
 
 /// Pages for browsers.
@@ -11,7 +12,8 @@ extension AdminCall {
     func consoleFile() -> Response? { ConsoleDesk.shared.file(values[0], head) }
 
     func consoleStatus() -> Response? {
-        ConsoleDesk.statusPage(visitor == nil ? nil : shared.report.statusText)
+        let page = visitor.map { _ in View.status.text(of: status().body) }
+        return ConsoleDesk.statusPage(page)
     }
 }
 

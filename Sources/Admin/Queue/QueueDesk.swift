@@ -44,7 +44,7 @@ extension AdminCall {
         }
         // A control character has six bytes in JSON.
         let logs = Array(found.prefix(within: share / 6))
-        let own = answer(text: QueueView.text(logs)) { json in
+        let own = Response.json { json in
             json.objects("logs", logs) { json, log in
                 json.stream(log.stream)
                 json.member("accepted", log.accepted.rfc3339)
@@ -69,19 +69,6 @@ extension AdminCall {
             .sorted { $0.key < $1.key }
         let silent = nodes.filter { found[$0]?.status != 200 }.sorted()
         let unattended = sight.unattended.sorted()
-        if request.wantsText {
-            var text = String(decoding: own.body, as: UTF8.self)
-            for (node, body) in answers {
-                text += "\ngateway \(node)\n\(String(decoding: body, as: UTF8.self))"
-            }
-            for node in silent {
-                let status = found[node].map { " but with status \($0.status)" } ?? ""
-                text += "\ngateway \(node) did not answer\(status)\n"
-            }
-            for shard in unattended { text += "\n\(ClusterView.unattended(shard))\n" }
-            if !sight.isWhole { text += "\n\(ClusterView.unseen)\n" }
-            return Response(text: text)
-        }
         return .json { json in
             // The document without its braces and its line end.
             own.body.dropFirst().dropLast(2).withUnsafeBytes { json.members(written: $0) }
@@ -108,7 +95,7 @@ extension AdminCall {
             listing: listing,
             bytesMax: listing == nil ? 0 : share
         )
-        return answer(text: view.text, view.write)
+        return .json(200, view.write)
     }
 }
 
@@ -152,16 +139,4 @@ struct QueueView {
     /// What one of so many gateways may answer. Each has the same share, and knows it without a
     /// question.
     static func share(of gateways: Int) -> Int { bytesTogether / max(1, gateways) }
-
-    fileprivate static func text(_ logs: [QueuedLog]) -> String {
-        guard !logs.isEmpty else { return "no logs wait there\n" }
-        return logs.map { log in
-            let entry = Mask.hidingKnownSecrets(in: log.entry)
-            let fields = entry.fields.map { "\(printable($0.key))=\(printable($0.value))" }
-            let topic = printable(Mask.hidingKnownSecrets(in: log.stream.trailer.topic))
-            return
-                "\(log.accepted.rfc3339)  \(Mask.hidingKnownSecrets(in: log.stream.logstore))  \(topic)  "
-                + "\(fields.joined(separator: " "))\n"
-        }.joined()
-    }
 }

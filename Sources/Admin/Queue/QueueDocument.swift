@@ -8,6 +8,7 @@ extension QueueView {
     /// `GET /admin/queue`: the backlog, its bounds and its age.
     func write(_ json: inout JSONWriter) {
         let now = report.now
+        json.member("queued_logs", report.queue.ledger.queued)
         json.object("queue") { $0.queue(report.queue, now: now) }
         json.object("destinations") { json in
             for destination in destinations {

@@ -16,7 +16,7 @@ extension AdminCall {
 
     func resolvers() -> Response {
         let report = shared.names.status
-        return answer(text: report.text) { json in
+        return .json { json in
             json.objects("resolvers", report.resolvers) { $0.resolver($1) }
             json.objects("hosts", report.hosts) { $0.host($1) }
         }
@@ -32,9 +32,7 @@ extension AdminCall {
         shared.names.refresh(host)
         let subject = host.map { "addresses of \($0)" } ?? "addresses of all hosts"
         record("refresh", subject)
-        return answer(202, text: "the resolvers are asked for \(subject)\n") {
-            $0.member("asked", true)
-        }
+        return .json(202) { $0.member("asked", true) }
     }
 
     /// Asks one resolver or all, and tries each address that they answer.
@@ -62,10 +60,10 @@ extension AdminCall {
         ) { answers in
             Self.lookups.subtract(1, ordering: .relaxed)
             let sorted = answers.sorted { $0.resolver < $1.resolver }
-            let text = sorted.text(isEncrypted: place.trust != nil)
             responder.send(
-                answer(text: text) { json in
+                .json { json in
                     json.member("host", host)
+                    json.member("encrypted", place.trust != nil)
                     json.objects("answers", sorted) { $0.inquiry($1) }
                 }
             )
@@ -99,51 +97,6 @@ extension Reporter {
 }
 
 // MARK: - Documents
-
-extension NameReport {
-    fileprivate var text: String {
-        var lines: [String] = []
-        if resolvers.isEmpty, hosts.isEmpty {
-            lines = ["no resolvers are configured; the system resolves all names"]
-        }
-        for resolver in resolvers {
-            lines.append("resolver  \(resolver.name): \(resolver.kind), \(resolver.state)")
-            lines.append("  servers \(resolver.servers.joined(separator: ", "))")
-            if let failure = resolver.figures.failure {
-                lines.append("  problem \(printable(failure.description))")
-            }
-        }
-        for host in hosts {
-            lines.append("host  \(host.host): \(host.state)")
-            for address in host.addresses {
-                let time = address.connectTime.map { ", connects in \(spanText($0))" } ?? ""
-                let rest = address.rests ? ", failed a moment ago" : ""
-                lines.append("  \(address.address)\(time)\(rest)")
-            }
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-}
-
-extension NameReport.ResolverStatus {
-    fileprivate var state: String {
-        if let closedFor { return "not asked for \(spanText(closedFor))" }
-        guard restingServers > 0 else { return "works" }
-        return restingServers == servers.count
-            ? "no server answers" : "\(restingServers) of \(servers.count) servers do not answer"
-    }
-}
-
-extension NameReport.HostStatus {
-    fileprivate var state: String {
-        guard let resolver, let remaining else {
-            return "no address from \(resolvers.joined(separator: ", "))"
-        }
-        return isStale
-            ? "from \(resolver), stale for \(spanText(.zero - remaining))"
-            : "from \(resolver), for \(spanText(remaining))"
-    }
-}
 
 extension JSONWriter {
     fileprivate mutating func resolver(_ resolver: NameReport.ResolverStatus) {

@@ -4,7 +4,7 @@ import JSON
 import Logs
 import Routing
 
-/// The answer to `POST /admin/routes/test`: findings in order of filters, as JSON and as text.
+/// The answer to `POST /admin/routes/test`: findings in order of filters.
 struct RouteAnswer {
     typealias Fields = [(name: String, value: String)]
 

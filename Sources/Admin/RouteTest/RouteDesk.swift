@@ -8,8 +8,8 @@ extension AdminCall {
     /// `POST /admin/routes/test`. A test changes nothing, so a token for reading is enough, and
     /// there is no entry in the audit log.
     func testRoutes() throws(HTTPProblem) -> Response {
-        let answer = try RouteDesk.answer(body, shared.reporter.configuration, makesHashes: isFull)
-        return self.answer(text: answer.text) { $0.members(answer) }
+        let configuration = shared.reporter.configuration
+        return Response(json: try RouteDesk.answer(body, configuration, makesHashes: isFull))
     }
 }
 
@@ -19,12 +19,11 @@ package enum RouteDesk {
     /// `sluice route --config`: the answer, or the problem in one sentence.
     package static func offline(
         _ body: [UInt8],
-        _ configuration: GatewayConfiguration,
-        asText: Bool
+        _ configuration: GatewayConfiguration
     ) -> (isFine: Bool, text: String) {
         do throws(HTTPProblem) {
-            let answer = try answer(body, configuration, makesHashes: true)
-            return (true, asText ? answer.text : answer.document)
+            let text = try answer(body, configuration, makesHashes: true)
+            return (true, text)
         } catch {
             return (false, "\(error.message) (\(error.code))")
         }
@@ -34,9 +33,9 @@ package enum RouteDesk {
         _ body: [UInt8],
         _ configuration: GatewayConfiguration,
         makesHashes: Bool
-    ) throws(HTTPProblem) -> RouteAnswer {
+    ) throws(HTTPProblem) -> String {
         let question = try RouteQuestion(json: body)
         let tester = RouteTester(configuration, makesHashes: makesHashes)
-        return RouteAnswer(try tester.findings(question))
+        return RouteAnswer(try tester.findings(question)).document
     }
 }

@@ -72,15 +72,6 @@ struct AdminCall: Sendable {
             }
         if !worker.post({ respond(work) }) { responder.send(full.response) }
     }
-
-    /// The answer for people or for programs.
-    func answer(
-        _ status: Int = 200,
-        text: @autoclosure () -> String,
-        _ members: (inout JSONWriter) -> Void
-    ) -> Response {
-        head.wantsText ? Response(status, text: text()) : .json(status, members)
-    }
 }
 
 extension Response {

@@ -3,11 +3,6 @@ import Net
 import System
 
 extension RequestHead {
-    /// True if the request has `Accept: text/plain`, because a person reads the answer. Scripts get JSON.
-    var wantsText: Bool {
-        field("accept")?.lowercased().hasPrefix("text/plain") ?? false
-    }
-
     /// True unless the query has `dry=false`. The check of the query refuses other values.
     var isDryReplay: Bool { parameter("dry") != "false" }
 

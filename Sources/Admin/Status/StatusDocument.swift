@@ -17,8 +17,7 @@ extension AdminCall {
         let report = shared.report
         let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
         let reasons = report.reasonsAgainstTraffic(inDetail: visitor != nil)
-        let text = (reasons.isEmpty ? ["ready"] : reasons).joined(separator: "\n") + "\n"
-        return answer(status, text: text) { json in
+        return .json(status) { json in
             json.member("ready", reasons.isEmpty)
             json.texts("reasons", reasons)
         }
@@ -30,10 +29,7 @@ extension AdminCall {
     }
 
     /// `GET /admin/status`: what an operator asks first.
-    func status() -> Response {
-        let report = shared.report
-        return answer(text: report.statusText, report.writeStatus)
-    }
+    func status() -> Response { .json(200, shared.report.writeStatus) }
 
     /// `GET /admin/ledger`: where every log is, and whether the counts add up.
     func ledger() -> Response { .json(200, shared.report.writeLedger) }
@@ -46,24 +42,14 @@ extension AdminCall {
     /// `/admin/drain`: how many logs are left.
     func drain() -> Response {
         let report = shared.report
-        let (queued, dead) = (report.queue.ledger.queued, report.queue.ledger.dead)
         let held = report.destinations.filter { $0.delivery.state == .held }
             .reduce(0) { $0 + $1.queue.ledger.queued }
-        let (isDraining, arriving) = (report.intake.isDraining, report.intake.arriving)
-        let state = isDraining ? "draining, no more logs are accepted" : "accepting logs"
-        let parts = [
-            "\(queued) queued",
-            arriving > 0 ? "\(counted(arriving, "request")) being stored" : nil,
-            held > 0 ? "\(held) of them for paused destinations" : nil,
-            dead > 0 ? counted(dead, "dead letter") : nil,
-        ]
-        let text = parts.compactMap(\.self).joined(separator: ", ")
-        return answer(text: "\(state): \(text)\n") { json in
-            json.member("draining", isDraining)
-            json.member("queued", queued)
-            json.member("arriving", arriving)
+        return .json { json in
+            json.member("draining", report.intake.isDraining)
+            json.member("queued", report.queue.ledger.queued)
+            json.member("arriving", report.intake.arriving)
             json.member("held", held)
-            json.member("dead", dead)
+            json.member("dead", report.queue.ledger.dead)
         }
     }
 
@@ -87,6 +73,7 @@ extension GatewayReport {
         json.member("ready", reasons.isEmpty)
         json.member("draining", intake.isDraining)
         json.texts("reasons", reasons)
+        json.texts("summary", summary)
         json.object("ledger") { $0.ledger(queue.ledger) }
         json.member("ledger_closed", isLedgerClosed)
         json.object("intake") { $0.intake(queue.intake) }

@@ -3,6 +3,7 @@ import Delivery
 import Net
 import Operations
 import Queue
+import Resolvers
 import System
 
 /// What an operator who was woken up asks, the most important first. The first word of each line is the answer.
@@ -12,6 +13,7 @@ extension GatewayReport {
     var summary: [String] {
         accepting.map { "accepting    \($0)" } + delivering
             + ["backlog      \(backlog)"] + credentialLines + certificateLines + lastErrorLines
+            + nameLines
     }
 
     private var accepting: [String] {
@@ -99,6 +101,20 @@ extension GatewayReport {
                 + "\(isOver ? " (delivered since)" : ""): \(printable(failure.summary))",
             "  remedy     \(failure.remedy)",
         ]
+    }
+
+    /// Resolvers and hosts that are not well; `sluice resolve` shows all.
+    private var nameLines: [String] {
+        let resolvers = names.resolvers.compactMap { resolver in
+            resolver.figures.failure.map {
+                "resolver     \(resolver.name): \(printable($0.description))"
+            }
+        }
+        let hosts = names.hosts.filter { $0.isStale || $0.addresses.isEmpty }.map {
+            "host         \($0.host): "
+                + ($0.addresses.isEmpty ? "no address" : "only old addresses")
+        }
+        return resolvers + hosts
     }
 
     private func age(of time: WallTime) -> String {

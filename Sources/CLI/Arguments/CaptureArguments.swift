@@ -1,4 +1,5 @@
 import JSON
+import Rendering
 
 /// Turns the words and options of `sluice capture …` into a request. The gateway checks the values.
 enum CaptureArguments {
@@ -16,14 +17,6 @@ enum CaptureArguments {
     ]
     private static let limits = ["--records", "--bytes", "--seconds"]
 
-    static let options =
-        Command.reach + [
-            ("--path", "PREFIX"), ("--host", "HOST"), ("--tag", "PATTERN"), ("--key", "NAME"),
-            ("--address", "ADDRESS"), ("--status", "STATUS"), ("--text", "TEXT"),
-            ("--records", "N"), ("--bytes", "N"), ("--seconds", "N"), ("--file", "FILE"),
-            ("--send", nil),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"
         guard let verb = Verb(rawValue: word) else {
@@ -33,21 +26,21 @@ enum CaptureArguments {
         switch verb {
         case .start:
             try expect(rest, 0, "start takes options only")
-            return AdminRequest(.post, path, accept: arguments.accept, body: try start(arguments))
+            return AdminRequest(.post, path, body: try start(arguments))
         case .list:
             try expect(rest, 0, "list takes no capture")
-            return AdminRequest(.get, path, accept: arguments.accept)
+            return AdminRequest(.get, path, shown: arguments.view(.captures))
         case .show where rest.count == 2:
-            return AdminRequest(.get, record(rest), accept: arguments.accept)
+            return AdminRequest(.get, record(rest), shown: arguments.view(.captureRecord))
         case .show:
             try expect(rest, 1, "show needs a capture: show ID [N]")
-            return AdminRequest(.get, capture(rest), accept: arguments.accept)
+            return AdminRequest(.get, capture(rest), shown: arguments.view(.captureEntries))
         case .har, .export:
             try expect(rest, 1, "\(word) needs a capture: \(word) ID")
-            return AdminRequest(.get, "\(capture(rest))/\(word)", accept: "application/json")
+            return AdminRequest(.get, "\(capture(rest))/\(word)")
         case .curl:
             try expect(rest, 2, "curl needs a capture and a record: curl ID N")
-            return AdminRequest(.get, "\(record(rest))/curl", accept: arguments.accept)
+            return AdminRequest(.get, "\(record(rest))/curl")
         case .replay:
             try expect(rest, 2, "replay needs a capture and a record: replay ID N")
             let rules = try arguments.values["--file"].map { file throws(UsageError) in
@@ -64,12 +57,12 @@ enum CaptureArguments {
                 .post,
                 "\(record(rest))/replay",
                 query: isSent ? [("dry", "false")] : [],
-                accept: arguments.accept,
-                body: rules
+                body: rules,
+                shown: arguments.view(.captureReplay)
             )
         case .stop:
             try expect(rest, 1, "stop needs a capture: stop ID")
-            return AdminRequest(.delete, capture(rest), accept: arguments.accept)
+            return AdminRequest(.delete, capture(rest))
         }
     }
 
@@ -99,8 +92,7 @@ enum CaptureArguments {
             }
             numbers.append((String(option.dropFirst(2)), number))
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             json.object("filter") { json in
                 for option in filters {
                     guard let value = arguments.values[option] else { continue }
@@ -108,7 +100,6 @@ enum CaptureArguments {
                 }
             }
             for (name, number) in numbers { json.member(name, number) }
-        }
-        return json.bytes
+        }.bytes
     }
 }

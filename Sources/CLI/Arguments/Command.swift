@@ -1,4 +1,5 @@
 package import Configuration
+import Rendering
 
 /// The commands of `sluice`.
 enum Command: String, CaseIterable {
@@ -19,40 +20,20 @@ enum Command: String, CaseIterable {
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
     typealias Option = (name: String, value: String?)
 
-    /// The options of every command that asks a running gateway.
-    static let reach: [Option] = [
-        ("--config", "FILE"), ("--admin-listen", "ADDRESS"), ("--admin-ca", "FILE"),
-        ("--admin-cert", "FILE"), ("--admin-key", "FILE"), ("--data-dir", "DIR"), ("--json", nil),
-    ]
-
-    private static let start: [Option] = [
-        ("--config", "FILE"), ("--listen", "ADDRESS"), ("--admin-listen", "ADDRESS"),
-        ("--data-dir", "DIR"), ("--log-level", "LEVEL"), ("--sandbox", nil),
-    ]
-
+    /// The options that the help names, so that they stand in one place: those with a line of their own, and those of
+    /// the usage. A value follows its option after one space.
     var options: [Option] {
-        switch self {
-        case .serve: Self.start
-        case .check: Self.start + [("--offline", nil)]
-        case .health: HealthArguments.options
-        case .status: StatusArguments.options
-        case .destinations, .credentials, .refusals, .clients, .configuration: Self.reach
-        case .console: Self.reach + [("--open", nil)]
-        case .capture: CaptureArguments.options
-        case .pause, .resume, .flush: DestinationArguments.all
-        case .drain: DrainArguments.options
-        case .tail: TailArguments.options
-        case .queue: QueueArguments.options
-        case .route: RouteArguments.options
-        case .resolve: ResolverArguments.options
-        case .rotate: RotateArguments.options
-        case .deadLetters: DeadLetterArguments.options
-        case .sandbox:
-            [("--listen", "ADDRESS"), ("--storage", "FILE"), ("--resolver", nil)]
-        case .fsck: [("--json", nil)]
-        case .backup: [("--config", "FILE"), ("--data-dir", "DIR"), ("--json", nil)]
-        case .shards: ShardArguments.listOptions
-        case .restore: ShardArguments.restoreOptions
+        let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
+        let usage = lines.prefix { !$0.isEmpty }.flatMap {
+            $0.replacing("[", with: "").replacing("]", with: "").split(separator: " --").dropFirst()
+        }
+        let own = lines.filter { $0.hasPrefix("  --") }.map { $0.dropFirst(4) }
+        return (own + usage).map { text in
+            let name = text.prefix { !" [".contains($0) }
+            let rest = text.dropFirst(name.count)
+            let value = rest.drop { $0 == " " }.prefix { $0 != " " }
+            let isFar = rest.isEmpty || rest.hasPrefix("  ")
+            return ("--\(name)", isFar ? nil : String(value))
         }
     }
 
@@ -84,13 +65,11 @@ enum Command: String, CaseIterable {
                 .run(HealthArguments.request(arguments))
         case .status:
             let request = StatusArguments.request(arguments)
-            let part = StatusArguments.part(arguments)
             guard let pause = try StatusArguments.pause(arguments) else {
-                return OperatorCommand(arguments.inputs).run(request, showing: part)
+                return OperatorCommand(arguments.inputs).run(request)
             }
-            let isForPeople = !arguments.flags.contains("--json")
-            return WatchCommand(arguments.inputs, every: pause, onScreen: isForPeople)
-                .run(request, showing: part)
+            return WatchCommand(arguments.inputs, every: pause, onScreen: !arguments.isJSON)
+                .run(request)
         case .destinations:
             let request = try DestinationArguments.request(arguments)
             return OperatorCommand(arguments.inputs).run(request)
@@ -107,14 +86,15 @@ enum Command: String, CaseIterable {
             guard arguments.flags.contains("--end") else {
                 return command.drain(
                     patience: try DrainArguments.patience(arguments),
-                    accept: arguments.accept
+                    isJSON: arguments.isJSON
                 )
             }
-            return command.run(AdminRequest(.delete, "/admin/drain", accept: arguments.accept))
+            let shown = arguments.view(.drain)
+            return command.run(AdminRequest(.delete, "/admin/drain", shown: shown))
         case .tail:
             var command = TailCommand(
                 arguments.inputs,
-                isJSON: arguments.flags.contains("--json"),
+                isJSON: arguments.isJSON,
                 limit: try TailArguments.limit(arguments)
             )
             return command.run(TailArguments.request(arguments))
@@ -127,7 +107,8 @@ enum Command: String, CaseIterable {
         case .capture:
             return OperatorCommand(arguments.inputs).run(try CaptureArguments.request(arguments))
         case .refusals, .clients, .configuration:
-            let request = AdminRequest(.get, "/admin/\(rawValue)", accept: arguments.accept)
+            let shown = View(rawValue: rawValue).flatMap { arguments.view($0) }
+            let request = AdminRequest(.get, "/admin/\(rawValue)", shown: shown)
             return OperatorCommand(arguments.inputs).run(request)
         case .resolve:
             return OperatorCommand(arguments.inputs).run(try ResolverArguments.request(arguments))
@@ -141,10 +122,10 @@ enum Command: String, CaseIterable {
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .fsck:
             let path = try arguments.path("DIR", of: self)
-            return QueueCheck(path, isJSON: arguments.flags.contains("--json")).run()
+            return QueueCheck(path, isJSON: arguments.isJSON).run()
         case .backup:
             let path = try arguments.path("FILE", of: self)
-            let isJSON = arguments.flags.contains("--json")
+            let isJSON = arguments.isJSON
             return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
         case .shards: return try ShardArguments.list(arguments, arguments.inputs)
         case .restore: return try ShardArguments.restore(arguments, arguments.inputs)
@@ -168,7 +149,13 @@ extension Arguments {
     ]
 
     /// Text by default, JSON with --json.
-    var accept: String { flags.contains("--json") ? "application/json" : "text/plain" }
+    var isJSON: Bool { flags.contains("--json") }
+
+    /// Shows answers to people; nil with `--json`.
+    func view(_ view: View) -> AdminRequest.Shown? {
+        guard !isJSON else { return nil }
+        return { answer, page in view.text(of: answer, page: page) }
+    }
 
     fileprivate var inputs: ConfigurationInputs {
         var settings = values

@@ -1,3 +1,5 @@
+import Rendering
+
 /// Turns the words and options of `sluice dead-letters …` into a request.
 enum DeadLetterArguments {
     private enum Verb: String, CaseIterable {
@@ -9,12 +11,6 @@ enum DeadLetterArguments {
     private static let hint = "sluice help dead-letters"
     private static let filters = ["--destination", "--logstore", "--code"]
     private static let logBytesMax = 10 << 20
-
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--logstore", "NAME"), ("--code", "CODE"), ("--all", nil),
-            ("--file", "FILE"),
-        ]
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let path = "/admin/dead-letters"
@@ -30,14 +26,15 @@ enum DeadLetterArguments {
                 .get,
                 path,
                 query: filter,
-                accept: arguments.accept,
-                arrayOfPages: arguments.accept == "application/json" ? "dead_letters" : nil
+                arrayOfPages: arguments.isJSON ? "dead_letters" : nil,
+                shown: arguments.view(.deadLetters)
             )
         case .export:
             try refuse(numbers)
             return AdminRequest(.get, path + "/export", query: filter + [("limit", "1000")])
         case .show:
-            return AdminRequest(.get, "\(path)/\(try one(numbers, verb))", accept: arguments.accept)
+            let shown = arguments.view(.deadLetter)
+            return AdminRequest(.get, "\(path)/\(try one(numbers, verb))", shown: shown)
         case .edit:
             let number = try one(numbers, verb)
             guard let file = arguments.values["--file"] ?? (filter.isEmpty ? nil : "/dev/null")
@@ -48,8 +45,8 @@ enum DeadLetterArguments {
                 .put,
                 "\(path)/\(number)",
                 query: filter,
-                accept: arguments.accept,
-                body: try FileContents.read(file, bytesMax: logBytesMax, hint: hint)
+                body: try FileContents.read(file, bytesMax: logBytesMax, hint: hint),
+                shown: arguments.view(.editedLetter)
             )
         case .replay, .purge:
             let query = try selection(numbers, filter, arguments, verb)
@@ -57,7 +54,7 @@ enum DeadLetterArguments {
                 .post,
                 "\(path)/\(verb.rawValue)",
                 query: query,
-                accept: arguments.accept
+                shown: arguments.view(.letterChange)
             )
         }
     }

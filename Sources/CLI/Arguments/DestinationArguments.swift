@@ -1,4 +1,5 @@
 import JSON
+import Rendering
 
 /// Turns the words of `sluice destinations …`, `pause`, `resume` and `flush` into requests.
 enum DestinationArguments {
@@ -11,20 +12,16 @@ enum DestinationArguments {
     private static let hint = "sluice help destinations"
     private static let path = "/admin/destinations"
 
-    static let all =
-        Command.reach + [
-            ("--all", nil)
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let word = arguments.words.first ?? "list"
+        let shown = arguments.view(.destinations)
         guard let verb = Verb(rawValue: word) else {
             throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
         }
         let rest = Array(arguments.words.dropFirst())
         if verb == .list {
             guard rest.isEmpty else { throw UsageError("list takes no name", hint: hint) }
-            return AdminRequest(.get, path, accept: arguments.accept)
+            return AdminRequest(.get, path, shown: shown)
         }
         guard let name = rest.first else {
             throw UsageError("\(word) needs the name of a destination", hint: hint)
@@ -32,14 +29,14 @@ enum DestinationArguments {
         let one = "\(path)/\(AdminRequest.encoded(name))"
         if verb == .set {
             let patch = try patch(Array(rest.dropFirst()))
-            return AdminRequest(.patch, one, accept: arguments.accept, body: patch)
+            return AdminRequest(.patch, one, body: patch, shown: shown)
         }
         guard rest.count == 1 else { throw UsageError("\(word) takes one name", hint: hint) }
         if verb == .test {
-            return AdminRequest(.post, "\(one)/test", accept: arguments.accept)
+            return AdminRequest(.post, "\(one)/test", shown: arguments.view(.destinationTest))
         }
         let method: AdminRequest.Method = verb == .show ? .get : .delete
-        return AdminRequest(method, one, accept: arguments.accept)
+        return AdminRequest(method, one, shown: shown)
     }
 
     /// `pause`, `resume` or `flush`, for one destination or for all.
@@ -52,7 +49,8 @@ enum DestinationArguments {
             )
         }
         let name = arguments.words.first.map { AdminRequest.encoded($0) } ?? "*"
-        return AdminRequest(.post, "\(path)/\(name)/\(verb)", accept: arguments.accept)
+        let shown = arguments.view(.destinations)
+        return AdminRequest(.post, "\(path)/\(name)/\(verb)", shown: shown)
     }
 
     /// `topic=night packet.logs=7 max_bytes=` becomes `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
@@ -78,15 +76,13 @@ enum DestinationArguments {
                 members.append((String(sides[0]), value))
             }
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             for (name, value) in members { json.member(name, value) }
             for (name, settings) in groups.sorted(by: { $0.key < $1.key }) {
                 json.object(name) { json in
                     for (name, value) in settings { json.member(name, value) }
                 }
             }
-        }
-        return json.bytes
+        }.bytes
     }
 }

@@ -87,8 +87,8 @@ extension Help {
           --destination NAME      FILTER: for this destination
           --logstore NAME         FILTER: for this logstore
           --topic TOPIC           FILTER: with this topic
-          --tag NAME[:VALUE]      FILTER: with this tag, or this value of it
-          --field NAME[:VALUE]    FILTER: with this field, or this value of it; at most eight --tag and --field
+          --tag NAME[:VALUE]…     FILTER: with this tag, or this value of it
+          --field NAME[:VALUE]…   FILTER: with this field, or this value of it; at most eight --tag and --field
           --limit N               end after N logs
           --rate N                show N logs a second at most, spread over all that match; the others are counted
                                   on stderr. Without it all are shown

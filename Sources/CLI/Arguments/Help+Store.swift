@@ -50,7 +50,7 @@ extension Help {
 
     static let restore = """
         Usage: sluice restore SHARD FILE [OPTIONS]
-               sluice restore --take SHARD DIR [OPTIONS]    move the shard out of the cluster
+               sluice restore SHARD DIR --take    move the shard out of the cluster
 
         Reads the log of a shard to its end and writes its queue into a new file, for `sluice fsck` or as queue.db
         of a gateway. It changes nothing in the cluster, so the gateway of the shard goes on meanwhile. FILE appears

@@ -1,29 +1,20 @@
-// Options and requests of the commands that show a running gateway, or drain it.
+import Rendering
+
+// Requests of the commands that show a running gateway, or drain it.
 
 /// `sluice health …`.
 enum HealthArguments {
-    static let options =
-        Command.reach + [
-            ("--ready", nil)
-        ]
-
     /// Container engines stop a health check after some seconds and then hide its message, so this gives up earlier.
     static let patience = Duration.seconds(4)
 
     static func request(_ arguments: Arguments) -> AdminRequest {
         let path = arguments.flags.contains("--ready") ? "/readyz" : "/healthz"
-        return AdminRequest(.get, path, accept: arguments.accept)
+        return AdminRequest(.get, path, shown: arguments.view(.readiness))
     }
 }
 
 /// `sluice queue …`. The gateway checks the values.
 enum QueueArguments {
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--streams", "N"), ("--order", "ORDER"), ("--peek", nil),
-            ("--logstore", "NAME"), ("--limit", "N"),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let isPeek = arguments.flags.contains("--peek")
         let foreign = isPeek ? ["--streams", "--order"] : ["--logstore", "--limit"]
@@ -37,37 +28,26 @@ enum QueueArguments {
             let query = ["destination", "logstore", "limit"].compactMap { name in
                 arguments.values["--\(name)"].map { (name: name, value: $0) }
             }
-            return AdminRequest(.get, "/admin/queue/peek", query: query, accept: arguments.accept)
+            let shown = arguments.view(.waitingLogs)
+            return AdminRequest(.get, "/admin/queue/peek", query: query, shown: shown)
         }
         let query = ["destination", "streams", "order"].compactMap { name in
             arguments.values["--\(name)"].map { (name: name, value: $0) }
         }
-        return AdminRequest(.get, "/admin/queue", query: query, accept: arguments.accept)
+        return AdminRequest(.get, "/admin/queue", query: query, shown: arguments.view(.queue))
     }
 }
 
 /// `sluice status …`.
 enum StatusArguments {
-    static let options =
-        Command.reach + [
-            ("--watch", "[=SECONDS]"), ("--cluster", nil),
-        ]
-
     static func request(_ arguments: Arguments) -> AdminRequest {
-        let isCluster = arguments.flags.contains("--cluster")
-        // The part about the cluster is made here, from the whole status.
-        return AdminRequest(
-            .get,
-            "/admin/status",
-            accept: isCluster ? "application/json" : arguments.accept
-        )
-    }
-
-    /// What to show of the answer; nil: all of it.
-    static func part(_ arguments: Arguments) -> (@Sendable ([UInt8]) -> [UInt8])? {
-        guard arguments.flags.contains("--cluster") else { return nil }
-        let isJSON = arguments.flags.contains("--json")
-        return { ClusterStatus.answer(from: $0, asJSON: isJSON) }
+        var request = AdminRequest(.get, "/admin/status", shown: arguments.view(.status))
+        if arguments.flags.contains("--cluster") {
+            let isJSON = arguments.isJSON
+            // The part about the cluster is made here, from the whole status.
+            request.shown = { status, _ in ClusterStatus.text(of: status, asJSON: isJSON) }
+        }
+        return request
     }
 
     /// The pause between repetitions; nil shows the status once.
@@ -87,13 +67,6 @@ enum StatusArguments {
 
 /// `sluice tail …`.
 enum TailArguments {
-    static let options =
-        Command.reach + [
-            ("--destination", "NAME"), ("--logstore", "NAME"), ("--topic", "TOPIC"),
-            ("--tag", "NAME[:VALUE]…"), ("--field", "NAME[:VALUE]…"), ("--limit", "N"),
-            ("--rate", "N"),
-        ]
-
     static func request(_ arguments: Arguments) -> AdminRequest {
         var query: [(name: String, value: String)] = []
         for name in ["destination", "logstore", "topic", "rate"] {
@@ -117,11 +90,6 @@ enum TailArguments {
 
 /// `sluice drain …`.
 enum DrainArguments {
-    static let options =
-        Command.reach + [
-            ("--timeout", "SECONDS"), ("--end", nil),
-        ]
-
     static func patience(_ arguments: Arguments) throws(UsageError) -> Duration {
         guard let text = arguments.values["--timeout"] else { return .seconds(60) }
         guard let seconds = Int64(text), (0...86_400).contains(seconds) else {

@@ -1,8 +1,7 @@
+import Rendering
+
 /// `sluice resolve …`. The gateway checks the values.
 enum ResolverArguments {
-    static let options =
-        Command.reach + [("--with", "NAME"), ("--port", "PORT"), ("--refresh", nil)]
-
     /// Without a host it shows what is known.
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let given = [("with", "--with"), ("port", "--port")].compactMap { name, option in
@@ -17,7 +16,7 @@ enum ResolverArguments {
                 )
             }
             let path = "/admin/resolvers/refresh"
-            return AdminRequest(.post, path, query: host, accept: arguments.accept)
+            return AdminRequest(.post, path, query: host, shown: arguments.view(.resolverRefresh))
         }
         guard !host.isEmpty else {
             guard given.isEmpty else {
@@ -26,9 +25,9 @@ enum ResolverArguments {
                     hint: "sluice help resolve"
                 )
             }
-            return AdminRequest(.get, "/admin/resolvers", accept: arguments.accept)
+            return AdminRequest(.get, "/admin/resolvers", shown: arguments.view(.resolvers))
         }
         let path = "/admin/resolvers/lookup"
-        return AdminRequest(.post, path, query: host + given, accept: arguments.accept)
+        return AdminRequest(.post, path, query: host + given, shown: arguments.view(.lookup))
     }
 }

@@ -1,12 +1,9 @@
 import JSON
+import Rendering
 
 /// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
 /// can read those.
 enum RotateArguments {
-    static let options =
-        Command.reach + [
-            ("--file", "FILE"), ("--environment", nil), ("--force", nil),
-        ]
     private static let path = "/admin/credentials"
     private static let bytesMax = 64 << 10
 
@@ -31,8 +28,8 @@ enum RotateArguments {
             .put,
             "\(path)/\(AdminRequest.encoded(name))",
             query: arguments.flags.contains("--force") ? [("force", "true")] : [],
-            accept: arguments.accept,
-            body: body
+            body: body,
+            shown: arguments.view(.credentials)
         )
     }
 
@@ -42,15 +39,16 @@ enum RotateArguments {
         let verbs = ["list", "show", "verify", "forget"]
         let verb = arguments.words.first ?? "list"
         guard verbs.contains(verb) else { throw .unknown("verb", verb, among: verbs, hint: hint) }
-        guard verb != "list" else { return AdminRequest(.get, path, accept: arguments.accept) }
+        let shown = arguments.view(.credentials)
+        guard verb != "list" else { return AdminRequest(.get, path, shown: shown) }
         guard arguments.words.count == 2 else {
             throw UsageError("\(verb) needs the name of a credential", hint: hint)
         }
         let one = "\(path)/\(AdminRequest.encoded(arguments.words[1]))"
         switch verb {
-        case "verify": return AdminRequest(.post, one + "/verify", accept: arguments.accept)
-        case "forget": return AdminRequest(.delete, one, accept: arguments.accept)
-        default: return AdminRequest(.get, one, accept: arguments.accept)
+        case "verify": return AdminRequest(.post, one + "/verify", shown: arguments.view(.proofs))
+        case "forget": return AdminRequest(.delete, one, shown: shown)
+        default: return AdminRequest(.get, one, shown: shown)
         }
     }
 
@@ -69,10 +67,8 @@ enum RotateArguments {
             }
             members.append((member, value))
         }
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter { json in
             for (name, value) in members { json.member(name, value) }
-        }
-        return json.bytes
+        }.bytes
     }
 }

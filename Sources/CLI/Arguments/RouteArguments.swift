@@ -1,4 +1,5 @@
 import JSON
+import Rendering
 
 /// `sluice route …`. The gateway checks the values.
 enum RouteArguments {
@@ -12,18 +13,12 @@ enum RouteArguments {
         ("--key", "key"),
     ]
 
-    static let options =
-        Command.reach + [
-            ("--file", "FILE"), ("--topic", "TOPIC"), ("--source", "SOURCE"),
-            ("--client-ip", "ADDRESS"), ("--key", "NAME"),
-        ]
-
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         AdminRequest(
             .post,
             AdminRequest.routeTestPath,
-            accept: arguments.accept,
-            body: try body(arguments)
+            body: try body(arguments),
+            shown: arguments.view(.routeTest)
         )
     }
 

@@ -2,19 +2,12 @@ import Configuration
 
 /// The arguments of `sluice shards` and `sluice restore`.
 enum ShardArguments {
-    static let listOptions: [Command.Option] = [("--config", "FILE"), ("--json", nil)]
-    static let restoreOptions: [Command.Option] = [
-        ("--config", "FILE"), ("--json", nil), ("--partial", nil), ("--take", nil),
-    ]
-
     static func list(
         _ arguments: Arguments,
         _ inputs: ConfigurationInputs
     ) throws(UsageError) -> CInt {
-        let isJSON = arguments.flags.contains("--json")
-        guard let verb = arguments.words.first else {
-            return ShardListCommand(inputs, isJSON: isJSON).run()
-        }
+        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+        guard let verb = arguments.words.first else { return commands.list() }
         let hint = "sluice help shards"
         guard verb == "add" else {
             throw UsageError("sluice shards: unexpected \(verb)", hint: hint)
@@ -22,8 +15,7 @@ enum ShardArguments {
         guard arguments.words.count == 2 else {
             throw UsageError("shards add needs a value: sluice shards add DIR", hint: hint)
         }
-        return QueueToShardCommand(inputs, from: directory(arguments.words[1]), isJSON: isJSON)
-            .run()
+        return commands.add(directory(arguments.words[1]))
     }
 
     static func restore(
@@ -36,7 +28,8 @@ enum ShardArguments {
                 hint: "sluice help restore"
             )
         }
-        let isJSON = arguments.flags.contains("--json")
+        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+        let shard = arguments.words[0]
         if arguments.flags.contains("--take") {
             guard !arguments.flags.contains("--partial") else {
                 throw UsageError(
@@ -44,17 +37,10 @@ enum ShardArguments {
                     hint: "sluice help restore"
                 )
             }
-            let path = directory(arguments.words[1])
-            return ShardToQueueCommand(inputs, of: arguments.words[0], to: path, isJSON: isJSON)
-                .run()
+            return commands.take(shard, to: directory(arguments.words[1]))
         }
-        return ShardRestoreCommand(
-            inputs,
-            of: arguments.words[0],
-            to: arguments.words[1],
-            acceptsPartial: arguments.flags.contains("--partial"),
-            isJSON: isJSON
-        ).run()
+        let acceptsPartial = arguments.flags.contains("--partial")
+        return commands.restore(shard, to: arguments.words[1], acceptsPartial: acceptsPartial)
     }
 
     /// Without the slashes at its end, which paths in it would repeat.

@@ -14,21 +14,8 @@ package struct AdminAnswer: Sendable {
 
     /// The gateway's error `{"error":{"code":…,"message":…}}` as a sentence.
     var problem: String? {
-        var json = JSONReader(body)
-        guard json.take("{"), json.string() == "error", json.take(":"), json.take("{") else {
-            return nil
-        }
-        var code: String?
-        var message: String?
-        repeat {
-            guard let name = json.string(), json.take(":") else { return nil }
-            switch name {
-            case "code": code = json.string()
-            case "message": message = json.string()
-            default: guard json.skipValue() else { return nil }
-            }
-        } while json.take(",")
-        guard let message else { return nil }
-        return code.map { "\(message) (\($0))" } ?? message
+        let error = (try? JSONValue(parsing: body))?["error"]
+        guard let message = error?["message"]?.text else { return nil }
+        return error?["code"]?.text.map { "\(message) (\($0))" } ?? message
     }
 }

@@ -1,5 +1,5 @@
 /// A request to a gateway's admin listener.
-package struct AdminRequest: Sendable, Equatable {
+package struct AdminRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
@@ -12,11 +12,14 @@ package struct AdminRequest: Sendable, Equatable {
     package var path: String
     /// In this order; encoded on sending.
     package var query: [(name: String, value: String)]
-    /// `text/plain` for people, `application/json` for scripts.
     package var accept: String
     package var body: [UInt8]?
     /// The name of the array that a JSON listing's pages continue. The pages are printed as one document.
     package var arrayOfPages: String?
+    /// Makes what is printed of an answer, or of a page; nil: the answer as it is.
+    package var shown: Shown?
+
+    package typealias Shown = @Sendable (_ answer: [UInt8], _ page: Int) -> String
 
     static let routeTestPath = "/admin/routes/test"
 
@@ -31,9 +34,10 @@ package struct AdminRequest: Sendable, Equatable {
         _ method: Method,
         _ path: String,
         query: [(name: String, value: String)] = [],
-        accept: String = "text/plain",
+        accept: String = "application/json",
         body: [UInt8]? = nil,
-        arrayOfPages: String? = nil
+        arrayOfPages: String? = nil,
+        shown: Shown? = nil
     ) {
         self.method = method
         self.path = path
@@ -41,11 +45,7 @@ package struct AdminRequest: Sendable, Equatable {
         self.accept = accept
         self.body = body
         self.arrayOfPages = arrayOfPages
-    }
-
-    package static func == (left: AdminRequest, right: AdminRequest) -> Bool {
-        left.method == right.method && left.target == right.target && left.accept == right.accept
-            && left.body == right.body
+        self.shown = shown
     }
 
     /// Path and query as in the request line.

@@ -25,7 +25,7 @@ struct ConsoleCommand {
         }
         do throws(AdminClient.Unreachable) {
             let answer = try AdminClient(access).ask(
-                AdminRequest(.post, "/admin/session/code", accept: "application/json")
+                AdminRequest(.post, "/admin/session/code")
             )
             let path = (try? JSONValue(parsing: answer.body))?["path"]?.text
             guard answer.isFine, let path else {

@@ -5,18 +5,18 @@ import System
 package struct DrainCommand: Sendable {
     private let client: AdminClient
     private let patience: Duration
-    private let accept: String
+    private let isJSON: Bool
 
-    package init(_ access: AdminAccess, patience: Duration, accept: String) {
+    package init(_ access: AdminAccess, patience: Duration, isJSON: Bool) {
         client = AdminClient(access)
         self.patience = patience
-        self.accept = accept
+        self.isJSON = isJSON
     }
 
     /// Reports each change; returns 0 when nothing is left.
     package func run() -> CInt {
         let deadline = Moment.now + patience
-        var request = AdminRequest(.post, "/admin/drain", accept: "application/json")
+        var request = AdminRequest(.post, "/admin/drain")
         var first: DrainProgress?
         var last: DrainProgress?
         do throws(AdminClient.Unreachable) {
@@ -39,7 +39,7 @@ package struct DrainCommand: Sendable {
                             + "\nit refuses new logs until: sluice drain --end"
                     )
                 }
-                request = AdminRequest(.get, "/admin/drain", accept: "application/json")
+                request = AdminRequest(.get, "/admin/drain")
                 pause(.milliseconds(500))
             }
         } catch {
@@ -48,8 +48,7 @@ package struct DrainCommand: Sendable {
     }
 
     private func say(_ now: DrainProgress, since first: DrainProgress, _ answer: AdminAnswer) {
-        let isForPeople = accept == "text/plain"
-        Terminal.say(bytes: isForPeople ? Array("\(now.line(since: first))\n".utf8) : answer.body)
+        Terminal.say(bytes: isJSON ? answer.body : Array("\(now.line(since: first))\n".utf8))
     }
 
     private func failed(_ reason: String) -> CInt {

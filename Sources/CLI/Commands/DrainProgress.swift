@@ -13,34 +13,14 @@ struct DrainProgress: Equatable {
     var dead = 0
 
     init?(_ body: [UInt8]) {
-        var json = JSONReader(body)
-        var isQueuedKnown = false
-        guard json.take("{") else { return nil }
-        repeat {
-            guard let name = json.string(), json.take(":") else { return nil }
-            switch name {
-            case "draining":
-                guard let word = json.literal(), word == "true" || word == "false" else {
-                    return nil
-                }
-                isDraining = word == "true"
-            case "queued":
-                guard let count = json.wholeNumber() else { return nil }
-                queued = count
-                isQueuedKnown = true
-            case "arriving":
-                guard let count = json.wholeNumber() else { return nil }
-                arriving = count
-            case "held":
-                guard let count = json.wholeNumber() else { return nil }
-                held = count
-            case "dead":
-                guard let count = json.wholeNumber() else { return nil }
-                dead = count
-            default: guard json.skipValue() else { return nil }
-            }
-        } while json.take(",")
-        guard json.take("}"), json.isAtEnd, isQueuedKnown else { return nil }
+        guard let json = try? JSONValue(parsing: body),
+            case .bool(let isDraining)? = json["draining"],
+            let queued = json["queued"]?.wholeNumber, queued >= 0
+        else { return nil }
+        (self.isDraining, self.queued) = (isDraining, queued)
+        arriving = json["arriving"]?.wholeNumber ?? 0
+        held = json["held"]?.wholeNumber ?? 0
+        dead = json["dead"]?.wholeNumber ?? 0
     }
 
     /// True when nothing is queued and no request is being stored.

@@ -11,26 +11,23 @@ package struct OperatorCommand: Sendable {
         self.patience = patience
     }
 
-    /// Prints the answer; the exit code tells if it was good. `part` makes the text to print of an answer; nil: all of
-    /// it.
-    package func run(
-        _ request: AdminRequest,
-        showing part: (@Sendable ([UInt8]) -> [UInt8])? = nil
-    ) -> CInt {
+    /// Prints the answer; the exit code tells if it was good.
+    package func run(_ request: AdminRequest) -> CInt {
         guard let client = client() else { return ExitCode.wrong }
         var request = request
         var document = request.arrayOfPages.map { PagedDocument(array: $0) }
         var isComplete = true
+        var page = 0
         while true {
             do throws(AdminClient.Unreachable) {
                 let answer = try client.ask(request)
                 guard answer.isFine else {
-                    Terminal.complain(Self.complaint(answer))
+                    Terminal.complain(Self.complaint(answer, request.shown))
                     return ExitCode.failed
                 }
                 let shown =
                     document?.part(of: answer.body, isLast: answer.next == nil)
-                    ?? part?(answer.body)
+                    ?? request.shown.map { Array($0(answer.body, page).utf8) }
                 Terminal.say(bytes: shown ?? answer.body)
                 if let missing = answer.missing, isComplete {
                     isComplete = false
@@ -39,6 +36,7 @@ package struct OperatorCommand: Sendable {
                 guard let next = answer.next else {
                     return isComplete ? ExitCode.fine : ExitCode.failed
                 }
+                page += 1
                 request.query.removeAll { $0.name == "after" }
                 request.query.append(("after", next))
             } catch {
@@ -49,9 +47,9 @@ package struct OperatorCommand: Sendable {
     }
 
     /// See `DrainCommand`.
-    package func drain(patience: Duration, accept: String) -> CInt {
+    package func drain(patience: Duration, isJSON: Bool) -> CInt {
         guard let access = access() else { return ExitCode.wrong }
-        return DrainCommand(access, patience: patience, accept: accept).run()
+        return DrainCommand(access, patience: patience, isJSON: isJSON).run()
     }
 
     private func client() -> AdminClient? { access().map { AdminClient($0, patience: patience) } }
@@ -65,11 +63,11 @@ package struct OperatorCommand: Sendable {
         }
     }
 
-    static func complaint(_ answer: AdminAnswer) -> String {
+    static func complaint(_ answer: AdminAnswer, _ shown: AdminRequest.Shown? = nil) -> String {
         // The answer may come from something other than a gateway.
         let text =
             answer.problem.map { TerminalText.sentence($0) }
-            ?? answer.text.split(separator: "\n").prefix(20)
+            ?? (shown?(answer.body, 0) ?? answer.text).split(separator: "\n").prefix(20)
             .map { TerminalText.sentence(String($0), scalarsMax: 200) }.joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway refuses the token; set the right one with SLUICE_ADMIN_TOKEN or "

@@ -14,11 +14,8 @@ package struct WatchCommand: Sendable {
         isOnScreen = onScreen
     }
 
-    /// Returns only when the configuration cannot be read. `part` makes the text to show of an answer; nil: all of it.
-    package func run(
-        _ request: AdminRequest,
-        showing part: (@Sendable ([UInt8]) -> [UInt8])? = nil
-    ) -> CInt {
+    /// Returns only when the configuration cannot be read.
+    package func run(_ request: AdminRequest) -> CInt {
         guard let sleeper = try? WakeUp() else { return ExitCode.failed }
         let screen = isOnScreen ? Screen.current : nil
         while true {
@@ -30,22 +27,18 @@ package struct WatchCommand: Sendable {
                 Terminal.complain(error.description)
                 return ExitCode.wrong
             }
-            let text = answer(access, request, part)
+            let text = answer(access, request)
             let shown = TerminalText.lines(text)
             Terminal.draw(screen?.drawn(shown) ?? "\(shown)\n")
             sleeper.wait(timeout: pause)
         }
     }
 
-    private func answer(
-        _ access: AdminAccess,
-        _ request: AdminRequest,
-        _ part: (([UInt8]) -> [UInt8])?
-    ) -> String {
+    private func answer(_ access: AdminAccess, _ request: AdminRequest) -> String {
         do throws(AdminClient.Unreachable) {
             let answer = try AdminClient(access, patience: .seconds(10)).ask(request)
             guard answer.isFine else { return OperatorCommand.complaint(answer) + "\n" }
-            return part.map { String(decoding: $0(answer.body), as: UTF8.self) } ?? answer.text
+            return request.shown?(answer.body, 0) ?? answer.text
         } catch {
             return "\(error.description)\n(retrying every \(Int(pause / .seconds(1))) s)\n"
         }

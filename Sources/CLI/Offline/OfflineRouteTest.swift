@@ -5,9 +5,7 @@ import System
 package struct OfflineRouteTest {
     /// Answers the body of `POST /admin/routes/test`, or says what is wrong with it.
     package typealias Program =
-        @Sendable (_ body: [UInt8], GatewayConfiguration, _ asText: Bool) -> (
-            isFine: Bool, text: String
-        )
+        @Sendable (_ body: [UInt8], GatewayConfiguration) -> (isFine: Bool, text: String)
 
     private var inputs: ConfigurationInputs
     private let test: Program
@@ -27,12 +25,13 @@ package struct OfflineRouteTest {
             Terminal.complain(error.description)
             return ExitCode.wrong
         }
-        let answer = test(request.body ?? [], configuration, request.accept == "text/plain")
+        let answer = test(request.body ?? [], configuration)
         guard answer.isFine else {
             Terminal.complain(TerminalText.sentence(answer.text))
             return ExitCode.failed
         }
-        Terminal.say(bytes: Array(answer.text.utf8))
+        let json = Array(answer.text.utf8)
+        Terminal.say(bytes: request.shown.map { Array($0(json, 0).utf8) } ?? json)
         return ExitCode.fine
     }
 }

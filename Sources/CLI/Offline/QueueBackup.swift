@@ -2,6 +2,7 @@ package import Configuration
 import Glibc
 import JSON
 import Queue
+import Rendering
 import SQLiteQueue
 import System
 
@@ -28,7 +29,7 @@ package struct QueueBackup: Sendable {
         do throws(QueueError) {
             guard path != "-" else { return try send(directory) }
             let report = try Backup.run(directory, to: path)
-            Terminal.say(isJSON ? Self.document(report, path) : Self.text(report, path))
+            Terminal.say(View.backup.line(Self.document(report, path), asJSON: isJSON))
             return ExitCode.fine
         } catch {
             Terminal.complain("sluice: \(error)")
@@ -63,25 +64,18 @@ package struct QueueBackup: Sendable {
             Terminal.complain("sluice: \(part) were written: \(reason)")
             return ExitCode.failed
         }
-        Terminal.complain(isJSON ? Self.document(report, "-") : Self.text(report, "the copy"))
+        Terminal.complain(View.backup.line(Self.document(report, "-"), asJSON: isJSON))
         return ExitCode.fine
     }
 
-    static func text(_ report: InspectionReport, _ path: String) -> String {
-        "\(path) has \(report.logs) queued logs and \(report.deadLetters) dead letters in "
-            + "\(report.bytes) bytes, and is fine"
-    }
-
     static func document(_ report: InspectionReport, _ path: String) -> String {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("path", path)
             json.member("schema", report.schema)
             json.member("bytes", report.bytes)
             json.member("logs", report.logs)
             json.member("dead_letters", report.deadLetters)
-        }
-        return json.text
+        }.text
     }
 }
 

@@ -1,5 +1,6 @@
 import JSON
 import Queue
+import Rendering
 import SQLiteQueue
 import System
 
@@ -16,7 +17,7 @@ package struct QueueCheck: Sendable {
     package func run() -> CInt {
         do throws(QueueError) {
             let report = try Inspection.run(path)
-            Terminal.say(isJSON ? Self.document(report) : Self.text(report))
+            Terminal.say(View.queueCheck.line(Self.document(report), asJSON: isJSON))
             return report.isFine ? ExitCode.fine : ExitCode.failed
         } catch {
             Terminal.complain("sluice: \(error)")
@@ -24,47 +25,8 @@ package struct QueueCheck: Sendable {
         }
     }
 
-    static func text(_ report: InspectionReport) -> String {
-        var lines = ["\(report.path) is \(report.isFine ? "fine" : "damaged")"]
-        for finding in report.findings {
-            let more = finding.count == 1 ? "" : " (and \(finding.count - 1) more of this kind)"
-            lines.append("  wrong         \(TerminalText.sentence(finding.text))\(more)")
-        }
-        lines += [
-            "  schema        \(report.schema)",
-            "  size          \(report.bytes) bytes, and \(report.logBytes) in its WAL",
-            "  queued        \(report.logs) logs in \(report.rows) rows of \(report.streams) streams, "
-                + "\(report.packets) packets sealed",
-            "  dead letters  \(report.deadLetters)",
-            "  remembered    \(report.repeats) requests",
-        ]
-        for (name, ledger) in report.ledgers.sorted(by: { $0.key < $1.key }) {
-            lines.append(
-                "  ledger        \(TerminalText.sentence(name)): accepted \(ledger.accepted) = delivered "
-                    + "\(ledger.delivered) + queued \(ledger.queued) + dead \(ledger.dead) + expired "
-                    + "\(ledger.expired) + discarded \(ledger.discarded)"
-                    + (ledger.skipped > 0 ? ", skipped \(ledger.skipped)" : "")
-            )
-        }
-        let intake = report.intake
-        lines.append(
-            "  received      \(intake.received) = filtered \(intake.filtered) + dropped \(intake.dropped) "
-                + "+ routed \(intake.routed), in \(intake.copies) copies"
-        )
-        if !report.isFine {
-            lines.append(
-                """
-                Nothing was changed. Copy the directory, then let `sluice serve` repair it: it moves a damaged file aside,
-                keeps all readable logs, and counts the rest as discarded.
-                """
-            )
-        }
-        return lines.joined(separator: "\n")
-    }
-
     static func document(_ report: InspectionReport) -> String {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("path", report.path)
             json.member("fine", report.isFine)
             json.member("schema", report.schema)
@@ -82,16 +44,11 @@ package struct QueueCheck: Sendable {
                     json.object(name) { $0.ledger(ledger) }
                 }
             }
-            json.array("findings") { json in
-                for finding in report.findings {
-                    json.object { json in
-                        json.member("fault", finding.fault.rawValue)
-                        json.member("count", finding.count)
-                        json.member("text", finding.text)
-                    }
-                }
+            json.objects("findings", report.findings) { json, finding in
+                json.member("fault", finding.fault.rawValue)
+                json.member("count", finding.count)
+                json.member("text", finding.text)
             }
-        }
-        return json.text
+        }.text
     }
 }

@@ -73,24 +73,16 @@ final class TailDisplay {
 
     /// `{"matched":9870,"shown":200,…}`
     static func sampled(_ data: [UInt8]) -> (matched: Int, shown: Int)? {
-        var json = JSONReader(data)
-        var numbers: [String: Int] = [:]
-        guard json.take("{") else { return nil }
-        repeat {
-            guard let name = json.string(), json.take(":"), let number = json.wholeNumber() else {
-                return nil
-            }
-            numbers[name] = Int(number)
-        } while json.take(",")
-        guard let matched = numbers["matched"], let shown = numbers["shown"] else { return nil }
+        let json = try? JSONValue(parsing: data)
+        guard let matched = json?["matched"]?.wholeNumber, let shown = json?["shown"]?.wholeNumber
+        else { return nil }
         return (matched, shown)
     }
 
     private static func missed(_ data: [UInt8]) -> String {
-        var json = JSONReader(data)
-        guard json.take("{"), json.string() == "logs", json.take(":"),
-            let count = json.wholeNumber()
-        else { return "some logs are not shown" }
+        guard let count = (try? JSONValue(parsing: data))?["logs"]?.wholeNumber else {
+            return "some logs are not shown"
+        }
         let what = count == 1 ? "1 log is" : "\(count) logs are"
         return "\(what) not shown: they arrive faster than they are read here"
     }

@@ -22,75 +22,34 @@ struct TailedLog: Equatable {
     static let fieldsMax = 64
 
     /// Parses `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, members in any
-    /// order; nil for anything else.
-    init?(_ json: [UInt8]) {
-        var json = JSONReader(json)
-        guard json.take("{") else { return nil }
-        var source = ""
-        var fieldsCut = 0
-        var tags: [Field] = []
-        repeat {
-            guard let name = json.string(), json.take(":") else { return nil }
-            switch name {
-            case "destination":
-                guard let text = json.string() else { return nil }
-                destination = text
-            case "logstore":
-                guard let text = json.string() else { return nil }
-                logstore = text
-            case "topic":
-                guard let text = json.string() else { return nil }
-                topic = text
-            case "source":
-                guard let text = json.string() else { return nil }
-                source = text
-            case "tags":
-                guard let pairs = Self.pairs(&json) else { return nil }
-                tags = pairs.map { Field(name: "__tag__:\($0.name)", value: $0.value) }
-            case "log":
-                guard let pairs = Self.pairs(&json) else { return nil }
-                fields = pairs
-            case "cut":
-                guard let left = Self.fieldsCut(&json) else { return nil }
-                fieldsCut = left
-            default: guard json.skipValue() else { return nil }
-            }
-        } while json.take(",")
-        guard json.take("}"), json.isAtEnd else { return nil }
+    /// order; nil for anything else. `"cut":{"fields":3}` counts fields that the gateway left out of a large log.
+    init?(_ bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes), json != .object([]),
+            let destination = Self.text(json["destination"]),
+            let logstore = Self.text(json["logstore"]), let topic = Self.text(json["topic"]),
+            let source = Self.text(json["source"]), let tags = Self.fields(json["tags"]),
+            var fields = Self.fields(json["log"]), case .object = json
+        else { return nil }
+        (self.destination, self.logstore, self.topic) = (destination, logstore, topic)
         // The log's own time comes first; fields may have any name.
         if fields.first?.name == "__time__" { time = fields.removeFirst().value }
         if !source.isEmpty { fields.append(Field(name: "__source__", value: source)) }
-        fields += tags
-        let unshown = max(0, fields.count - Self.fieldsMax)
-        fields.removeLast(unshown)
-        fieldsLeft = unshown + fieldsCut
+        fields += tags.map { Field(name: "__tag__:\($0.name)", value: $0.value) }
+        fieldsLeft = max(0, fields.count - Self.fieldsMax)
+        self.fields = fields.dropLast(fieldsLeft)
+        fieldsLeft += json["cut"]?["fields"]?.wholeNumber ?? 0
     }
 
-    /// `{"bytes":1048576,"fields":3}`: the gateway cut a large log. Its fields say so themselves.
-    private static func fieldsCut(_ json: inout JSONReader) -> Int? {
-        guard json.take("{") else { return nil }
-        var left = 0
-        repeat {
-            guard let name = json.string(), json.take(":"), let number = json.wholeNumber() else {
-                return nil
-            }
-            if name == "fields" { left = Int(number) }
-        } while json.take(",")
-        return json.take("}") ? left : nil
-    }
+    private static func text(_ value: JSONValue?) -> String? { value == nil ? "" : value?.text }
 
     /// The members of an object whose values are all texts.
-    private static func pairs(_ json: inout JSONReader) -> [Field]? {
-        guard json.take("{") else { return nil }
-        var pairs: [Field] = []
-        if json.take("}") { return pairs }
-        repeat {
-            guard let name = json.string(), json.take(":"), let value = json.string() else {
-                return nil
-            }
-            pairs.append(Field(name: name, value: value))
-        } while json.take(",")
-        return json.take("}") ? pairs : nil
+    private static func fields(_ value: JSONValue?) -> [Field]? {
+        guard let value else { return [] }
+        guard case .object(let members) = value else { return nil }
+        let fields = members.compactMap { member in
+            member.value.text.map { Field(name: member.name, value: $0) }
+        }
+        return fields.count == members.count ? fields : nil
     }
 
     /// "2026-11-21T17:20:00.000Z  app/app-log  night  level=error message="disk full""

@@ -91,8 +91,7 @@ extension SandboxResolver {
     }
 
     private func sealed(_ question: Question, _ mode: Mode) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter { json in
             json.member("code", "success")
             json.member("mode", mode.rawValue)
             guard mode == .plain else {
@@ -101,8 +100,7 @@ extension SandboxResolver {
                 return json.member("data", Digest.base64(hidden(inner.bytes, mode)))
             }
             json.object("data") { write(question, into: &$0) }
-        }
-        return json.bytes
+        }.bytes
     }
 
     private func hidden(_ plain: [UInt8], _ mode: Mode) -> [UInt8] {

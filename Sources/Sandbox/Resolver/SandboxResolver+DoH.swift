@@ -56,15 +56,11 @@ extension SandboxResolver {
                 json.member("name", "\(ResolverZone.canonical(name)).")
                 json.member("type", type)
             }
-            json.array("Answer") { json in
-                for address in addresses {
-                    json.object { json in
-                        json.member("name", "\(ResolverZone.canonical(name)).")
-                        json.member("TTL", record.seconds)
-                        json.member("type", type)
-                        json.member("data", "\(address)")
-                    }
-                }
+            json.objects("Answer", addresses) { json, address in
+                json.member("name", "\(ResolverZone.canonical(name)).")
+                json.member("TTL", record.seconds)
+                json.member("type", type)
+                json.member("data", "\(address)")
             }
         }
         return AnswerContent(body: json.bytes)

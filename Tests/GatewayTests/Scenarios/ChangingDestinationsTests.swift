@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import Queue
+import Rendering
 import SQLiteQueue
 import System
 import TestGateway
@@ -152,10 +153,11 @@ import Testing
         #expect(!metrics.contains(#"sluice_delivery_state{destination="old""#))
         #expect(metrics.contains(#"sluice_logs_delivered_total{destination="old"} 1"#))
         #expect(try ask(gateway, "/admin/destinations/old").status == 404)
-        let text = try TestClient(address: gateway.adminAddress).get(
+        let answer = try TestClient(address: gateway.adminAddress).get(
             "/admin/status",
-            ["authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain"]
-        ).text
+            ["authorization": "Bearer \(SandboxedGateway.token)"]
+        ).body
+        let text = View.status.text(of: answer)
         #expect(text.contains(", leaving"), "\(text)")
         #expect(gateway.report.queue.ledger.isClosed && gateway.report.queue.intake.isClosed)
     }

@@ -1,5 +1,6 @@
 import Delivery
 import Queue
+import Rendering
 import System
 import TestConfiguration
 import TestGateway
@@ -91,11 +92,8 @@ import Testing
         for path in [Self.path, "/admin/destinations", "/admin/status"] {
             #expect(try ask(gateway, "GET", path).text.contains(note), "\(path)")
         }
-        for path in [Self.path, "/admin/status"] {
-            let text = try TestClient(address: gateway.adminAddress).get(
-                path,
-                ["authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain"]
-            ).text
+        for (path, view) in [(Self.path, View.destinations), ("/admin/status", .status)] {
+            let text = try view.text(of: ask(gateway, "GET", path).body)
             #expect(text.contains("removed from the configuration"), "\(text)")
         }
         #expect(eventually { gateway.report.destinations[1].delivery.state == .held })

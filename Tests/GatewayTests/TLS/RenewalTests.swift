@@ -1,5 +1,6 @@
 import Configuration
 import Net
+import Rendering
 import System
 import TestGateway
 import TestSupport
@@ -47,10 +48,11 @@ import Testing
         #expect(told.first?.contains("does not belong to the first certificate") == true, "\(told)")
         let page = try trial.get("/metrics").text
         #expect(page.contains(#"sluice_tls_renewal_failing{listener="admin"} 1"#))
-        let text = try trial.admin().get(
+        let answer = try trial.admin().get(
             "/admin/status",
-            ["authorization": "Bearer \(SandboxedGateway.token)", "accept": "text/plain"]
-        ).text
+            ["authorization": "Bearer \(SandboxedGateway.token)"]
+        ).body
+        let text = View.status.text(of: answer)
         #expect(text.contains("certificate  admin: cannot be renewed: "), "\(text)")
         #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
         trial.install("wildcard")

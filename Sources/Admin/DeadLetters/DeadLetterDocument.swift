@@ -5,65 +5,10 @@ import Logs
 import Queue
 import System
 
-/// Dead letters as text and as JSON.
-enum DeadLetterText {
-    /// One line per letter; the first page begins with the sums.
-    static func list(_ page: LetterList.Page, _ sums: [DeadLetterSum], isFirst: Bool) -> String {
-        var lines: [String] = []
-        if isFirst {
-            lines += page.missing.sorted().map {
-                "\($0) did not answer; its dead letters are not listed"
-            }
-            guard !sums.isEmpty else {
-                return (lines + ["no dead letters"]).map { $0 + "\n" }.joined()
-            }
-            lines += sums.map { sum in
-                "\(sum.letters) of \(sum.destination) died of \(printable(sum.code)) "
-                    + "(\(roughSize(sum.bytes)), the last \(sum.latest.rfc3339))"
-            }
-            lines.append("")
-        }
-        return (lines + page.rows.texts).map { $0 + "\n" }.joined()
-    }
-
-    /// One letter in one line.
-    static func row(_ letter: DeadLetter, _ name: LetterName) -> String {
-        "\(name)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
-            + "\(letter.reason.summary)"
-            + (letter.replays > 0 ? " (replayed \(times(letter.replays)))" : "")
-    }
-
+/// Dead letters as JSON.
+enum DeadLetterDocument {
     /// A captured request with a log that became the letter.
     typealias CapturedRecord = (capture: String, record: Int)
-
-    private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
-
-    /// One letter with all its details.
-    static func page(
-        _ letter: DeadLetter,
-        _ name: LetterName,
-        _ records: [CapturedRecord]
-    ) -> [LetterPieces.Part] {
-        let (stream, reason) = (letter.stream, letter.reason)
-        var lines = [
-            "dead letter  \(name)",
-            "for          \(stream.destination)/\(stream.logstore)",
-            letter.lastReplay.map {
-                "replayed     \(times(letter.replays)), last at \($0.rfc3339)"
-            } ?? "accepted     \(letter.received.rfc3339)",
-            "died         \(letter.died.rfc3339)",
-            "of           \(reason.summary)",
-        ]
-        lines += records.map { "captured     capture \($0.capture), record \($0.record)" }
-        if let id = reason.requestID { lines.append("request id   \(id)") }
-        if let code = ErrorCode.known(reason.code) { lines.append("remedy       \(code.remedy)") }
-        lines.append("log          ")
-        let head: LetterPieces.Part = .written(lines.joined(separator: "\n")[...])
-        guard let entry = letter.content else {
-            return [head, .written("damaged on disk; purge it or replace it")]
-        }
-        return [head] + parts(entry)
-    }
 
     /// One letter, with the captured requests that it comes from if they are given.
     static func document(
@@ -75,6 +20,7 @@ enum DeadLetterText {
         json.object { json in
             json.deadLetter(letter, name)
             guard let records else { return }
+            json.member("remedy", ErrorCode.known(letter.reason.code)?.remedy)
             json.objects("captures", records) { json, record in
                 json.member("id", record.capture)
                 json.member("record", record.record)
@@ -100,13 +46,6 @@ enum DeadLetterText {
         var json = JSONWriter()
         json.object { $0.log(LogEntry(time: entry.time, fields: [])) }
         return [.written(json.text.dropLast()), .fields(entry.fields[...]), .written("}")]
-    }
-}
-
-extension DeathReason {
-    /// "400 PostBodyInvalid: a log is …"
-    fileprivate var summary: String {
-        printable((status.map { "\($0) " } ?? "") + "\(code): \(message)")
     }
 }
 
