@@ -20,8 +20,8 @@ enum Command: String, CaseIterable {
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
     typealias Option = (name: String, value: String?)
 
-    /// The options that the help names, so that they stand in one place: those with a line of their own, and those of
-    /// the usage. A value follows its option after one space.
+    /// The options that the help names, so that they stand in one place: those with a line of their
+    /// own, and those of the usage. A value follows its option after one space.
     var options: [Option] {
         let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
         let usage = lines.prefix { !$0.isEmpty }.flatMap {

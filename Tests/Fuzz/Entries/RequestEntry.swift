@@ -28,7 +28,7 @@ enum RequestEntry: FuzzEntry {
         _ = head.keyInFields { $0.count % 2 == 0 }
         _ = head.keyInQuery
         _ = head.accessKeyClaim
-        _ = head.wantsText || head.announcesJSON
+        _ = head.announcesJSON
         _ = head.clientAddress(behind: proxies)
         _ = try? IfMatch(head)
         _ = try? LokiTenant(head)
