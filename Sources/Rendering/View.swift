@@ -11,7 +11,7 @@ package enum View: String, CaseIterable, Sendable {
 
     /// `page` counts the pages of a listing from 0.
     package func text(_ document: JSONValue, page: Int = 0) -> String {
-        Template(Self.templates[rawValue] ?? []).text(document, page: page)
+        ViewTemplate(Self.templates[rawValue] ?? []).text(document, page: page)
     }
 
     /// A body that is no JSON stays as it is.

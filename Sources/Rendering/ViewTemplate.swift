@@ -22,7 +22,7 @@ import System
 /// - A line that has only brackets and prints nothing is left out.
 ///
 /// Foreign text cannot steer the terminal or begin a line.
-struct Template {
+struct ViewTemplate {
     private let items: [Item]
 
     init(_ lines: [Substring]) {
@@ -40,9 +40,9 @@ struct Template {
 
     private indirect enum Item {
         case line([Node])
-        case each(Path, Condition?, most: Int, [Item])
+        case each(Path, ViewCondition?, most: Int, [Item])
         case within(Path, [Item])
-        case when(Condition, [Item])
+        case when(ViewCondition, [Item])
         case table(Path, titles: [Substring], cells: [[Node]], [Item])
     }
 
@@ -58,10 +58,12 @@ struct Template {
             lines = lines.dropFirst(below.count)
             let words = line.split(separator: " ")
             switch words[0] {
-            case "@use": items += Template(View.templates[String(words[1])] ?? []).items
+            case "@use": items += ViewTemplate(View.templates[String(words[1])] ?? []).items
             case "@in": items.append(.within(Path(words[1]), Self.items(&below)))
             case "@if":
-                guard let condition = Condition(words[1]) else { preconditionFailure("\(line)") }
+                guard let condition = ViewCondition(words[1]) else {
+                    preconditionFailure("\(line)")
+                }
                 items.append(.when(condition, Self.items(&below)))
             case "@table":
                 let titles = cells(below.removeFirst())
@@ -71,7 +73,7 @@ struct Template {
                 )
             default:
                 let most = words.dropFirst(2).last.flatMap { Int($0) } ?? .max
-                let condition = words.dropFirst(2).first.flatMap { Condition($0) }
+                let condition = words.dropFirst(2).first.flatMap { ViewCondition($0) }
                 items.append(.each(Path(words[1]), condition, most: most, Self.items(&below)))
             }
         }
@@ -181,7 +183,7 @@ struct Path {
     }
 }
 
-struct Condition {
+struct ViewCondition {
     private enum Test {
         case present, absent, negative
         case equals(String), differs(String)
@@ -225,7 +227,7 @@ struct Condition {
 indirect enum Node {
     case literal(String)
     case value(Path, format: Substring)
-    case condition(Condition)
+    case condition(ViewCondition)
     case group([[Node]])
 
     static func all(_ line: Substring) -> [Node] {
@@ -263,7 +265,7 @@ indirect enum Node {
         if text.first == ">" {
             return View.templates[String(text.dropFirst())].map { all($0[0]) } ?? []
         }
-        if let condition = Condition(text) { return [.condition(condition)] }
+        if let condition = ViewCondition(text) { return [.condition(condition)] }
         let parts = text.split(separator: ":", maxSplits: 1)
         return [.value(Path(parts[0]), format: parts.dropFirst().first ?? "")]
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Rendering
 
-@Suite struct TemplateTests {
+@Suite struct ViewTemplateTests {
     private func text(_ template: String, _ json: String, page: Int = 0) throws -> String {
-        Template(template.split(separator: "\n", omittingEmptySubsequences: false))
+        ViewTemplate(template.split(separator: "\n", omittingEmptySubsequences: false))
             .text(try JSONValue(parsing: Array(json.utf8)), page: page)
     }
 
