@@ -11,7 +11,7 @@ package enum View: String, CaseIterable, Sendable {
 
     /// `page` counts the pages of a listing from 0.
     package func text(_ document: JSONValue, page: Int = 0) -> String {
-        Template(Self.templates[rawValue] ?? []).text(document, page: page)
+        ViewTemplate(Self.templates[rawValue] ?? []).text(document, page: page)
     }
 
     /// A body that is no JSON stays as it is.
@@ -57,12 +57,14 @@ package enum View: String, CaseIterable, Sendable {
           ledger     {ledger:ledger}
         @each destinations
         |
-        | destination  {name}: [{state}, leaving{configured!}|{state}|no longer in the configuration]
+        | destination  {name}: [{state}, leaving{configured!}|{state}|\
+        no longer in the configuration]
         | [  sends to   [{project}/{logstore} at ]{endpoint}]
         | [             because {endpoint_reason}]
         | [  address    {address}, from {resolver}]
         |   ledger     {ledger:ledger}
-        | [             IT IS OFF: report this as a defect of Sluice; see GET /admin/ledger{ledger_closed=false}]
+        | [             IT IS OFF: report this as a defect of Sluice; see GET /admin/ledger\
+        {ledger_closed=false}]
         | [  oldest     {queue.oldest_seconds:span}]
         | [  pace       {delivery.rate:tenths} requests/s, which the project's quota allows]
         | [  notice     {notice}]
@@ -184,7 +186,8 @@ package enum View: String, CaseIterable, Sendable {
         | @table streams
         | |   >OLDEST | >LOGS | >BYTES | >PACKETS | STREAM
         | |   {oldest_seconds:span} | {queued_logs} | {raw_bytes:size} | {packets} | \
-        {logstore:shown}[ topic={topic:shown}][ source={source:shown}][ tags: {tags:pairs}][ … {tags_more} more]
+        {logstore:shown}[ topic={topic:shown}][ source={source:shown}][ tags: {tags:pairs}]\
+        [ … {tags_more} more]
         | [  and {streams_more:more stream}]
         == silentGateways
         @each missing
@@ -215,7 +218,8 @@ package enum View: String, CaseIterable, Sendable {
         == deadLetter
         dead letter  {id}
         for          {destination}/{logstore}
-        [replayed     [once{replays=1}|{replays} times], last at {last_replay}|accepted     {accepted}]
+        [replayed     [once{replays=1}|{replays} times], last at {last_replay}|\
+        accepted     {accepted}]
         died         {died}
         of           [{status} ]{code}: {message}
         @each captures
@@ -252,7 +256,8 @@ package enum View: String, CaseIterable, Sendable {
         | [  problem {problem}]
         @each hosts
         | host  {host}: [no address from {resolve}{resolver!}|\
-        from {resolver}, stale for {seconds_left:span}{stale?}|from {resolver}, for {seconds_left:span}]
+        from {resolver}, stale for {seconds_left:span}{stale?}|\
+        from {resolver}, for {seconds_left:span}]
         | @each addresses
         | |   {address}[, connects in {connect_seconds:span}][, failed a moment ago{failed?}]
         == lookup
@@ -396,7 +401,8 @@ package enum View: String, CaseIterable, Sendable {
         == shards
         @table shards
         | SHARD | OWNER | STATE | EPOCH | ROLE | LAST ENTRY
-        | {name:shown} | [{owner:shown}|-] | {state} | [{epoch}|-] | [{role}|-] | {last_entry}[-{last_entry=null}]
+        | {name:shown} | [{owner:shown}|-] | {state} | [{epoch}|-] | [{role}|-] | \
+        {last_entry}[-{last_entry=null}]
         | @each findings
         | |   strange: {.}
         [the cluster has no shards{shards!}]

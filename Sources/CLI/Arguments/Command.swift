@@ -20,8 +20,8 @@ enum Command: String, CaseIterable {
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
     typealias Option = (name: String, value: String?)
 
-    /// The options that the help names, so that they stand in one place: those with a line of their own, and those of
-    /// the usage. A value follows its option after one space.
+    /// The options that the help names, so that they stand in one place: those with a line of their
+    /// own, and those of the usage. A value follows its option after one space.
     var options: [Option] {
         let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
         let usage = lines.prefix { !$0.isEmpty }.flatMap {
@@ -55,42 +55,36 @@ enum Command: String, CaseIterable {
         _ arguments: Arguments,
         _ server: ServerPrograms
     ) throws(UsageError) -> CInt {
+        func ask(_ request: AdminRequest) -> CInt { OperatorCommand(arguments.inputs).run(request) }
         switch self {
         case .serve: return server.serve(arguments.inputs)
         case .check:
             let isOffline = arguments.flags.contains("--offline")
-            return Check(arguments.inputs, isOffline: isOffline).run()
+            return Check(inputs: arguments.inputs, isOffline: isOffline).run()
         case .health:
             return OperatorCommand(arguments.inputs, patience: HealthArguments.patience)
                 .run(HealthArguments.request(arguments))
         case .status:
             let request = StatusArguments.request(arguments)
             guard let pause = try StatusArguments.pause(arguments) else {
-                return OperatorCommand(arguments.inputs).run(request)
+                return ask(request)
             }
-            return WatchCommand(arguments.inputs, every: pause, onScreen: !arguments.isJSON)
+            let isOnScreen = !arguments.isJSON
+            return WatchCommand(inputs: arguments.inputs, pause: pause, isOnScreen: isOnScreen)
                 .run(request)
-        case .destinations:
-            let request = try DestinationArguments.request(arguments)
-            return OperatorCommand(arguments.inputs).run(request)
-        case .credentials:
-            let request = try RotateArguments.credentials(arguments)
-            return OperatorCommand(arguments.inputs).run(request)
-        case .rotate:
-            return OperatorCommand(arguments.inputs).run(try RotateArguments.request(arguments))
+        case .destinations: return ask(try DestinationArguments.request(arguments))
+        case .credentials: return ask(try RotateArguments.credentials(arguments))
+        case .rotate: return ask(try RotateArguments.request(arguments))
         case .pause, .resume, .flush:
-            let request = try DestinationArguments.request(rawValue, arguments)
-            return OperatorCommand(arguments.inputs).run(request)
+            return ask(try DestinationArguments.request(rawValue, arguments))
         case .drain:
-            let command = OperatorCommand(arguments.inputs)
             guard arguments.flags.contains("--end") else {
-                return command.drain(
+                return OperatorCommand(arguments.inputs).drain(
                     patience: try DrainArguments.patience(arguments),
                     isJSON: arguments.isJSON
                 )
             }
-            let shown = arguments.view(.drain)
-            return command.run(AdminRequest(.delete, "/admin/drain", shown: shown))
+            return ask(AdminRequest(.delete, "/admin/drain", shown: arguments.view(.drain)))
         case .tail:
             var command = TailCommand(
                 arguments.inputs,
@@ -98,35 +92,29 @@ enum Command: String, CaseIterable {
                 limit: try TailArguments.limit(arguments)
             )
             return command.run(TailArguments.request(arguments))
-        case .queue:
-            return OperatorCommand(arguments.inputs).run(try QueueArguments.request(arguments))
+        case .queue: return ask(try QueueArguments.request(arguments))
         case .console:
-            return ConsoleCommand(arguments.inputs).run(
+            return ConsoleCommand(inputs: arguments.inputs).run(
                 makesLink: arguments.flags.contains("--open")
             )
-        case .capture:
-            return OperatorCommand(arguments.inputs).run(try CaptureArguments.request(arguments))
+        case .capture: return ask(try CaptureArguments.request(arguments))
         case .refusals, .clients, .configuration:
             let shown = View(rawValue: rawValue).flatMap { arguments.view($0) }
-            let request = AdminRequest(.get, "/admin/\(rawValue)", shown: shown)
-            return OperatorCommand(arguments.inputs).run(request)
-        case .resolve:
-            return OperatorCommand(arguments.inputs).run(try ResolverArguments.request(arguments))
+            return ask(AdminRequest(.get, "/admin/\(rawValue)", shown: shown))
+        case .resolve: return ask(try ResolverArguments.request(arguments))
         case .route:
             let request = try RouteArguments.request(arguments)
             guard try RouteArguments.isOffline(arguments) else {
-                return OperatorCommand(arguments.inputs).run(request)
+                return ask(request)
             }
             return OfflineRouteTest(arguments.inputs, server.testRoutes).run(request)
-        case .deadLetters:
-            return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
+        case .deadLetters: return ask(try DeadLetterArguments.request(arguments))
         case .fsck:
             let path = try arguments.path("DIR", of: self)
-            return QueueCheck(path, isJSON: arguments.isJSON).run()
+            return QueueCheck(path: path, isJSON: arguments.isJSON).run()
         case .backup:
             let path = try arguments.path("FILE", of: self)
-            let isJSON = arguments.isJSON
-            return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
+            return QueueBackup(inputs: arguments.inputs, path: path, isJSON: arguments.isJSON).run()
         case .shards: return try ShardArguments.list(arguments, arguments.inputs)
         case .restore: return try ShardArguments.restore(arguments, arguments.inputs)
         case .sandbox:

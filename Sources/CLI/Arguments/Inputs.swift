@@ -1,5 +1,19 @@
+import Configuration
 // The C library's `environ` is a mutable variable, but this program never changes it.
 @preconcurrency import Glibc
+import System
+
+/// nil: the configuration cannot be used, and the reasons are told.
+func configured<Value>(
+    _ value: @autoclosure () throws(ConfigurationProblems) -> Value
+) -> Value? {
+    do throws(ConfigurationProblems) {
+        return try value()
+    } catch {
+        Terminal.complain(error.description)
+        return nil
+    }
+}
 
 /// Reads the file that an argument names; "-" is standard input.
 enum FileContents {

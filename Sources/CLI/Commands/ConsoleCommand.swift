@@ -4,20 +4,10 @@ import System
 
 /// `sluice console`: prints where the console is; with `--open` as a link that logs in once.
 struct ConsoleCommand {
-    private let inputs: ConfigurationInputs
-
-    init(_ inputs: ConfigurationInputs) {
-        self.inputs = inputs
-    }
+    let inputs: ConfigurationInputs
 
     func run(makesLink: Bool) -> CInt {
-        let access: AdminAccess
-        do throws(ConfigurationProblems) {
-            access = try .find(inputs)
-        } catch {
-            Terminal.complain(error.description)
-            return ExitCode.wrong
-        }
+        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
         let place = "\(access.tls == nil ? "http" : "https")://\(access.address)"
         guard makesLink else {
             Terminal.say("\(place)/console/")

@@ -13,7 +13,8 @@ package struct OperatorCommand: Sendable {
 
     /// Prints the answer; the exit code tells if it was good.
     package func run(_ request: AdminRequest) -> CInt {
-        guard let client = client() else { return ExitCode.wrong }
+        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
+        let client = AdminClient(access, patience: patience)
         var request = request
         var document = request.arrayOfPages.map { PagedDocument(array: $0) }
         var isComplete = true
@@ -48,19 +49,8 @@ package struct OperatorCommand: Sendable {
 
     /// See `DrainCommand`.
     package func drain(patience: Duration, isJSON: Bool) -> CInt {
-        guard let access = access() else { return ExitCode.wrong }
+        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
         return DrainCommand(access, patience: patience, isJSON: isJSON).run()
-    }
-
-    private func client() -> AdminClient? { access().map { AdminClient($0, patience: patience) } }
-
-    private func access() -> AdminAccess? {
-        do throws(ConfigurationProblems) {
-            return try .find(inputs)
-        } catch {
-            Terminal.complain(error.description)
-            return nil
-        }
     }
 
     static func complaint(_ answer: AdminAnswer, _ shown: AdminRequest.Shown? = nil) -> String {

@@ -1,30 +1,20 @@
-package import Configuration
+import Configuration
 import System
 
 /// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a gateway that goes
 /// away.
-package struct WatchCommand: Sendable {
-    private let inputs: ConfigurationInputs
-    private let pause: Duration
-    private let isOnScreen: Bool
-
-    package init(_ inputs: ConfigurationInputs, every pause: Duration, onScreen: Bool) {
-        self.inputs = inputs
-        self.pause = pause
-        isOnScreen = onScreen
-    }
+struct WatchCommand {
+    let inputs: ConfigurationInputs
+    let pause: Duration
+    let isOnScreen: Bool
 
     /// Returns only when the configuration cannot be read.
-    package func run(_ request: AdminRequest) -> CInt {
+    func run(_ request: AdminRequest) -> CInt {
         guard let sleeper = try? WakeUp() else { return ExitCode.failed }
         let screen = isOnScreen ? Screen.current : nil
         while true {
-            let access: AdminAccess
-            do throws(ConfigurationProblems) {
-                // Read again each time, because a new gateway may have created a new token.
-                access = try .find(inputs)
-            } catch {
-                Terminal.complain(error.description)
+            // Read again each time, because a new gateway may have created a new token.
+            guard let access = configured(try AdminAccess.find(inputs)) else {
                 return ExitCode.wrong
             }
             let text = answer(access, request)

@@ -1,26 +1,17 @@
 import CommitLog
-package import Configuration
+import Configuration
 import Crypto
 import Fleet
 import System
 
 /// `sluice check`: reads the configuration and prints a summary or its errors.
-package struct Check: Sendable {
-    private let inputs: ConfigurationInputs
-    private let isOffline: Bool
+struct Check {
+    let inputs: ConfigurationInputs
+    /// Asks no server.
+    let isOffline: Bool
 
-    /// With `isOffline` it asks no server.
-    package init(_ inputs: ConfigurationInputs, isOffline: Bool = false) {
-        self.inputs = inputs
-        self.isOffline = isOffline
-    }
-
-    package func run() -> CInt {
-        let configuration: GatewayConfiguration
-        do throws(ConfigurationProblems) {
-            configuration = try .read(inputs)
-        } catch {
-            Terminal.complain(error.description)
+    func run() -> CInt {
+        guard let configuration = configured(try GatewayConfiguration.read(inputs)) else {
             return ExitCode.wrong
         }
         if let refusal = configuration.fileRefusal {

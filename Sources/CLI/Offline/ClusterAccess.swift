@@ -20,11 +20,7 @@ struct ClusterAccess {
         var inputs = given
         // As in the sandbox, destinations need no keys: these commands talk to the queue's servers only.
         inputs.isSandboxed = true
-        let queue: QueueSettings
-        do throws(ConfigurationProblems) {
-            queue = try GatewayConfiguration.read(inputs).queue
-        } catch {
-            Terminal.complain(error.description)
+        guard let queue = configured(try GatewayConfiguration.read(inputs).queue) else {
             return ExitCode.wrong
         }
         do throws(SystemError) {

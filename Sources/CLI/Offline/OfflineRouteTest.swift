@@ -18,11 +18,7 @@ package struct OfflineRouteTest {
     }
 
     func run(_ request: AdminRequest) -> CInt {
-        let configuration: GatewayConfiguration
-        do throws(ConfigurationProblems) {
-            configuration = try .read(inputs)
-        } catch {
-            Terminal.complain(error.description)
+        guard let configuration = configured(try GatewayConfiguration.read(inputs)) else {
             return ExitCode.wrong
         }
         let answer = test(request.body ?? [], configuration)

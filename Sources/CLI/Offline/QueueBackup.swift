@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 import Glibc
 import JSON
 import Queue
@@ -7,25 +7,14 @@ import SQLiteQueue
 import System
 
 /// `sluice backup`: copies a queue into one file, even while the gateway runs.
-package struct QueueBackup: Sendable {
-    private let inputs: ConfigurationInputs
-    private let path: String
-    private let isJSON: Bool
+struct QueueBackup {
+    let inputs: ConfigurationInputs
+    let path: String
+    let isJSON: Bool
 
-    package init(_ inputs: ConfigurationInputs, to path: String, isJSON: Bool) {
-        self.inputs = inputs
-        self.path = path
-        self.isJSON = isJSON
-    }
-
-    package func run() -> CInt {
-        let directory: String
-        do throws(ConfigurationProblems) {
-            directory = try GatewayConfiguration.findDataDirectory(inputs)
-        } catch {
-            Terminal.complain(error.description)
-            return ExitCode.wrong
-        }
+    func run() -> CInt {
+        let found = configured(try GatewayConfiguration.findDataDirectory(inputs))
+        guard let directory = found else { return ExitCode.wrong }
         do throws(QueueError) {
             guard path != "-" else { return try send(directory) }
             let report = try Backup.run(directory, to: path)

@@ -5,16 +5,11 @@ import SQLiteQueue
 import System
 
 /// `sluice fsck`: reads a whole queue and reports its faults.
-package struct QueueCheck: Sendable {
-    private let path: String
-    private let isJSON: Bool
+struct QueueCheck {
+    let path: String
+    let isJSON: Bool
 
-    package init(_ path: String, isJSON: Bool) {
-        self.path = path
-        self.isJSON = isJSON
-    }
-
-    package func run() -> CInt {
+    func run() -> CInt {
         do throws(QueueError) {
             let report = try Inspection.run(path)
             Terminal.say(View.queueCheck.line(Self.document(report), asJSON: isJSON))

@@ -18,7 +18,8 @@ enum ClusterStatus {
         guard let cluster = document(of: status) else {
             return asJSON
                 ? "null\n"
-                : "this gateway takes part in no cluster; for one, set queue.engine to jetstream or postgresql\n"
+                : "this gateway takes part in no cluster; for one, set queue.engine to jetstream or "
+                    + "postgresql\n"
         }
         guard !asJSON else { return JSONValue.object(cluster).written + "\n" }
         let gateways = cluster.first?.value.elements ?? []
@@ -54,10 +55,10 @@ enum ClusterStatus {
         let gateways = [own] + others
         // False if one gateway's counts do not add up, even if another one's make up for it.
         let isClosed = gateways.allSatisfy { gateway in
-            ends.reduce(0) { $0 + count($1, gateway) } == count("accepted", gateway)
+            ends.reduce(0) { $0 &+ count($1, gateway) } == count("accepted", gateway)
         }
         let sums = counts.map { name in
-            let sum = gateways.reduce(0) { $0 + count(name, $1) }
+            let sum = gateways.reduce(0) { $0 &+ count(name, $1) }
             return JSONValue.Member(name: name, value: .number(Double(sum)))
         }
         let shardNames = ["name", "role", "problem", "queued", "bytes", "epoch", "log_bytes"]

@@ -22,14 +22,11 @@ package struct TailCommand {
         // The end of a pipe is noticed by a failed write.
         signal(SIGPIPE, SIG_IGN)
         while true {
-            do throws(ConfigurationProblems) {
-                // Read again each time, because a new gateway may have created a new token.
-                let access = try AdminAccess.find(inputs)
-                if let code = follow(AdminClient(access), request) { return code }
-            } catch {
-                Terminal.complain(error.description)
+            // Read again each time, because a new gateway may have created a new token.
+            guard let access = configured(try AdminAccess.find(inputs)) else {
                 return ExitCode.wrong
             }
+            if let code = follow(AdminClient(access), request) { return code }
             if StandardOutput.isGone(within: pause) { return ExitCode.fine }
             pause = min(pause * 2, Self.pauseMax)
         }

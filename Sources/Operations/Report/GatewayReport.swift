@@ -31,9 +31,6 @@ package struct GatewayReport: Sendable {
         package let delivery: DestinationStatus
         /// True: a reload no longer has the destination. It takes no logs, and delivers its last ones.
         package var isRemoved = false
-
-        /// "my-project/app-log at https://cn-hangzhou.log.aliyuncs.com", or the endpoint alone.
-        package var place: String { project.map { "\($0)/\(logstore) at \(endpoint)" } ?? endpoint }
     }
 
     package struct Intake: Sendable {

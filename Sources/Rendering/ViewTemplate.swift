@@ -7,19 +7,22 @@ import System
 ///     @each addresses
 ///     |   {address}[, connects in {connect_seconds:span}][, failed a moment ago{failed?}]
 ///
-/// - `{a.b}` is a member's text: elements joined with commas, an object's members as `name=value`. `/a` begins at the
-///   document; `.` is the value itself, `$` its member's name, `#` its number.
-/// - `{a:span}` applies a format of `JSONValue.text`. Any other word is counted: `{logs:log}` is "2 logs".
-/// - `{a?}` has a value, `{a!}` has none, `{a=b}`, `{a!=b}` and `{a<}` (negative) are conditions: they print
-///   nothing. A `b` that begins with `/` is a path.
-/// - `[one|other]` prints its first alternative whose placeholders all have a value: not null, false, 0 or empty.
-/// - `@each PATH [CONDITION] [MOST]`, `@in PATH`, `@if CONDITION` and `@table PATH` apply to the lines below that
-///   begin with `|`. A table's first line has the titles, `>` before those of numbers.
+/// - `{a.b}` is a member's text: elements joined with commas, an object's members as `name=value`.
+///   `/a` begins at the document; `.` is the value itself, `$` its member's name, `#` its number.
+/// - `{a:span}` applies a format of `JSONValue.text`. Any other word is counted: `{logs:log}` is
+///   "2 logs".
+/// - `{a?}` has a value, `{a!}` has none, `{a=b}`, `{a!=b}` and `{a<}` (negative) are conditions:
+///   they print nothing. A `b` that begins with `/` is a path.
+/// - `[one|other]` prints its first alternative whose placeholders all have a value: not null,
+///   false, 0 or empty.
+/// - `@each PATH [CONDITION] [MOST]`, `@in PATH`, `@if CONDITION` and `@table PATH` apply to the
+///   lines below that begin with `|`. A table's first line has the titles, `>` before those of
+///   numbers.
 /// - `@use NAME` has the lines of another template, and `{>NAME}` its first one.
 /// - A line that has only brackets and prints nothing is left out.
 ///
 /// Foreign text cannot steer the terminal or begin a line.
-struct Template {
+struct ViewTemplate {
     private let items: [Item]
 
     init(_ lines: [Substring]) {
@@ -37,9 +40,9 @@ struct Template {
 
     private indirect enum Item {
         case line([Node])
-        case each(Path, Condition?, most: Int, [Item])
+        case each(Path, ViewCondition?, most: Int, [Item])
         case within(Path, [Item])
-        case when(Condition, [Item])
+        case when(ViewCondition, [Item])
         case table(Path, titles: [Substring], cells: [[Node]], [Item])
     }
 
@@ -55,10 +58,12 @@ struct Template {
             lines = lines.dropFirst(below.count)
             let words = line.split(separator: " ")
             switch words[0] {
-            case "@use": items += Template(View.templates[String(words[1])] ?? []).items
+            case "@use": items += ViewTemplate(View.templates[String(words[1])] ?? []).items
             case "@in": items.append(.within(Path(words[1]), Self.items(&below)))
             case "@if":
-                guard let condition = Condition(words[1]) else { preconditionFailure("\(line)") }
+                guard let condition = ViewCondition(words[1]) else {
+                    preconditionFailure("\(line)")
+                }
                 items.append(.when(condition, Self.items(&below)))
             case "@table":
                 let titles = cells(below.removeFirst())
@@ -68,7 +73,7 @@ struct Template {
                 )
             default:
                 let most = words.dropFirst(2).last.flatMap { Int($0) } ?? .max
-                let condition = words.dropFirst(2).first.flatMap { Condition($0) }
+                let condition = words.dropFirst(2).first.flatMap { ViewCondition($0) }
                 items.append(.each(Path(words[1]), condition, most: most, Self.items(&below)))
             }
         }
@@ -178,7 +183,7 @@ struct Path {
     }
 }
 
-struct Condition {
+struct ViewCondition {
     private enum Test {
         case present, absent, negative
         case equals(String), differs(String)
@@ -222,7 +227,7 @@ struct Condition {
 indirect enum Node {
     case literal(String)
     case value(Path, format: Substring)
-    case condition(Condition)
+    case condition(ViewCondition)
     case group([[Node]])
 
     static func all(_ line: Substring) -> [Node] {
@@ -260,7 +265,7 @@ indirect enum Node {
         if text.first == ">" {
             return View.templates[String(text.dropFirst())].map { all($0[0]) } ?? []
         }
-        if let condition = Condition(text) { return [.condition(condition)] }
+        if let condition = ViewCondition(text) { return [.condition(condition)] }
         let parts = text.split(separator: ":", maxSplits: 1)
         return [.value(Path(parts[0]), format: parts.dropFirst().first ?? "")]
     }
@@ -315,6 +320,8 @@ extension JSONValue {
 
     fileprivate func text(_ format: Substring) -> String {
         let number: Double = if case .number(let number) = self { number } else { 0 }
+        // Another gateway may answer any number.
+        let whole = Int(exactly: number.rounded()) ?? 0
         return switch format {
         case "": printable(plain)
         // In quotes where it would be mistaken for something else.
@@ -328,19 +335,19 @@ extension JSONValue {
                 [tag["key"], tag["value"]].map { TerminalText.shown($0?.plain ?? "") }
                     .joined(separator: "=")
             }.joined(separator: " ")
-        case "span": spanText(.seconds(abs(number)))
-        case "size": roughSize(Int(number))
-        case "bytes": sizeText(Int(number))
+        case "span": spanText(.seconds(min(abs(number), 1e12)))
+        case "size": roughSize(whole)
+        case "bytes": sizeText(whole)
         case "tenths": "\((number * 10).rounded() / 10)"
         case "total": "\(sum)"
         case "ledger": equation
-        default: counted(elements?.count ?? Int(number), String(format))
+        default: counted(elements?.count ?? whole, String(format))
         }
     }
 
     private var sum: Int {
         guard case .object(let members) = self else { return 0 }
-        return members.reduce(0) { $0 + ($1.value.wholeNumber ?? 0) }
+        return members.reduce(0) { $0 &+ ($1.value.wholeNumber ?? 0) }
     }
 
     /// The equation of a ledger, which must always hold.
@@ -349,7 +356,7 @@ extension JSONValue {
             (name: name, count: self[name]?.wholeNumber ?? 0)
         }
         let accepted = self["accepted"]?.wholeNumber ?? 0
-        let isClosed = ends.reduce(0) { $0 + $1.count } == accepted
+        let isClosed = ends.reduce(0) { $0 &+ $1.count } == accepted
         let skipped = self["skipped"]?.wholeNumber ?? 0
         return "accepted \(accepted) = "
             + ends.map { "\($0.name) \($0.count)" }.joined(separator: " + ")

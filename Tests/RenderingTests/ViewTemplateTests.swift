@@ -3,9 +3,9 @@ import Testing
 
 @testable import Rendering
 
-@Suite struct TemplateTests {
+@Suite struct ViewTemplateTests {
     private func text(_ template: String, _ json: String, page: Int = 0) throws -> String {
-        Template(template.split(separator: "\n", omittingEmptySubsequences: false))
+        ViewTemplate(template.split(separator: "\n", omittingEmptySubsequences: false))
             .text(try JSONValue(parsing: Array(json.utf8)), page: page)
     }
 
@@ -18,6 +18,7 @@ import Testing
             ("{a:json}", #"{"a":{"k":["v\n",1.5]}}"#, #"{"k":["v\n",1.5]}"#),
             ("{a:shown}", #"{"a":"x y"}"#, #""x y""#), ("{a:span}", #"{"a":-61.5}"#, "1m 1s"),
             ("{a:size} {a:bytes}", #"{"a":1536}"#, "1.5KiB 1536B"),
+            ("{a:size} {a:log}", #"{"a":1e300}"#, "0B 0 logs"),
             ("{a:tenths}", #"{"a":1.26}"#, "1.3"), ("{a:total}", #"{"a":{"x":1,"y":2}}"#, "3"),
             ("{a:log}", #"{"a":1}"#, "1 log"), ("{a:log}", #"{"a":["x","y"]}"#, "2 logs"),
         ]
