@@ -112,10 +112,6 @@ package struct CaptureResender: Sendable {
         let groups = try groups(of: record, table, decoder)
         let dispatch = LogDispatch(shared.limits.json, shared.filters)
         let bytes = groups.reduce(0) { $0 + $1.logs.bytes }
-        let repeatedBytesMax = decoder.limit.repeating(for: bytes)
-        guard table.router != nil else {
-            return dispatch.parts(of: groups, repeatedBytesMax: repeatedBytesMax)
-        }
         return try dispatch.dispatch(
             groups,
             DispatchRequest(
@@ -128,10 +124,10 @@ package struct CaptureResender: Sendable {
                     receipt: String(decoding: receipt, as: UTF8.self),
                     part: { AskedRequest(record).text(of: $0) }
                 ),
-                repeatedBytesMax: repeatedBytesMax,
+                repeatedBytesMax: decoder.limit.repeating(for: bytes),
                 retarget: { tag throws(Refusal) in try table.target(of: record, .tag(tag)) },
                 applyRules: { [shared] logs, target throws(Refusal) in
-                    try decoder.apply(target.intake.rules, to: logs, shared.timing(target))
+                    try decoder.decode(logs, shared.timing(target), target.intake.rules)
                 }
             )
         )
@@ -155,7 +151,7 @@ package struct CaptureResender: Sendable {
             guard logs.count > 0 else { continue }
             let target = try table.target(of: record, group.address)
             let tracked = TrackedLogs(
-                logs: try decoder.apply(table.rules(for: target), to: logs, shared.timing(target)),
+                logs: try decoder.decode(logs, shared.timing(target), table.rules(for: target)),
                 topic: group.topic,
                 source: group.source,
                 tags: group.tags
@@ -262,16 +258,18 @@ extension RoutingTable {
 }
 
 extension DeviceHandler.Shared {
-    fileprivate func timing(_ target: RoutingTable.Target) -> BatchTiming {
-        BatchTiming(arrival: .now, offset: clockOffset(target.destination))
+    /// The time of logs that bring none.
+    func timing(_ target: RoutingTable.Target, _ arrival: WallTime = .now) -> BatchTiming {
+        BatchTiming(arrival: arrival, offset: clockOffset(target.destination))
     }
 }
 
 extension BodyDecoder {
-    fileprivate func apply(
-        _ rules: LogRules,
-        to logs: EncodedLogs,
-        _ timing: BatchTiming
+    /// Applies a destination's rules to logs that were decoded without them.
+    func decode(
+        _ logs: EncodedLogs,
+        _ timing: BatchTiming,
+        _ rules: LogRules
     ) throws(Refusal) -> DecodedLogs {
         do throws(LogDecodingError) {
             return try putLogs.decode(logs, timing, rules)

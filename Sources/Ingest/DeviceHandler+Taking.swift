@@ -23,10 +23,6 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        if draft != nil {
-            let plans = dispatch.plans(tables.routing)
-            if draft?.admitted(request.facts, plans) == false { draft = nil }
-        }
         try decoder.checkNotLost(body, head)
         try tables.prove(request, body)
         let (dialect, target) = (request.dialect, request.target)
@@ -45,12 +41,9 @@ extension DeviceHandler {
         try request.reader.check(head, body)
         let content = try decoder.content(of: body, head, dialect.coding)
         // What is refused is kept as it is.
-        var (isRead, isTaken) = (false, false)
         let isCompressed = content.baseAddress != body.baseAddress
-        defer {
-            if !isRead { draft?.matchText(in: content) }
-            if !isTaken { draft?.keep(body, content, isCompressed: isCompressed) }
-        }
+        defer { draft?.keep(body, content, isCompressed: isCompressed) }
+        let repeatedBytesMax = decoder.limit.repeating(for: body.count)
         var taken = try request.reader.read(
             LogRequest(
                 head: head,
@@ -60,7 +53,7 @@ extension DeviceHandler {
                 queue: shared.queue,
                 timing: timing(head, for: target.destination),
                 limits: shared.limits,
-                repeatedBytesMax: decoder.limit.repeating(for: body.count),
+                repeatedBytesMax: repeatedBytesMax,
                 recognizesContent: shared.recognizesRepeats && key == nil,
                 hidesKey: request.sender != nil,
                 damage: request.damage,
@@ -68,7 +61,6 @@ extension DeviceHandler {
             ),
             decoder
         )
-        isRead = true
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
@@ -84,21 +76,13 @@ extension DeviceHandler {
         }
         let receipt = shared.mint.next()
         let plans = dispatch.plans(tables.routing)
-        if draft?.read(taken, from: content, plans) == false { draft = nil }
-        var trace: FilterTrace?
-        if draft?.followsAccepted == true {
-            draft?.keep(body, content, isCompressed: isCompressed)
-            trace = FilterTrace(
-                bytesMax: CaptureDraft.traceBytesMax,
-                logsMax: CapturedLogs.logsMax
-            )
-        } else if draft?.wantsBusy == true {
-            // The queue may still refuse the logs.
-            draft?.keep(body, content, isCompressed: isCompressed)
-        }
+        draft?.read(taken, plans, body, content, isCompressed: isCompressed)
+        let trace: FilterTrace? =
+            draft?.wantsAccepted == true
+            ? FilterTrace(bytesMax: CaptureDraft.traceBytesMax, logsMax: CapturedLogs.logsMax)
+            : nil
         dispatch.trace = trace
         defer { dispatch.trace = nil }
-        let repeatedBytesMax = decoder.limit.repeating(for: body.count)
         var dispatched =
             tables.routing.router == nil
             ? dispatch.parts(of: taken.groups, repeatedBytesMax: repeatedBytesMax)
@@ -107,9 +91,7 @@ extension DeviceHandler {
                 routing(head, request, receipt, repeatedBytesMax)
             )
         logCount += dispatched.counts.added
-        if let trace {
-            draft?.dispatched(taken.groups, dispatched, trace, plans)
-        }
+        if let trace { draft?.dispatched(taken.groups, dispatched, trace, plans) }
         // Logs may name their own targets.
         for part in dispatched.parts {
             try request.sender?.check(part.target.destination, dialect.label)
@@ -140,15 +122,12 @@ extension DeviceHandler {
             sentBytes: body.count,
             bodyBytes: bodyBytes,
             isRepaired: decoder.json.repairs != repairs,
-            start: start
+            start: start,
+            readers: tables.crossOrigin(head)
         )
-        let visit = Visit(
-            head: head,
-            readers: tables.crossOrigin(head),
-            hidesLogs: tables.routing.redacts
-        )
-        try store(taken, dispatched, of: dialect, origin, visit, &draft, responder)
-        isTaken = true
+        try store(taken, dispatched, of: dialect, head, origin, &draft, responder)
+        // The queue answers it.
+        draft = nil
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -194,18 +173,12 @@ extension DeviceHandler {
                 )
             },
             applyRules: { [decoder, shared] logs, target throws(Refusal) in
-                let offset = shared.clockOffset(target.destination)
-                let timing = BatchTiming(arrival: head.arrival, offset: offset)
-                do throws(LogDecodingError) {
-                    return try decoder.putLogs.decode(logs, timing, target.intake.rules)
-                } catch {
-                    throw Refusal(error)
-                }
+                try decoder.decode(logs, shared.timing(target, head.arrival), target.intake.rules)
             }
         )
     }
 
-    /// The request's part of the counters.
+    /// What counters and the answer need of a request.
     private struct Origin {
         let sender: DeviceSender?
         let receipt: [UInt8]
@@ -214,32 +187,26 @@ extension DeviceHandler {
         let bodyBytes: Int
         let isRepaired: Bool
         let start: Moment
-    }
-
-    /// What the answer needs of a request.
-    private struct Visit: Sendable {
-        let head: RequestHead
         let readers: CrossOrigin
-        /// A filter redacts, so a refusal is noted without what may be part of a log.
-        let hidesLogs: Bool
     }
 
     private func store(
         _ taken: TakenLogs,
         _ dispatched: DispatchedLogs,
         of dialect: any LogDialect,
+        _ head: RequestHead,
         _ origin: Origin,
-        _ visit: Visit,
         _ draft: inout CaptureDraft?,
         _ responder: Responder
     ) throws(Refusal) {
-        let (start, keyCounter) = (origin.start, origin.sender?.counter)
+        let (start, readers, keyCounter) = (origin.start, origin.readers, origin.sender?.counter)
         let figures = IngestCounters.Figures(
             of: taken.groups,
             bodyBytes: origin.bodyBytes,
             isRepaired: origin.isRepaired
         )
-        let (answers, counters, receipt) = (answers, shared.counters, origin.receipt)
+        let (answers, counters) = (answers, shared.counters)
+        let receipt = String(decoding: origin.receipt, as: UTF8.self)
         let answerOfDialect = taken.answer
         // Before anything is stored: after that the answer is owed.
         if taken.answerBytes > 0 {
@@ -251,22 +218,19 @@ extension DeviceHandler {
         }
         let answer = {
             @Sendable
-            (receipt: [UInt8], logs: Int, draft: CaptureDraft?, result: CaptureDraft.QueueResult) in
-            let acceptance = Acceptance(
-                receipt: String(decoding: receipt, as: UTF8.self),
-                logs: logs
-            )
+            (receipt: String, logs: Int, draft: CaptureDraft?, end: CaptureDraft.End) in
+            let acceptance = Acceptance(receipt: receipt, logs: logs)
             let response = answers.accepted(
                 answerOfDialect(acceptance),
                 dialect.label,
                 acceptance,
-                visit.readers
+                readers
             )
-            draft?.answered(response, result: result)
+            draft?.answered(response, end)
             responder.send(response)
         }
         let identity = taken.identity.map {
-            BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
+            BatchIdentity(digest: $0, receipt: origin.receipt, logs: figures.logs)
         }
         // Filters and routes may leave nothing. The queue remembers such a request if a repetition can be recognised,
         // so that its logs count once; otherwise nothing has to be written.
@@ -298,6 +262,8 @@ extension DeviceHandler {
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
         let (queue, refused) = (shared.queue, shared.refusedRequests)
+        // A filter redacts, so a refusal is noted without what may be part of a log.
+        let hidesLogs = tables.routing.redacts
         let counts = dispatched.counts
         let waiting = draft.map { WaitingDraft($0) }
         guard intake.enter() else { throw .draining }
@@ -325,7 +291,8 @@ extension DeviceHandler {
                 counters.countRouted(counts)
                 keyCounter?.countAccepted(figures)
                 answer(receipt, figures.logs, waiting?.draft, .stored(receipt: receipt))
-            case .repeated(let receipt, let count):
+            case .repeated(let first, let count):
+                let receipt = String(decoding: first, as: UTF8.self)
                 counters.countRepeated(dialect.label, since: start)
                 answer(receipt, count, waiting?.draft, .repeated(receipt: receipt))
             case .refused(let admission):
@@ -336,29 +303,18 @@ extension DeviceHandler {
                     admission,
                     of: destinations.isEmpty ? destination : full
                 )
-                let response = answers.refused(refusal, .logs(dialect), visit.readers)
+                let response = answers.refused(refusal, .logs(dialect), readers)
                 refused.note(
-                    visit.head,
+                    head,
                     refusal,
                     as: response.status,
-                    .init(key: sender),
-                    hidesLogs: visit.hidesLogs
+                    key: sender,
+                    hidesLogs: hidesLogs
                 )
-                waiting?.draft.answered(response, refusal: refusal)
+                waiting?.draft.answered(response, .refused(refusal))
                 responder.send(response)
             }
         }
-    }
-}
-
-extension AdmittedLogs {
-    var facts: CaptureDraft.Request {
-        CaptureDraft.Request(
-            label: dialect.label,
-            target: target,
-            sender: sender,
-            tag: reader.tag
-        )
     }
 }
 

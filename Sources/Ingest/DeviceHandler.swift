@@ -83,36 +83,30 @@ package final class DeviceHandler: RequestHandler {
             }
             return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
-            let response = refused(error, route, head, key: logs?.sender?.name)
-            capture(head, logs)?.answered(response, refusal: error)
-            return .refuse(response)
+            return .refuse(refused(error, route, head, logs, capture(head, logs)))
         }
     }
 
-    /// The draft of a request that a capture may want; mostly nil, after one atomic load.
-    private func capture(_ head: RequestHead) -> CaptureDraft? {
+    /// The draft of a request that a capture may want; mostly nil, after one atomic load. `logs`: its head was admitted.
+    private func capture(_ head: RequestHead, _ logs: AdmittedLogs? = nil) -> CaptureDraft? {
         guard shared.captures.mayWant else { return nil }
-        return CaptureDraft(
+        var draft = CaptureDraft(
             head,
             shared.captures,
             tables.access.proxies,
             anyTagIsRedacted: tables.routing.redacts
         )
+        if let logs { draft?.admitted(logs, dispatch.plans(tables.routing)) }
+        return draft?.isWanted == true ? draft : nil
     }
 
-    /// The same, for a request whose head may have been admitted.
-    private func capture(_ head: RequestHead, _ logs: AdmittedLogs?) -> CaptureDraft? {
-        guard var draft = capture(head) else { return nil }
-        guard let logs else { return draft }
-        return draft.admitted(logs.facts, dispatch.plans(tables.routing)) ? draft : nil
-    }
-
-    /// Answers a refused request, and notes it.
+    /// Answers a refused request, and notes it, also in captures that want it.
     private func refused(
         _ refusal: Refusal,
         _ route: DeviceRoute,
         _ head: RequestHead?,
-        key: String? = nil
+        _ logs: AdmittedLogs?,
+        _ draft: CaptureDraft?
     ) -> Response {
         let response = answers.refused(refusal, route, tables.crossOrigin(head))
         let address = head?.clientAddress(behind: tables.access.proxies)?.description
@@ -120,9 +114,11 @@ package final class DeviceHandler: RequestHandler {
             head,
             refusal,
             as: response.status,
-            .init(address: address, key: key),
+            address: address,
+            key: logs?.sender?.name,
             hidesLogs: tables.routing.redacts
         )
+        draft?.answered(response, .refused(refusal))
         return response
     }
 
@@ -229,9 +225,7 @@ package final class DeviceHandler: RequestHandler {
         do throws(Refusal) {
             handle(head, route, try subject(of: head, route), body, responder)
         } catch {
-            let response = refused(error, route, head)
-            capture(head)?.answered(response, refusal: error)
-            responder.send(response)
+            responder.send(refused(error, route, head, nil, capture(head)))
         }
     }
 
@@ -264,16 +258,14 @@ package final class DeviceHandler: RequestHandler {
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
         case .logs(let logs):
-            var draft = capture(head)
+            var draft = capture(head, logs)
             do throws(Refusal) {
                 try take(head, logs, body, &draft, responder)
             } catch {
-                let response = refused(error, route, head, key: logs.sender?.name)
                 // Unless its content was kept already.
                 let isCompressed = decoder.inflates(head, logs.dialect.coding)
                 draft?.keep(body, nil, isCompressed: isCompressed)
-                draft?.answered(response, refusal: error)
-                responder.send(response)
+                responder.send(refused(error, route, head, logs, draft))
             }
         }
     }
@@ -293,9 +285,7 @@ package final class DeviceHandler: RequestHandler {
         }
         var logs: AdmittedLogs?
         if case .logs(let found)? = (admitted as? AdmittedRequest)?.subject { logs = found }
-        let response = refused(refusal, route, head, key: logs?.sender?.name)
-        if let head { capture(head, logs)?.answered(response, refusal: refusal) }
-        return response
+        return refused(refusal, route, head, logs, head.flatMap { capture($0, logs) })
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

@@ -2,6 +2,7 @@ import Configuration
 import HTTP
 import Logs
 import Net
+import System
 
 /// The verified facts about the sender of one request, to be stamped on its logs.
 ///
@@ -75,7 +76,7 @@ struct SenderFacts {
         part.trailer = GroupTrailer(
             topic: part.trailer.topic,
             source: source.replacing(Destination.Labels.clientIP, with: address)
-                .cut(to: LogLimits().sourceBytes),
+                .prefix(bytes: LogLimits().sourceBytes),
             tags: part.trailer.tags
         )
     }

@@ -1,7 +1,7 @@
 import Logs
 package import System
 
-/// Learns where the queue stores a batch, for a capture that follows its logs.
+/// Learns where the queue stores the batches of a request, for a capture that follows its logs.
 package final class BatchTrack: Sendable {
     /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each of its logs, so that a
     /// part of it can become a row of its own.
@@ -17,7 +17,7 @@ package final class BatchTrack: Sendable {
         }
     }
 
-    /// Where the logs of the batch went.
+    /// Where the logs went.
     package struct News: Sendable {
         package var places: [Place] = []
         /// The dead letters that some of them became at once.
@@ -28,16 +28,9 @@ package final class BatchTrack: Sendable {
         package var skipped = 0
 
         package init() {}
-
-        package static func += (news: inout News, more: News) {
-            news.places += more.places
-            news.letters += more.letters
-            news.dropped += more.dropped
-            news.skipped += more.skipped
-        }
     }
 
-    /// About the memory that it takes while it waits.
+    /// About the memory that it takes for a batch while it waits.
     package static let weight = 160
 
     private let news = Locked(News())

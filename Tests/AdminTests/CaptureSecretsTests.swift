@@ -22,7 +22,7 @@ import Testing
         let body = #"""
             [{"password":"canary-1","deep":{"api_token":{"x":"canary-2"}},
               "text":"{\"secret\":\"canary-3\",\"in\":\"{\\\"session\\\":\\\"canary-4\\\"}\"}",
-              "line":"login token=canary-5&x=1 password=canary-6, fine", "n": 1}]
+              "line":"fine, token=canary-5&x=1 password=canary-6", "n": 1}]
             """#
         let answer = try trial.devices.post(
             "/logs/app?token=canary-7&x=1&Signature=canary-8",

@@ -16,40 +16,32 @@ struct CaptureDraft: Sendable {
     /// What is followed of the logs' way through filters.
     static let traceBytesMax = 256 << 10
 
-    /// What is known of a request when its head is admitted.
-    struct Request: Sendable {
-        let label: DeviceLabel
-        let target: RoutingTable.Target
-        let sender: DeviceSender?
-        /// nil: the body tells it.
-        let tag: String?
-    }
-
-    /// What the queue made of the logs.
-    enum QueueResult: Sendable {
+    /// How the request ended.
+    enum End: Sendable {
         case nothingToStore
-        case stored(receipt: [UInt8])
-        case repeated(receipt: [UInt8])
+        case stored(receipt: String)
+        case repeated(receipt: String)
+        case refused(Refusal)
 
-        fileprivate var receipt: [UInt8]? {
+        fileprivate var receipt: String? {
             switch self {
-            case .nothingToStore: nil
+            case .nothingToStore, .refused: nil
             case .stored(let receipt), .repeated(let receipt): receipt
             }
         }
     }
+
+    /// What of the request was compared with the filters of the sessions that are left.
+    private enum Known: Int { case head, content, logs }
 
     private let captures: Captures
     private let head: RequestHead
     private let proxies: [AddressRange]
     private let start: Moment
     private var sessions: [CaptureSession]
+    private var known = Known.head
     /// nil: it was refused before its target was known.
-    private var request: Request?
-    /// The body was read as far as a text in it can be found.
-    private var isRead = false
-    /// The remaining sessions want one of the body's tags.
-    private var areTagsMatched = false
+    private var request: AdmittedLogs?
     /// A filter redacts logs of this tag, so nothing that shows them as they came is kept. While the tag is unknown,
     /// it may be any tag.
     private var redacts: Bool
@@ -59,10 +51,8 @@ struct CaptureDraft: Sendable {
     /// nil: its logs could not be read.
     private var logsHaveSecrets: Bool?
     private var accepted: CapturedLogs?
-    /// A capture wants the logs when they are accepted; only then their way is followed.
-    private(set) var followsAccepted = false
-    /// A capture wants the request when the queue refuses it.
-    private(set) var wantsBusy = false
+    /// Learns where the logs are stored.
+    private var track: BatchTrack?
 
     /// nil: no capture wants it.
     init?(
@@ -82,51 +72,54 @@ struct CaptureDraft: Sendable {
 
     // MARK: - Who wants it
 
-    private var isWanted: Bool { !sessions.isEmpty }
+    var isWanted: Bool { !sessions.isEmpty }
 
-    /// False: no capture wants it.
-    mutating func admitted(_ request: Request, _ plans: TagPlans?) -> Bool {
-        let tag = request.tag
+    /// A capture wants the logs when they are accepted; only then their way is followed.
+    var wantsAccepted: Bool { sessions.contains(where: \.filter.admitsAccepted) }
+
+    mutating func admitted(_ request: AdmittedLogs, _ plans: TagPlans?) {
         // A tag that only the body tells is known when that is read.
+        let tag = request.reader.tag
         sessions.removeAll {
             !$0.filter.admits(key: request.sender?.name)
                 || tag != nil && !$0.filter.admits(tag: tag)
         }
-        guard isWanted else { return false }
         (self.request, self.tag) = (request, tag)
         if let tag { redacts = plans?.redacts(tag) ?? false }
-        return true
     }
 
-    /// Logs that could be read. False: no capture wants them.
+    /// Logs that could be read. Keeps the body if the queue's answer may be wanted.
     mutating func read(
         _ taken: TakenLogs,
-        from content: UnsafeRawBufferPointer,
-        _ plans: TagPlans?
-    ) -> Bool {
+        _ plans: TagPlans?,
+        _ body: UnsafeRawBufferPointer,
+        _ content: UnsafeRawBufferPointer,
+        isCompressed: Bool
+    ) {
         let tags = taken.groups.map(\.tag) + taken.refusedTags
         // The tag first: to look for a text takes time.
         sessions.removeAll { session in
             guard let pattern = session.filter.tag else { return false }
             return !tags.contains { pattern.match($0) != nil }
         }
-        areTagsMatched = true
         matchText(in: content)
-        guard isWanted else { return false }
+        known = .logs
+        guard isWanted else { return }
         logsHaveSecrets = taken.haveSecrets
         if let first = tags.first {
             let isOfTag = tag != nil && redacts
             tag = tag ?? first
             redacts = isOfTag || tags.contains { plans?.redacts($0) ?? false }
         }
-        followsAccepted = sessions.contains(where: \.filter.admitsAccepted)
-        wantsBusy = sessions.contains { $0.filter.admits(status: 503) }
-        return true
+        guard wantsAccepted || sessions.contains(where: { $0.filter.admits(status: 503) }) else {
+            return
+        }
+        keep(body, content, isCompressed: isCompressed)
     }
 
     /// The content, inflated where the body was compressed.
-    mutating func matchText(in content: UnsafeRawBufferPointer) {
-        isRead = true
+    private mutating func matchText(in content: UnsafeRawBufferPointer) {
+        known = .content
         sessions.removeAll { $0.text.map { !content.contains($0) } ?? false }
     }
 
@@ -150,6 +143,7 @@ struct CaptureDraft: Sendable {
         _ content: UnsafeRawBufferPointer?,
         isCompressed: Bool
     ) {
+        if let content, known == .head { matchText(in: content) }
         guard isWanted, self.body == nil else { return }
         let reason =
             tag == nil
@@ -159,8 +153,11 @@ struct CaptureDraft: Sendable {
         let place =
             content == nil ? "it was refused before it was inflated" : "see the inflated body"
         let compressed = isCompressed ? "compressed; \(place)" : nil
-        self.body = CaptureRecord.Body(body, hides: hidden ?? compressed)
-        inflated = isCompressed ? content.map { CaptureRecord.Body($0, hides: hidden) } : nil
+        let part = { [logsHaveSecrets] (bytes: UnsafeRawBufferPointer, reason: String?) in
+            CaptureRecord.Body(bytes, hides: reason, logsHaveSecrets: logsHaveSecrets)
+        }
+        self.body = part(body, hidden ?? compressed)
+        inflated = isCompressed ? content.map { part($0, hidden) } : nil
     }
 
     /// What filters and routes made of the logs.
@@ -175,38 +172,29 @@ struct CaptureDraft: Sendable {
 
     /// Has the queue tell where it stores the batches, if a capture wants the request when it is accepted.
     mutating func track(_ batches: inout [Batch]) {
-        guard followsAccepted else { return }
-        let tracks = batches.map { _ in BatchTrack() }
-        for index in batches.indices { batches[index].track = tracks[index] }
-        accepted?.tracks = tracks
+        guard wantsAccepted else { return }
+        let track = BatchTrack()
+        for index in batches.indices { batches[index].track = track }
+        self.track = track
     }
 
-    /// Adds the record to each capture that wants a request with this answer. `result` is nil for a refused one.
-    func answered(
-        _ response: Response,
-        result: QueueResult? = nil,
-        refusal: Refusal? = nil
-    ) {
+    /// Adds the record to each capture that wants a request with this answer.
+    func answered(_ response: Response, _ end: End) {
         let wanting = sessions.filter { session in
             let filter = session.filter
             // A request that is refused early has no text, and perhaps no key and tag.
-            return filter.admits(status: response.status) && (isRead || filter.text == nil)
+            return filter.admits(status: response.status) && (known != .head || filter.text == nil)
                 && filter.admits(key: request?.sender?.name)
-                && (areTagsMatched || filter.admits(tag: tag))
+                && (known == .logs || filter.admits(tag: tag))
         }
         guard !wanting.isEmpty else { return }
-        let record = record(of: response, result, refusal)
+        let record = record(of: response, end)
         // A commit that failed may have given rows as well.
-        let tracks = record.receipt != nil ? accepted?.tracks ?? [] : nil
-        let news = tracks.map { $0.reduce(into: BatchTrack.News()) { $0 += $1.takeNews() } }
+        let news = record.receipt == nil ? nil : track?.takeNews() ?? BatchTrack.News()
         for session in wanting { captures.keep(record, news, in: session) }
     }
 
-    private func record(
-        of response: Response,
-        _ result: QueueResult?,
-        _ refusal: Refusal?
-    ) -> CaptureRecord {
+    private func record(of response: Response, _ end: End) -> CaptureRecord {
         let sender = request?.sender
         let address = head.clientAddress(behind: proxies)
         return CaptureRecord(
@@ -220,34 +208,30 @@ struct CaptureDraft: Sendable {
             key: sender?.name,
             rights: sender?.rights.destinations,
             tag: tag.map { Mask.hidingKnownSecrets(in: $0) },
-            body: shown(body),
-            inflated: shown(inflated),
-            decisions: decisions(result, refusal),
+            body: body,
+            inflated: inflated,
+            decisions: decisions(end),
             logs: accepted?.logs ?? [],
             logCount: accepted?.logCount ?? 0,
             droppedCount: accepted?.droppedCount ?? 0,
             groups: accepted?.groups ?? [],
             batches: accepted?.batches ?? [],
-            receipt: (result?.receipt).map { String(decoding: $0, as: UTF8.self) },
+            receipt: end.receipt,
             answer: CaptureRecord.Answer(
                 status: response.status,
                 fields: response.fields.map { name, value in
                     (name, Mask.field(name, Array(value.utf8)))
                 } + (response.receipt.map { [("x-log-requestid", $0)] } ?? []),
-                body: shownBody(of: response, isRefused: refusal != nil),
+                body: shownBody(of: response, end),
                 time: Moment.now - start
             )
         )
     }
 
-    private func shown(_ body: CaptureRecord.Body?) -> CaptureRecord.Body? {
-        guard let logsHaveSecrets else { return body }
-        return body?.standingIn(logsHaveSecrets: logsHaveSecrets)
-    }
-
     /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A refusal does not.
-    private func shownBody(of response: Response, isRefused: Bool) -> String {
+    private func shownBody(of response: Response, _ end: End) -> String {
         guard !response.body.isEmpty else { return "" }
+        let isRefused = if case .refused = end { true } else { false }
         if redacts, !isRefused { return Mask.redacted(response.body) }
         let beginning = response.body.prefix(Self.answerBytesMax)
         // A refusal quotes texts whose ends are cut.
@@ -259,10 +243,7 @@ struct CaptureDraft: Sendable {
     }
 
     /// In the order in which they were made.
-    private func decisions(
-        _ result: QueueResult?,
-        _ refusal: Refusal?
-    ) -> [CaptureRecord.Decision] {
+    private func decisions(_ end: End) -> [CaptureRecord.Decision] {
         var decisions: [CaptureRecord.Decision] = []
         let add = { (step: String, result: String, detail: String) in
             decisions.append(
@@ -274,7 +255,7 @@ struct CaptureDraft: Sendable {
             )
         }
         if let request {
-            add("route", request.label.name, request.target.place)
+            add("route", request.dialect.label.name, request.target.place)
             add("key", request.sender?.name ?? "open", "")
         }
         if let accepted {
@@ -285,15 +266,11 @@ struct CaptureDraft: Sendable {
                 "\(counts.filtered) filtered, \(counts.dropped) dropped by routes, \(counts.unrouted) unrouted"
             )
         }
-        switch result {
+        switch end {
         case .nothingToStore: add("queue", "nothing to store", "")
-        case .stored(let receipt):
-            add("queue", "stored", "receipt \(String(decoding: receipt, as: UTF8.self))")
-        case .repeated(let receipt):
-            add("queue", "repeated", "receipt \(String(decoding: receipt, as: UTF8.self))")
-        case nil: break
-        }
-        if let refusal {
+        case .stored(let receipt): add("queue", "stored", "receipt \(receipt)")
+        case .repeated(let receipt): add("queue", "repeated", "receipt \(receipt)")
+        case .refused(let refusal):
             // It quotes texts whose ends are cut.
             add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason, isCut: true))
         }

@@ -21,7 +21,10 @@ package struct CaptureFilter: Sendable {
 
     func admits(_ head: RequestHead, behind proxies: [AddressRange]) -> Bool {
         if let path, !Self.matches(head.bytes[head.path], path + "*") { return false }
-        if let host, !Self.matches(head.hostName(withPort: host.contains(":")), host) {
+        let sent = (head.field("host") ?? "").lowercased()
+        if let host,
+            !Self.matches((host.contains(":") ? sent : AskedRequest.hostName(sent)).utf8, host)
+        {
             return false
         }
         guard let address else { return true }
@@ -59,16 +62,5 @@ package struct CaptureFilter: Sendable {
     func admits(status: Int) -> Bool {
         guard let wanted = self.status else { return true }
         return wanted < 10 ? status / 100 == wanted : status == wanted
-    }
-}
-
-extension RequestHead {
-    /// The host in small letters, with the port if it has one and that is wanted.
-    fileprivate func hostName(withPort: Bool) -> [UInt8] {
-        let host = Array((field("host") ?? "").lowercased().utf8)
-        guard !withPort, let colon = host.lastIndex(of: UInt8(ascii: ":")),
-            !host[colon...].contains(UInt8(ascii: "]"))
-        else { return host }
-        return Array(host[..<colon])
     }
 }

@@ -10,8 +10,9 @@ extension CaptureRecord.Body {
     fileprivate static let bytesMax = 64 << 10
 
     /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
-    /// masked too. With a reason nothing is kept but the size.
-    init(_ bytes: UnsafeRawBufferPointer, hides reason: String?) {
+    /// masked too. With a reason nothing is kept but the size. `logsHaveSecrets`: whether logs that were read from it do.
+    /// Names in them are known for certain, so they alone show what has secrets; nil: they could not be read.
+    init(_ bytes: UnsafeRawBufferPointer, hides reason: String?, logsHaveSecrets: Bool?) {
         var beginning = Array(bytes.prefix(Self.bytesMax))
         let isCut = beginning.count < bytes.count
         // A character may be cut in two.
@@ -19,27 +20,20 @@ extension CaptureRecord.Body {
             beginning.removeLast()
         }
         let isText = String(validating: beginning, as: UTF8.self) != nil
-        guard reason == nil, isText else {
-            let hidden = reason ?? "not text, so secrets in it cannot be found; see the logs"
-            self.init(bytes: bytes.count, sha256: nil, text: nil, isCut: false, reason: hidden)
-            return
+        var hidden = reason
+        if !isText { hidden = hidden ?? "not text, so secrets in it cannot be found; see the logs" }
+        let masked = hidden == nil ? Mask.hidingSecrets(in: beginning, isCut: isCut) : []
+        let isMasked = masked != beginning
+        if hidden == nil, let logsHaveSecrets, logsHaveSecrets || isMasked {
+            hidden = "it has secrets; its logs show the rest"
         }
-        let masked = Mask.hidingSecrets(in: beginning, isCut: isCut)
-        let isWhole = !isCut && masked == beginning
         self.init(
             bytes: bytes.count,
-            sha256: isWhole ? hex(Digest.sha256(bytes)) : nil,
-            text: String(decoding: masked, as: UTF8.self),
-            isCut: isCut,
-            reason: masked == beginning ? nil : "secrets are masked"
+            sha256: isMasked || isCut || hidden != nil ? nil : hex(Digest.sha256(bytes)),
+            text: hidden == nil ? String(decoding: masked, as: UTF8.self) : nil,
+            isCut: isCut && hidden == nil,
+            reason: hidden ?? (isMasked ? "secrets are masked" : nil)
         )
-    }
-
-    /// The body where its logs could be read. Names in them are known for certain, so they alone show what has secrets.
-    func standingIn(logsHaveSecrets: Bool) -> Self {
-        guard text != nil, logsHaveSecrets || reason != nil else { return self }
-        let reason = "it has secrets; its logs show the rest"
-        return Self(bytes: bytes, sha256: nil, text: nil, isCut: false, reason: reason)
     }
 }
 

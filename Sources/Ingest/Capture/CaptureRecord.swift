@@ -34,6 +34,11 @@ package struct CaptureRecord: Sendable {
         let fallbackTopic: String
         let source: String?
         let tags: [(key: String, value: String)]
+
+        var weight: Int {
+            256 + (topic?.utf8.count ?? 0) + (source?.utf8.count ?? 0)
+                + CaptureRecord.weight(tags.map { (name: $0.key, value: $0.value) })
+        }
     }
 
     package struct Log: Sendable {
@@ -62,6 +67,10 @@ package struct CaptureRecord: Sendable {
         package let destinations: [String]
         /// Why it was dropped or became a dead letter.
         package let reason: String?
+
+        var weight: Int {
+            128 + CaptureRecord.weight(before ?? []) + CaptureRecord.weight(after ?? [])
+        }
     }
 
     package struct Batch: Sendable {
@@ -70,6 +79,8 @@ package struct CaptureRecord: Sendable {
         package let topic: String
         package let logs: Int
         package let bytes: Int
+
+        var weight: Int { 128 + topic.utf8.count }
     }
 
     package struct Answer: Sendable {
@@ -127,7 +138,7 @@ package struct CaptureRecord: Sendable {
 
     static let weightMin = 1024
 
-    /// About the memory that it takes at its start.
+    /// About the memory that it takes at its start, as all weights here.
     package var weight: Int {
         var sum = Self.weightMin + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
@@ -140,27 +151,7 @@ package struct CaptureRecord: Sendable {
         return sum
     }
 
-    fileprivate static func weight(_ fields: Fields) -> Int {
+    private static func weight(_ fields: Fields) -> Int {
         fields.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
-    }
-}
-
-extension CaptureRecord.Group {
-    /// About the memory that it takes.
-    var weight: Int {
-        256 + (topic?.utf8.count ?? 0) + (source?.utf8.count ?? 0)
-            + CaptureRecord.weight(tags.map { (name: $0.key, value: $0.value) })
-    }
-}
-
-extension CaptureRecord.Batch {
-    /// About the memory that it takes.
-    var weight: Int { 128 + topic.utf8.count }
-}
-
-extension CaptureRecord.Log {
-    /// About the memory that it takes.
-    var weight: Int {
-        128 + CaptureRecord.weight(before ?? []) + CaptureRecord.weight(after ?? [])
     }
 }

@@ -1,4 +1,3 @@
-import Synchronization
 package import System
 
 /// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
@@ -51,8 +50,6 @@ package final class CaptureSession: Sendable {
     /// What the filter looks for in a body.
     let text: [UInt8]?
     private let end: Moment
-    /// Read for each request. False once it ended for another reason than time.
-    private let isOpen = Atomic<Bool>(true)
     private let content = Locked(Content())
 
     init(
@@ -76,11 +73,13 @@ package final class CaptureSession: Sendable {
 
     package var isRunning: Bool { isRunning(at: .now) }
 
-    func isRunning(at now: Moment) -> Bool { isOpen.load(ordering: .relaxed) && now < end }
+    func isRunning(at now: Moment) -> Bool {
+        now < end && content.withLock(\.state) == .running
+    }
 
     package var status: Status {
         content.withLock { content in
-            if content.state == .running, Moment.now >= end { finish(&content, .ended) }
+            if content.state == .running, Moment.now >= end { content.state = .ended }
             return Status(
                 state: content.state,
                 kept: content.records.count,
@@ -99,12 +98,7 @@ package final class CaptureSession: Sendable {
     }
 
     package func stop() {
-        content.withLock { if $0.state == .running { finish(&$0, .stopped) } }
-    }
-
-    private func finish(_ content: inout Content, _ state: State) {
-        content.state = state
-        isOpen.store(false, ordering: .relaxed)
+        content.withLock { if $0.state == .running { $0.state = .stopped } }
     }
 
     /// Stops it and forgets its records.
@@ -125,13 +119,13 @@ package final class CaptureSession: Sendable {
             guard content.state == .running else { return false }
             content.matched += 1
             guard budget.take(record.weight) else {
-                finish(&content, .full)
+                content.state = .full
                 return false
             }
             var record = record
             record.number = content.records.count + 1
             content.records.append(record)
-            if content.records.count >= limits.records { finish(&content, .full) }
+            if content.records.count >= limits.records { content.state = .full }
             return true
         }
     }

@@ -16,8 +16,6 @@ struct CapturedLogs: Sendable {
     let logCount: Int
     let droppedCount: Int
     let batches: [CaptureRecord.Batch]
-    /// Learn where the batches are stored.
-    var tracks: [BatchTrack] = []
 
     /// With `redacts` nothing is kept as it came.
     init(

@@ -51,6 +51,8 @@ package final class FollowedLogs: Sendable {
     }
 
     private let budget: CaptureBudget
+    /// The numbers that the logs may have. Most news concern other logs, as these tell without the lock.
+    private let numbers: ClosedRange<Int64>
     private let state: Locked<State>
     /// About the memory that it takes at its start. What comes later is charged to the budget as it comes.
     let weight: Int
@@ -58,6 +60,9 @@ package final class FollowedLogs: Sendable {
     /// `news` are those of the request's batches.
     init(_ news: BatchTrack.News, within budget: CaptureBudget) {
         self.budget = budget
+        // Numbers never fall below that of their row.
+        let first = news.places.map(\.row).min() ?? 0
+        numbers = first...(news.places.map(\.numbers.upperBound).max() ?? first)
         var state = State(places: news.places, placesMax: news.places.count)
         state.progress.dead = news.letters.count
         state.progress.keep(news.letters)
@@ -80,13 +85,6 @@ package final class FollowedLogs: Sendable {
     /// True when no log is left to be followed.
     var isDone: Bool { state.withLock(\.places.isEmpty) }
 
-    /// The rows that have its logs, each once, by stream.
-    var rows: [StreamID: Set<Int64>] {
-        state.withLock { state in
-            state.places.reduce(into: [:]) { $0[$1.stream, default: []].insert($1.row) }
-        }
-    }
-
     /// Some news were lost. Later ones may still tell the end.
     func loseTrack() { state.withLock { $0.progress.isUncertain = true } }
 
@@ -100,6 +98,9 @@ package final class FollowedLogs: Sendable {
     }
 
     func note(_ attempt: PacketAttempt) {
+        let rows = attempt.packet.rows
+        let last = max(rows.upperBound, rows.lowerBound + Int64(attempt.packet.logCount))
+        guard mayHave(rows.lowerBound, last) else { return }
         update { state in
             let carried = state.places.map { attempt.packet.numbers(of: $0) }
             guard carried.contains(where: { $0 != nil }) else { return }
@@ -122,7 +123,13 @@ package final class FollowedLogs: Sendable {
 
     /// In the order in which they came.
     func note(_ all: [EndedLogs]) {
-        update { state in for ended in all { Self.note(ended, in: &state) } }
+        let concerned = all.filter { mayHave($0.numbers.lowerBound, $0.affected.upperBound) }
+        guard !concerned.isEmpty else { return }
+        update { state in for ended in concerned { Self.note(ended, in: &state) } }
+    }
+
+    private func mayHave(_ first: Int64, _ last: Int64) -> Bool {
+        first <= numbers.upperBound && numbers.lowerBound <= last
     }
 
     private static func note(_ ended: EndedLogs, in state: inout State) {
@@ -149,6 +156,13 @@ package final class FollowedLogs: Sendable {
             guard budget.take(more * Self.placeBytes) else { return giveUp(&state) }
             state.placesMax += more
         }
+    }
+}
+
+extension EndedLogs {
+    /// The numbers that the end removes or changes.
+    fileprivate var affected: ClosedRange<Int64> {
+        numbers.lowerBound...max(numbers.upperBound, renumberedThrough ?? numbers.upperBound)
     }
 }
 

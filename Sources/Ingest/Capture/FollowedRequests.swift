@@ -1,3 +1,4 @@
+import Glibc
 import Queue
 import Synchronization
 import System
@@ -8,113 +9,105 @@ import System
 /// news go through one list, so they keep their order: the queue tells of logs that left a row before delivery sends
 /// the rest.
 final class FollowedRequests: Sendable {
+    /// Records whose logs are followed at the same time.
+    static let followedMax = 2000
     /// Bytes of news that wait. Beyond that they are lost, and the logs of then may never have an end.
     static let newsBytesMax = 8 << 20
-    /// News that are looked up under one lock, which the queue waits for when it answers a captured request.
-    private static let newsAtATime = 512
+    /// The thread lets news gather so long. It would look through all followed logs for each packet otherwise.
+    private static let rest: Duration = .milliseconds(20)
 
     private enum News: Sendable {
         case ended([EndedLogs])
         case attempt(PacketAttempt)
     }
 
+    /// The captures keep the logs. What they forget needs no news.
+    private struct Followed {
+        weak var logs: FollowedLogs?
+        var missesNews = false
+    }
+
+    private struct State {
+        /// Oldest first.
+        var followed: [Followed] = []
+        var news: [News] = []
+        var newsBytes = 0
+    }
+
     private let following = Atomic<Bool>(false)
-    private let index = Locked(FollowedIndex())
-    private let inbox: Mailbox<News>
-    private let waitingBytes = Atomic<Int>(0)
-    /// Logs with a lower id have missed news.
-    private let lostBefore = Locked<Int?>(nil)
+    private let state = Locked(State())
     private let worker = Locked<SerialWorker?>(nil)
-    private let wake: Wake
-
-    /// Posts a look at the news. The thread comes after the mailbox that wakes it.
-    private final class Wake: Sendable {
-        let call = Locked<Call?>(nil)
-        struct Call { let post: @Sendable () -> Void }
-        func callAsFunction() { call.withLock { $0 }?.post() }
-    }
-
-    init() {
-        let wake = Wake()
-        self.wake = wake
-        inbox = Mailbox { wake() }
-    }
 
     func start() throws(SystemError) {
         let worker = try SerialWorker("captures")
         try worker.start()
         self.worker.withLock { $0 = worker }
-        wake.call.withLock { call in
-            // The job ends with the thread, so nothing keeps this longer than `stop`.
-            call = Wake.Call { [self] in _ = worker.post { [self] in tellNews() } }
-        }
         wake()
     }
 
-    func stop() {
-        wake.call.withLock { $0 = nil }
-        worker.withLock { $0.take() }?.stop()
+    func stop() { worker.withLock { $0.take() }?.stop() }
+
+    private func wake() {
+        // The job ends with the thread, so nothing keeps this longer than `stop`.
+        _ = worker.withLock(\.self)?.post { [self] in
+            tellNews()
+            usleep(useconds_t(Self.rest / .microseconds(1)))
+        }
     }
 
     /// False: news cost their sender nothing. Read for each packet.
     var isFollowing: Bool { following.load(ordering: .relaxed) }
 
     /// Follows the logs until nothing keeps them. Called when their request is answered. News of them come later, so
-    /// none is too early for them.
+    /// none is too early for them. The oldest ones make room: they wait for a destination that takes nothing.
     func follow(_ logs: FollowedLogs) {
         guard !logs.isDone else { return }
-        let evicted = index.withLock { index in
-            let evicted = index.add(logs)
+        let evicted = state.withLock { state in
+            defer { state.followed.append(Followed(logs: logs)) }
             following.store(true, ordering: .relaxed)
-            return evicted
+            guard state.followed.count >= Self.followedMax else { return FollowedLogs?.none }
+            state.followed.removeAll { $0.logs == nil }
+            return state.followed.count < Self.followedMax ? nil : state.followed.removeFirst().logs
         }
         evicted?.giveUp()
     }
 
     /// Called when captures forgot records.
-    func removeForgotten() { change { $0.removeForgotten() } }
+    func removeForgotten() { remove { $0.logs == nil } }
 
-    private func change(_ body: (inout FollowedIndex) -> Void) {
-        index.withLock { index in
-            body(&index)
-            following.store(!index.isEmpty, ordering: .relaxed)
+    private func remove(_ isOver: (Followed) -> Bool) {
+        state.withLock { state in
+            state.followed.removeAll(where: isOver)
+            following.store(!state.followed.isEmpty, ordering: .relaxed)
         }
     }
 
     // MARK: - Senders of news
 
     func note(_ ended: [EndedLogs]) {
-        guard isFollowing else { return }
         post(.ended(ended), bytes: ended.reduce(0) { $0 + $1.weight })
     }
 
-    /// Most packets have no captured logs, so the thread is woken only for those that have.
-    func note(_ attempt: PacketAttempt) {
-        let packet = attempt.packet
-        let isConcerned = index.withLock { index in
-            var isConcerned = false
-            index.visit(packet.numbers, of: packet.streamID) { _ in
-                isConcerned = true
-                return false
-            }
-            return isConcerned
-        }
-        if isConcerned { post(.attempt(attempt), bytes: attempt.weight) }
-    }
+    func note(_ attempt: PacketAttempt) { post(.attempt(attempt), bytes: attempt.weight) }
 
     private func post(_ news: News, bytes: Int) {
-        guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.newsBytesMax else {
-            waitingBytes.subtract(bytes, ordering: .relaxed)
-            // To find the logs that they concern would take the time that is missing.
-            return loseTrack()
+        guard isFollowing else { return }
+        let isFirst = state.withLock { state -> Bool? in
+            guard state.newsBytes + bytes <= Self.newsBytesMax else { return nil }
+            state.newsBytes += bytes
+            state.news.append(news)
+            return state.news.count == 1
         }
-        inbox.post(news)
+        // To find the logs that lost news concern would take the time that is missing.
+        guard let isFirst else { return loseTrack() }
+        if isFirst { wake() }
     }
 
     /// The ends of all logs that are followed now may never be told.
     func loseTrack() {
-        let next = index.withLock(\.nextID)
-        lostBefore.withLock { $0 = next }
+        state.withLock { state in
+            for index in state.followed.indices { state.followed[index].missesNews = true }
+        }
         wake()
     }
 
@@ -122,78 +115,32 @@ final class FollowedRequests: Sendable {
 
     /// Tells the followed logs all news.
     func tellNews() {
-        for news in inbox.takeAll() {
-            switch news {
-            case .ended(let ended):
-                for start in stride(from: 0, to: ended.count, by: Self.newsAtATime) {
-                    tell(ended[start..<min(start + Self.newsAtATime, ended.count)])
-                }
-                waitingBytes.subtract(ended.reduce(0) { $0 + $1.weight }, ordering: .relaxed)
-            case .attempt(let attempt):
-                tell(attempt)
-                waitingBytes.subtract(attempt.weight, ordering: .relaxed)
+        let (news, followed) = state.withLock { state in
+            defer {
+                (state.news, state.newsBytes) = ([], 0)
+                for index in state.followed.indices { state.followed[index].missesNews = false }
             }
+            return (
+                state.news,
+                state.followed.compactMap { each in each.logs.map { ($0, each.missesNews) } }
+            )
         }
-        if let next = lostBefore.withLock({ $0.take() }) {
-            for logs in index.withLock({ $0.logs(before: next) }) { logs.loseTrack() }
-        }
-    }
-
-    private func tell(_ ended: ArraySlice<EndedLogs>) {
-        let slices = index.withLock { index in
-            var slices: [Int: [EndedLogs]] = [:]
-            for each in ended {
-                index.visit(each.affected, of: each.stream) { id in
-                    slices[id, default: []].append(each)
-                    return true
+        for (logs, missesNews) in followed {
+            for news in news {
+                switch news {
+                case .ended(let ended): logs.note(ended)
+                case .attempt(let attempt): logs.note(attempt)
                 }
             }
-            return slices.map { (id: $0.key, logs: index[$0.key], news: $0.value) }
+            if missesNews { logs.loseTrack() }
         }
-        notifyFollowed(slices.map { ($0.id, $0.logs) }) { $0.note(slices[$1].news) }
-    }
-
-    private func tell(_ attempt: PacketAttempt) {
-        let concerned = index.withLock { index in
-            var ids: Set<Int> = []
-            index.visit(attempt.packet.numbers, of: attempt.packet.streamID) { id in
-                ids.insert(id)
-                return true
-            }
-            return ids.map { ($0, index[$0]) }
-        }
-        notifyFollowed(concerned) { logs, _ in logs.note(attempt) }
-    }
-
-    /// Tells the logs, and follows those no more that have come to their end.
-    private func notifyFollowed(
-        _ concerned: [(id: Int, logs: FollowedLogs?)],
-        _ tell: (FollowedLogs, Int) -> Void
-    ) {
-        var over: [Int] = []
-        for (place, (id, logs)) in concerned.enumerated() {
-            if let logs { tell(logs, place) }
-            if logs?.isDone ?? true { over.append(id) }
-        }
-        if !over.isEmpty { change { index in for id in over { index.remove(id) } } }
+        remove { $0.logs?.isDone ?? true }
     }
 }
 
 extension EndedLogs {
-    /// The numbers that the end removes or changes.
-    var affected: ClosedRange<Int64> {
-        numbers.lowerBound...max(numbers.upperBound, renumberedThrough ?? numbers.upperBound)
-    }
-
     /// About the memory that it takes.
     fileprivate var weight: Int {
         if case .dead(let ids) = end { 96 + 8 * ids.count } else { 64 }
-    }
-}
-
-extension SealedPacket {
-    /// The numbers that its logs may have.
-    fileprivate var numbers: ClosedRange<Int64> {
-        rows.lowerBound...max(rows.upperBound, rows.lowerBound + Int64(max(logCount, 1)) - 1)
     }
 }

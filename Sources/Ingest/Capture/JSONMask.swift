@@ -5,7 +5,7 @@ import System
 struct JSONMask {
     private let depth: Int
     private let isCut: Bool
-    private(set) var count = 0
+    private(set) var hidesAny = false
     private(set) var output: [UInt8] = []
 
     /// nil for text that is no object or array. `depth` is the number of strings around it. `isCut`: its strings may
@@ -18,7 +18,8 @@ struct JSONMask {
         guard reader.value() != nil, reader.isAtEnd else { return nil }
         (self.depth, self.isCut) = (depth, isCut)
         output = masked(document)
-        if count == 0 { output = document }
+        // As it was sent.
+        if !hidesAny { output = document }
     }
 
     private mutating func masked(_ value: [UInt8]) -> [UInt8] {
@@ -26,9 +27,11 @@ struct JSONMask {
         if reader.take("{") { return object(&reader) }
         if reader.take("[") { return array(&reader) }
         guard reader.isAtString, let text = reader.stringBytes() else { return value }
-        let inner = Mask.masked(text[...], depth: depth + 1, isCut: isCut)
-        count += inner.count
-        return quoted(inner.output)
+        guard let inner = Mask.masked(text[...], depth: depth + 1, isCut: isCut) else {
+            return quoted(text)
+        }
+        hidesAny = true
+        return quoted(inner)
     }
 
     private mutating func object(_ reader: inout JSONReader) -> [UInt8] {
@@ -41,7 +44,7 @@ struct JSONMask {
         }
         // `{"key": "password", "value": …}`
         let isLabel = { (name: String) in Mask.labelNames.contains(name.lowercased()) }
-        let secretNames = members.filter { isLabel($0.name) }.map { text(of: $0.value) }
+        let secretNames = members.filter { isLabel($0.name) }.compactMap { text(of: $0.value) }
             .filter { SecretNames.contains($0) }
         let isAttribute = members.contains { $0.name.lowercased() == "value" }
         let parts = members.map { name, value in
@@ -61,7 +64,7 @@ struct JSONMask {
             if !elements.isEmpty { _ = reader.take(",") }
             elements.append(Array(reader.value() ?? []))
         }
-        let isPair = elements.count == 2 && isSecret(text(of: elements[0]), elements[1])
+        let isPair = elements.count == 2 && isSecret(text(of: elements[0]) ?? "", elements[1])
         let parts = elements.enumerated().map { index, element in
             isPair && index == 1 ? hidden(element) : masked(element)
         }
@@ -69,22 +72,22 @@ struct JSONMask {
     }
 
     private mutating func hidden(_ value: [UInt8]) -> [UInt8] {
-        count += 1
-        var reader = JSONReader(value)
-        let text = reader.isAtString ? reader.stringBytes() ?? value : value
-        return quoted(Array(Mask.redacted(text).utf8))
+        hidesAny = true
+        return quoted(Array(Mask.redacted(content(value)).utf8))
     }
 
     private func isSecret(_ name: String, _ value: [UInt8]) -> Bool {
-        guard SecretNames.contains(name) else { return false }
-        var reader = JSONReader(value)
-        let content = reader.isAtString ? reader.stringBytes() ?? value : value
-        return SecretNames.contains(name, value: content)
+        SecretNames.contains(name) && SecretNames.contains(name, value: content(value))
     }
 
-    private func text(of value: [UInt8]) -> String {
+    private func content(_ value: [UInt8]) -> [UInt8] {
+        text(of: value).map { Array($0.utf8) } ?? value
+    }
+
+    /// nil: it is no string.
+    private func text(of value: [UInt8]) -> String? {
         var reader = JSONReader(value)
-        return reader.isAtString ? reader.string() ?? "" : ""
+        return reader.isAtString ? reader.string() : nil
     }
 
     private func quoted(_ text: [UInt8]) -> [UInt8] {

@@ -4,7 +4,7 @@ package import System
 /// A refused request: its head and the reason, without its body.
 package struct RefusedRequest: Sendable {
     /// Counts up from the start of the process.
-    package var id = 0
+    package let id: Int
     package let time: WallTime
     package let method: String
     package let path: String
@@ -28,8 +28,9 @@ package final class RefusedRequests: Sendable {
     private static let perSecond = 50
 
     private struct State {
-        var ring: [RefusedRequest] = []
-        var next = 0
+        /// By id, modulo `countMax`.
+        var kept: [Int: RefusedRequest] = [:]
+        var lastID = 0
         var second: Int64 = 0
         var inSecond = 0
         var missed = 0
@@ -39,33 +40,23 @@ package final class RefusedRequests: Sendable {
 
     package init() {}
 
-    /// False while a flood goes on: the request is only counted.
-    func hasRoom(at time: WallTime) -> Bool {
+    /// The next request's id. nil while a flood goes on: the request is only counted.
+    private func takeID(at time: WallTime) -> Int? {
         state.withLock { state in
             if state.second != time.seconds { (state.second, state.inSecond) = (time.seconds, 0) }
             state.inSecond += 1
-            guard state.inSecond > Self.perSecond else { return true }
-            state.missed += 1
-            return false
-        }
-    }
-
-    func add(_ request: RefusedRequest) {
-        state.withLock { state in
-            var request = request
-            request.id = state.next + 1
-            if state.ring.count < Self.countMax {
-                state.ring.append(request)
-            } else {
-                state.ring[state.next % Self.countMax] = request
+            guard state.inSecond <= Self.perSecond else {
+                state.missed += 1
+                return nil
             }
-            state.next += 1
+            state.lastID += 1
+            return state.lastID
         }
     }
 
     /// Newest first.
     package var newest: [RefusedRequest] {
-        state.withLock(\.ring).sorted { $0.id > $1.id }
+        state.withLock(\.kept).values.sorted { $0.id > $1.id }
     }
 
     /// Refused requests that were only counted.
@@ -77,45 +68,43 @@ package final class RefusedRequests: Sendable {
         _ head: RequestHead?,
         _ refusal: Refusal,
         as status: Int,
-        _ sender: Sender,
+        address: String? = nil,
+        key: String?,
         hidesLogs: Bool
     ) {
-        let now = WallTime.now
-        guard hasRoom(at: now) else { return }
-        add(
-            RefusedRequest(
-                time: now,
-                method: head?.methodText ?? "",
-                path: head.map { head in
-                    masked(head.pathText.utf8, to: 200) {
-                        let path = String(decoding: $0, as: UTF8.self)
-                        return Mask.path(path, hidesLogs: hidesLogs, isCut: $1)
+        let time = WallTime.now
+        guard let id = takeID(at: time) else { return }
+        let request = RefusedRequest(
+            id: id,
+            time: time,
+            method: head?.methodText ?? "",
+            path: head.map { head in
+                masked(head.pathText.utf8, to: 200) {
+                    Mask.path($0, hidesLogs: hidesLogs, isCut: $1)
+                }
+            } ?? "",
+            query: head.flatMap { head in
+                head.query.map { range in
+                    masked(head.bytes[range], to: 500) {
+                        Mask.query($0.utf8, hidesLogs: hidesLogs, isCut: $1)
                     }
-                } ?? "",
-                query: head.flatMap { head in
-                    head.query.map { range in
-                        masked(head.bytes[range], to: 500) {
-                            Mask.query($0, hidesLogs: hidesLogs, isCut: $1)
-                        }
-                    }
-                },
-                address: sender.address ?? head?.peer.host ?? "",
-                key: sender.key,
-                status: status,
-                code: refusal.code,
-                reason: masked(refusal.reason.utf8, to: 500) { bytes, _ in
-                    // It quotes texts whose ends are cut.
-                    String(decoding: Mask.hidingSecrets(in: bytes, isCut: true), as: UTF8.self)
-                },
-                agent: head?.field("user-agent").map { agent in
-                    guard !hidesLogs else { return Mask.redacted(Array(agent.utf8)) }
-                    return masked(agent.utf8, to: 200) {
-                        String(decoding: Mask.hidingSecrets(in: $0, isCut: $1), as: UTF8.self)
-                    }
-                },
-                bytes: head?.declaredBodyBytes
-            )
+                }
+            },
+            address: address ?? head?.peer.host ?? "",
+            key: key,
+            status: status,
+            code: refusal.code,
+            // It quotes texts whose ends are cut.
+            reason: masked(refusal.reason.utf8, to: 500) { text, _ in
+                Mask.hidingSecrets(in: text, isCut: true)
+            },
+            agent: head?.field("user-agent").map { agent in
+                hidesLogs
+                    ? Mask.redacted(agent.utf8) : masked(agent.utf8, to: 200, Mask.hidingSecrets)
+            },
+            bytes: head?.declaredBodyBytes
         )
+        state.withLock { $0.kept[id % Self.countMax] = request }
     }
 
     /// The beginning of a text, masked. It is cut before, so that the work is bounded, but with room for a secret across
@@ -123,16 +112,10 @@ package final class RefusedRequests: Sendable {
     private func masked(
         _ text: some Collection<UInt8>,
         to countMax: Int,
-        _ mask: (_ beginning: [UInt8], _ isCut: Bool) -> String
+        _ mask: (_ beginning: String, _ isCut: Bool) -> String
     ) -> String {
-        let beginning = Array(text.prefix(4 * countMax))
-        return clipped(mask(beginning, beginning.count < text.count), to: countMax)
-    }
-
-    /// Who sent a refused request, as far as it is known.
-    struct Sender {
-        var address: String?
-        var key: String?
+        let beginning = String(decoding: text.prefix(4 * countMax), as: UTF8.self)
+        return clipped(mask(beginning, text.count > 4 * countMax), to: countMax)
     }
 }
 

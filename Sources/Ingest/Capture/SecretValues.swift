@@ -10,7 +10,22 @@ enum SecretValues {
     /// In order, without overlaps. `isCut`: a token at the end may have lost its points.
     static func ranges(in text: [UInt8], isCut: Bool = false) -> [Range<Int>] {
         var ranges = text.withUnsafeBytes { KnownSecrets.ranges(in: $0, isCut: isCut) }
-        ranges += tokens(in: text, isCut) + keys(in: text)
+        // What follows a part of a token, or a key's beginning, decides for every place in it, so each is read once.
+        var (tokensFrom, keysFrom) = (0, 0)
+        for (place, byte) in text.enumerated() {
+            if byte == UInt8(ascii: "e"), place >= tokensFrom,
+                tokenStarts.contains(where: text[place...].starts)
+            {
+                tokensFrom = partEnd(in: text, place)
+                if let end = tokenEnd(in: text, place, tokensFrom, isCut) {
+                    ranges.append(place..<end)
+                    tokensFrom = end
+                }
+            } else if byte == keyStart[0], place >= keysFrom, let end = keyEnd(in: text, place) {
+                ranges.append(place..<end)
+                keysFrom = end
+            }
+        }
         var merged: [Range<Int>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = merged.last, range.lowerBound < last.upperBound {
@@ -21,25 +36,6 @@ enum SecretValues {
             }
         }
         return merged
-    }
-
-    private static func tokens(in text: [UInt8], _ isCut: Bool) -> [Range<Int>] {
-        var ranges: [Range<Int>] = []
-        var place = 0
-        while place < text.count {
-            guard text[place] == UInt8(ascii: "e"),
-                tokenStarts.contains(where: text[place...].starts)
-            else {
-                place += 1
-                continue
-            }
-            // What follows this part decides for every place in it, so each is read once.
-            let firstPartEnd = partEnd(in: text, place)
-            let end = tokenEnd(in: text, place, firstPartEnd, isCut)
-            if let end { ranges.append(place..<end) }
-            place = end ?? firstPartEnd
-        }
-        return ranges
     }
 
     private static func tokenEnd(
@@ -66,20 +62,9 @@ enum SecretValues {
         } ?? text.count
     }
 
-    private static func keys(in text: [UInt8]) -> [Range<Int>] {
-        var ranges: [Range<Int>] = []
-        var place = 0
-        while place < text.count {
-            let end = keyEnd(in: text, place)
-            if let end { ranges.append(place..<end) }
-            place = end ?? place + 1
-        }
-        return ranges
-    }
-
     /// Up to the line of the end, or all that follows.
     private static func keyEnd(in text: [UInt8], _ place: Int) -> Int? {
-        guard text[place] == keyStart[0], text[place...].starts(with: keyStart),
+        guard text[place...].starts(with: keyStart),
             text[place...].prefix(48).firstRange(of: Array("PRIVATE KEY".utf8)) != nil
         else { return nil }
         guard let end = text[place...].firstRange(of: keyEnd) else { return text.count }

@@ -128,7 +128,7 @@ private struct LokiLogReader: LogReader {
         of labels: [(key: String, value: String)],
         _ limits: LimitSettings
     ) -> String {
-        label(namingLabels, of: labels)?.cut(to: limits.json.topicBytes) ?? LokiDialect.tag
+        label(namingLabels, of: labels)?.prefix(bytes: limits.json.topicBytes) ?? LokiDialect.tag
     }
 
     /// The value of the first of these labels that is there.

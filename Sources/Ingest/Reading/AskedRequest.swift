@@ -4,28 +4,24 @@ import System
 
 /// What conditions of filters may ask of a request.
 package struct AskedRequest: Sendable {
-    private let method: String
-    private let path: String
-    private let query: String
+    // Texts are made when a condition asks for them.
+    private let method: @Sendable () -> String
+    private let path: @Sendable () -> String
+    private let query: @Sendable () -> String?
     /// The first header field of a lower-case name.
     private let field: @Sendable (String) -> String?
 
     init(
-        method: String = "POST",
-        path: String,
-        query: String? = nil,
+        method: @escaping @autoclosure @Sendable () -> String = "POST",
+        path: @escaping @autoclosure @Sendable () -> String,
+        query: @escaping @autoclosure @Sendable () -> String? = nil,
         field: @escaping @Sendable (String) -> String? = { _ in nil }
     ) {
-        (self.method, self.path, self.query, self.field) = (method, path, query ?? "", field)
+        (self.method, self.path, self.query, self.field) = (method, path, query, field)
     }
 
     init(_ head: RequestHead) {
-        let method = head.bytes.prefix { $0 != UInt8(ascii: " ") }
-        self.init(
-            method: String(decoding: method, as: UTF8.self),
-            path: head.pathText,
-            query: head.queryText
-        ) { name in
+        self.init(method: head.methodText, path: head.pathText, query: head.queryText) { name in
             let field = head.fields.first {
                 head.bytes[$0.name].elementsEqual(name.utf8) { $0 | 0x20 == $1 | 0x20 }
             }
@@ -58,8 +54,8 @@ package struct AskedRequest: Sendable {
         case .query(let name): parameter(name)
         case .header(let name): field(name).map { Array($0.utf8) }
         case .host: field("host").map { Array(Self.hostName($0).utf8) }
-        case .method: Array(method.utf8)
-        case .path: Array(path.utf8)
+        case .method: Array(method().utf8)
+        case .path: Array(path().utf8)
         }
     }
 
@@ -68,7 +64,7 @@ package struct AskedRequest: Sendable {
         func text(_ part: Substring.UTF8View) -> String? {
             percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
         }
-        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+        for pair in (query() ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let sides = pair.split(
                 separator: UInt8(ascii: "="),
                 maxSplits: 1,
@@ -81,7 +77,7 @@ package struct AskedRequest: Sendable {
     }
 
     /// In lower case, without a port.
-    private static func hostName(_ host: String) -> String {
+    static func hostName(_ host: String) -> String {
         let lower = host.lowercased()
         guard let colon = lower.lastIndex(of: ":"), !lower[colon...].contains("]") else {
             return lower

@@ -2,6 +2,7 @@ import Configuration
 import HTTP
 import Logs
 import Queue
+import System
 
 /// How one kind of client sends logs: its paths, what their heads say, and the form of its refusals.
 ///
@@ -81,7 +82,7 @@ enum TagText {
 
     /// The beginning of a text that devices chose for another purpose.
     static func cut(_ text: String, orElse fallback: String) -> String {
-        text.isEmpty ? fallback : text.cut(to: bytes.upperBound)
+        text.isEmpty ? fallback : text.prefix(bytes: bytes.upperBound)
     }
 }
 

@@ -148,12 +148,7 @@ package struct RouteTester {
                 try table.target(host: question.host, project: question.project, .tag(tag))
             },
             applyRules: { [decoder] logs, target throws(Refusal) in
-                do throws(LogDecodingError) {
-                    let timing = BatchTiming(arrival: .now)
-                    return try decoder.putLogs.decode(logs, timing, target.intake.rules)
-                } catch {
-                    throw Refusal(error)
-                }
+                try decoder.decode(logs, BatchTiming(arrival: .now), target.intake.rules)
             }
         )
     }

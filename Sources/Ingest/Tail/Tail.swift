@@ -67,17 +67,14 @@ package final class Tail: Sendable {
     }
 
     /// Closes the streams of holders who may not look any more.
-    package func keep(_ maySee: (AdminHolder) -> Bool) {
-        watchers.withLock { watchers in
-            for watcher in watchers where !maySee(watcher.holder) { watcher.close() }
-        }
-        wake.signal()
-    }
+    package func keep(_ maySee: (AdminHolder) -> Bool) { close { !maySee($0.holder) } }
 
     /// Closes the streams of sessions that are over.
-    package func closeOver() {
+    package func closeOver() { close { $0.isOver() } }
+
+    private func close(_ mustGo: (TailWatcher) -> Bool) {
         watchers.withLock { watchers in
-            for watcher in watchers where watcher.isOver() { watcher.close() }
+            for watcher in watchers where mustGo(watcher) { watcher.close() }
         }
         wake.signal()
     }

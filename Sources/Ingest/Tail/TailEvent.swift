@@ -1,6 +1,7 @@
 import JSON
 import Logs
 import Queue
+import System
 
 /// A log as an event of the tail. It fits into what a stream may hold, so of a large log it has the beginning of each
 /// field, with a mark that tells the field's size.
@@ -38,9 +39,7 @@ enum TailEvent {
     private static func masked(_ stored: LogEntry) -> LogEntry {
         let fields = stored.fields.map { name, value in
             let isCut = value.utf8.count > bytesMax
-            let beginning =
-                isCut ? String(decoding: value.utf8.prefix(bytesMax), as: UTF8.self) : value
-            let shown = Mask.hidingKnownSecrets(in: beginning, isCut: isCut)
+            let shown = Mask.hidingKnownSecrets(in: value.prefix(bytes: bytesMax), isCut: isCut)
             return (
                 key: Mask.hidingKnownSecrets(in: name),
                 value: isCut ? CutLog.marked(shown, of: value.utf8.count) : shown

@@ -47,45 +47,28 @@ final class TailWatcher: Sendable {
 
     func show(_ batch: Batch, _ now: Moment) {
         guard isOpen, filter.admits(batch.stream) else { return }
-        guard let sampler else { return show(batch) { _ in true } }
-        guard filter.looksIntoLogs else {
-            // Chosen by their number: the others are not even read.
-            let chosen = sampler.withLock { $0.choose(batch.logs.count, now) }
-            guard let last = chosen.last else { return }
-            var next = chosen[...]
-            return show(batch, last: last) { place in
-                guard next.first == place else { return false }
-                next.removeFirst()
-                return true
-            }
-        }
-        show(batch) { _ in
-            true
-        } chooses: {
-            sampler.withLock { !$0.choose(1, now).isEmpty }
-        }
-    }
-
-    /// Shows the logs whose place is wanted, and which the filter admits and `chooses` takes.
-    private func show(
-        _ batch: Batch,
-        last: Int = .max,
-        _ isWanted: (Int) -> Bool,
-        chooses: () -> Bool = { true }
-    ) {
+        // Chosen by their number where that is enough: the others are not even read.
+        var chosen = filter.looksIntoLogs ? nil : choose(batch.logs.count, now)?[...]
         batch.logs.bytes.withUnsafeBytes { bytes in
             var entries = LogEntries(bytes)
             var place = 0
-            while place <= last, let range = try? entries.next() {
+            while chosen?.isEmpty != true, let range = try? entries.next() {
                 defer { place += 1 }
-                guard isWanted(place) else { continue }
-                let log = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard let entry = try? LogEntry(log), filter.admits(entry), chooses() else {
-                    continue
+                if let next = chosen?.first {
+                    guard next == place else { continue }
+                    chosen?.removeFirst()
                 }
+                let log = UnsafeRawBufferPointer(rebasing: bytes[range])
+                guard let entry = try? LogEntry(log), filter.admits(entry) else { continue }
+                if filter.looksIntoLogs, choose(1, now)?.isEmpty == true { continue }
                 write(TailEvent.bytes(entry, size: range.count, of: batch.stream))
             }
         }
+    }
+
+    /// nil: the viewer gets all.
+    private func choose(_ count: Int, _ now: Moment) -> [Int]? {
+        sampler?.withLock { $0.choose(count, now) }
     }
 
     private func write(_ event: [UInt8]) {
@@ -130,14 +113,14 @@ extension JSONWriter {
 
     /// Writes the members that name a stream, without known secrets.
     package mutating func stream(_ key: StreamKey) {
+        // A long label was cut before it was stored, perhaps within a secret.
+        let shown = { (label: String) in Mask.hidingKnownSecrets(in: label, isCut: true) }
         member("destination", key.destination)
-        member("logstore", Mask.hidingKnownSecrets(in: key.logstore))
-        member("topic", Mask.hidingKnownSecrets(in: key.trailer.topic))
-        member("source", Mask.hidingKnownSecrets(in: key.trailer.source))
+        member("logstore", shown(key.logstore))
+        member("topic", shown(key.trailer.topic))
+        member("source", shown(key.trailer.source))
         object("tags") { json in
-            for (key, value) in key.trailer.tags {
-                json.member(Mask.hidingKnownSecrets(in: key), Mask.hidingKnownSecrets(in: value))
-            }
+            for (key, value) in key.trailer.tags { json.member(shown(key), shown(value)) }
         }
     }
 }

@@ -49,15 +49,3 @@ package func utf8Boundary(_ text: UnsafePointer<UInt8>, atMost limit: Int) -> In
     while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
     return end
 }
-
-extension String {
-    /// The beginning of the text, in whole characters and at most so many bytes.
-    package func cut(to bytesMax: Int) -> String {
-        guard utf8.count > bytesMax else { return self }
-        var text = self
-        return text.withUTF8 { text in
-            guard let start = text.baseAddress else { return "" }
-            return String(decoding: text[..<utf8Boundary(start, atMost: bytesMax)], as: UTF8.self)
-        }
-    }
-}

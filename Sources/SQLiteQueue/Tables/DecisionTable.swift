@@ -87,7 +87,7 @@ final class DecisionTable {
         addEntry.bind(1, record.id)
         addEntry.bind(2, record.time.nanoseconds)
         for (index, text) in texts.enumerated() {
-            addEntry.bind(CInt(3 + index), text.cut(to: AuditEntry.textBytesMax))
+            addEntry.bind(CInt(3 + index), text.prefix(bytes: AuditEntry.textBytesMax))
         }
         try addEntry.run()
         try trim.run()

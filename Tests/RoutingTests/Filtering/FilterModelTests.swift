@@ -1,4 +1,5 @@
 import Logs
+import System
 import TestSupport
 import Testing
 
@@ -138,7 +139,7 @@ private struct FilterModel {
             case .truncate(let truncation):
                 log = log.map { name, value in
                     guard isNamed(name, truncation.fields) else { return (name, value) }
-                    return (name, value.cut(to: truncation.bytes))
+                    return (name, value.prefix(bytes: truncation.bytes))
                 }
             case .drop: return []
             default: break
