@@ -150,14 +150,13 @@ extension DeviceHandler {
         _ repeatedBytesMax: Int
     ) -> DispatchRequest {
         let table = tables.routing
-        let hasFilters = table.router.map { !$0.rules.filters.isEmpty } ?? false
         return DispatchRequest(
             table: table,
             allows: { request.sender?.maySend(to: $0) ?? true },
             checkRight: { name throws(Refusal) in
                 try request.sender?.check(name, request.dialect.label)
             },
-            sender: hasFilters
+            sender: table.hasFilters
                 ? SenderText(
                     clientIP: head.clientAddress(behind: tables.access.proxies)?.description ?? "",
                     key: request.sender?.name ?? "",

@@ -87,7 +87,8 @@ package final class DeviceHandler: RequestHandler {
         }
     }
 
-    /// The draft of a request that a capture may want; mostly nil, after one atomic load. `logs`: its head was admitted.
+    /// The draft of a request that a capture may want; mostly nil, after one atomic load. With
+    /// `logs` its head was admitted.
     private func capture(_ head: RequestHead, _ logs: AdmittedLogs? = nil) -> CaptureDraft? {
         guard shared.captures.mayWant else { return nil }
         var draft = CaptureDraft(

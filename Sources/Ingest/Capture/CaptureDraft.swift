@@ -80,9 +80,10 @@ struct CaptureDraft: Sendable {
     mutating func admitted(_ request: AdmittedLogs, _ plans: TagPlans?) {
         // A tag that only the body tells is known when that is read.
         let tag = request.reader.tag
+        let tags = tag.map { [$0] } ?? []
         sessions.removeAll {
             !$0.filter.admits(key: request.sender?.name)
-                || tag != nil && !$0.filter.admits(tag: tag)
+                || !tags.isEmpty && !$0.filter.admits(tags: tags)
         }
         (self.request, self.tag) = (request, tag)
         if let tag { redacts = plans?.redacts(tag) ?? false }
@@ -98,10 +99,7 @@ struct CaptureDraft: Sendable {
     ) {
         let tags = taken.groups.map(\.tag) + taken.refusedTags
         // The tag first: to look for a text takes time.
-        sessions.removeAll { session in
-            guard let pattern = session.filter.tag else { return false }
-            return !tags.contains { pattern.match($0) != nil }
-        }
+        sessions.removeAll { !$0.filter.admits(tags: tags) }
         matchText(in: content)
         known = .logs
         guard isWanted else { return }
@@ -185,7 +183,7 @@ struct CaptureDraft: Sendable {
             // A request that is refused early has no text, and perhaps no key and tag.
             return filter.admits(status: response.status) && (known != .head || filter.text == nil)
                 && filter.admits(key: request?.sender?.name)
-                && (known == .logs || filter.admits(tag: tag))
+                && (known == .logs || filter.admits(tags: tag.map { [$0] } ?? []))
         }
         guard !wanting.isEmpty else { return }
         let record = record(of: response, end)

@@ -51,9 +51,8 @@ package struct CaptureFilter: Sendable {
 
     func admits(key: String?) -> Bool { self.key.map { $0 == key } ?? true }
 
-    func admits(tag: String?) -> Bool {
-        guard let pattern = self.tag else { return true }
-        return tag.map { pattern.match($0) != nil } ?? false
+    func admits(tags: [String]) -> Bool {
+        tag.map { pattern in tags.contains { pattern.match($0) != nil } } ?? true
     }
 
     /// True if it may admit the answer to accepted logs: 200 in most dialects, 204 in some.

@@ -9,9 +9,10 @@ extension CaptureRecord.Body {
     /// What is kept of a body.
     fileprivate static let bytesMax = 64 << 10
 
-    /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a secret's beginning is
-    /// masked too. With a reason nothing is kept but the size. `logsHaveSecrets`: whether logs that were read from it do.
-    /// Names in them are known for certain, so they alone show what has secrets; nil: they could not be read.
+    /// Text, masked. The beginning alone where it is long, which is cut before it is masked: a
+    /// secret's beginning is masked too. With a reason nothing is kept but the size.
+    /// `logsHaveSecrets` tells it of the logs that were read from the body. Names in them are known
+    /// for certain, so they alone show what has secrets; nil: they could not be read.
     init(_ bytes: UnsafeRawBufferPointer, hides reason: String?, logsHaveSecrets: Bool?) {
         var beginning = Array(bytes.prefix(Self.bytesMax))
         let isCut = beginning.count < bytes.count

@@ -51,7 +51,7 @@ package final class FollowedLogs: Sendable {
     }
 
     private let budget: CaptureBudget
-    /// The numbers that the logs may have. Most news concern other logs, as these tell without the lock.
+    /// The numbers that the logs may have. They tell without the lock that most news concern others.
     private let numbers: ClosedRange<Int64>
     private let state: Locked<State>
     /// About the memory that it takes at its start. What comes later is charged to the budget as it comes.

@@ -13,7 +13,7 @@ final class FollowedRequests: Sendable {
     static let followedMax = 2000
     /// Bytes of news that wait. Beyond that they are lost, and the logs of then may never have an end.
     static let newsBytesMax = 8 << 20
-    /// The thread lets news gather so long. It would look through all followed logs for each packet otherwise.
+    /// The thread lets news gather so long, not to look through all followed logs for each packet.
     private static let rest: Duration = .milliseconds(20)
 
     private enum News: Sendable {
@@ -58,8 +58,9 @@ final class FollowedRequests: Sendable {
     /// False: news cost their sender nothing. Read for each packet.
     var isFollowing: Bool { following.load(ordering: .relaxed) }
 
-    /// Follows the logs until nothing keeps them. Called when their request is answered. News of them come later, so
-    /// none is too early for them. The oldest ones make room: they wait for a destination that takes nothing.
+    /// Follows the logs until nothing keeps them. Called when their request is answered. News of
+    /// them come later, so none is too early for them. The oldest ones make room: they wait for a
+    /// destination that takes nothing.
     func follow(_ logs: FollowedLogs) {
         guard !logs.isDone else { return }
         let evicted = state.withLock { state in

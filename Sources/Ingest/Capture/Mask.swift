@@ -40,8 +40,7 @@ package enum Mask {
     /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
     /// `isCut`: a limit has cut its end.
     package static func path(_ path: String, hidesLogs: Bool, isCut: Bool = false) -> String {
-        guard hidesLogs else { return hidingSecrets(in: path, isCut: isCut) }
-        for verb in ["/_doc/", "/_create/"] {
+        for verb in ["/_doc/", "/_create/"] where hidesLogs {
             guard let range = path.firstRange(of: verb) else { continue }
             let id = path[range.upperBound...]
             let beginning = hidingSecrets(in: String(path[..<range.upperBound]))

@@ -10,7 +10,7 @@ enum SecretValues {
     /// In order, without overlaps. `isCut`: a token at the end may have lost its points.
     static func ranges(in text: [UInt8], isCut: Bool = false) -> [Range<Int>] {
         var ranges = text.withUnsafeBytes { KnownSecrets.ranges(in: $0, isCut: isCut) }
-        // What follows a part of a token, or a key's beginning, decides for every place in it, so each is read once.
+        // What follows a part of a token, or a key's beginning, decides for every place in it.
         var (tokensFrom, keysFrom) = (0, 0)
         for (place, byte) in text.enumerated() {
             if byte == UInt8(ascii: "e"), place >= tokensFrom,

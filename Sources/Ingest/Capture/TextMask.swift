@@ -4,8 +4,8 @@ import System
 ///
 /// Where a value ends is a guess in damaged text, so nothing behind one is shown.
 enum TextMask {
-    /// Line by line, so that damage in one does not hide a secret in the next. A value that may not end on its line
-    /// hides the rest of the text. nil: there is no secret. `isCut`: a limit has cut the end.
+    /// Line by line, so that damage in one does not hide a secret in the next. A value that may not
+    /// end on its line hides the rest. nil: there is no secret. `isCut`: a limit has cut the end.
     static func masked(_ bytes: ArraySlice<UInt8>, depth: Int, isCut: Bool) -> [UInt8]? {
         let newline = UInt8(ascii: "\n")
         var output: [UInt8] = []
@@ -79,8 +79,9 @@ enum TextMask {
     }
 }
 
-/// Finds values behind the names of secrets in one line of text, however damaged it is: `"name": value`, `name=value`,
-/// `name: value`, `--name value`, `<name>value<`, `Bearer value`, `https://user:password@host`.
+/// Finds values behind the names of secrets in one line of text, however damaged it is:
+/// `"name": value`, `name=value`, `name: value`, `--name value`, `<name>value<`, `Bearer value`,
+/// `https://user:password@host`.
 ///
 /// It finds names by the separator behind them, so a stray quote cannot hide one.
 private struct SecretScanner {
