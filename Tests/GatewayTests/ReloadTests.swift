@@ -310,11 +310,12 @@ import Testing
             try SandboxedGateway.configuration(sandbox, directory) {
                 $0.log.level = .debug
                 $0.destinations[0].labels.topic = "renamed"
-                $0.destinations[0].transfer.concurrency = 0
+                $0.destinations[0].signature = .v4
+                $0.destinations[0].region = nil
             }
         )
         journal.flush()
-        #expect(lines.withLock { $0.contains { $0.contains("concurrency is 0") } })
+        #expect(lines.withLock { $0.contains { $0.contains("region") } })
         #expect(journal.level == .info)
         #expect(gateway.configuration.withLock(\.destinations)[0].labels.topic == "")
     }
