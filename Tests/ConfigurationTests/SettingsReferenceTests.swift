@@ -86,7 +86,7 @@ import Testing
         #expect(
             try NSDictionary(dictionary: written)
                 == NSDictionary(dictionary: object(Data(schema.utf8))),
-            "docs/openapi.json is stale; run: swift build && Scripts/settings-tables && make embed"
+            "docs/openapi.json is stale; run: swift build && Scripts/settings-tables"
         )
     }
 
