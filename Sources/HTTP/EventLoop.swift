@@ -105,7 +105,7 @@ final class EventLoop {
         default:
             guard let connection = connections[event.token] else { return }
             if event.readiness.contains(.gone) {
-                if !canCloseWithoutLoss(connection) { counters.connections.broken.add() }
+                if !canCloseWithoutLoss(connection) { counters.count(.broken) }
                 close(connection)
                 return
             }

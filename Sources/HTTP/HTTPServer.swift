@@ -1,6 +1,6 @@
 import Glibc
 package import Net
-import System
+package import System
 
 /// A server of HTTP/1.1 and 1.0 over TCP: one loop thread per core, each with its own listener.
 ///
@@ -133,16 +133,14 @@ package final class HTTPServer: Sendable {
         return threads
     }
 
-    package var counters: Counters {
-        var counters = Counters()
-        counters.connections.open = connectionCount.count
-        counters.held.heads = budgets.heads.inUse
-        counters.held.bodies = budgets.bodies.inUse
-        counters.held.answers = budgets.answers.inUse
-        counters.largeRequests.started = largeRequests.takenCount
-        counters.largeRequests.refused = largeRequests.refusedCount
-        counters.largeRequests.waiting = largeRequests.waitingCount
-        for port in ports { port.counters.add(to: &counters) }
+    package var counters: Counts<HTTPCounter> {
+        var counters = largeRequests.counters.counts
+        counters[.openConnections] = connectionCount.count
+        counters[.heldHeads] = budgets.heads.inUse
+        counters[.heldBodies] = budgets.bodies.inUse
+        counters[.heldAnswers] = budgets.answers.inUse
+        counters[.largeWaiting] = largeRequests.waitingCount
+        for port in ports { counters += port.counters.counts }
         return counters
     }
 

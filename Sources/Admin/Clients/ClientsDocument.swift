@@ -21,11 +21,11 @@ struct ClientsDocument {
             uniquingKeysWith: { newest, _ in newest }
         )
         guard !wantsText else {
-            let lines = senders.keys.map { name, counts in
-                let refused = counts.refused.values.reduce(0, +)
-                let last = latest[name].map { "; last: \($0.code): \($0.reason)" } ?? ""
-                return "\(name): \(counted(Int64(counts.requests), "request")), "
-                    + "\(counted(Int64(counts.logs), "log")), \(sizeText(counts.bodyBytes)), "
+            let lines = senders.keys.map { key in
+                let refused = key.refused.named.reduce(0) { $0 + $1.1 }
+                let last = latest[key.name].map { "; last: \($0.code): \($0.reason)" } ?? ""
+                return "\(key.name): \(counted(Int64(key.taken[.requests]), "request")), "
+                    + "\(counted(Int64(key.taken[.logs]), "log")), \(sizeText(key.taken[.bodyBytes])), "
                     + "\(refused) refused\(last)\n"
             }
             let none = "no keys are configured (devices.keys): every device may send\n"
@@ -34,23 +34,22 @@ struct ClientsDocument {
         var json = JSONWriter()
         json.object { json in
             json.array("keys") { json in
-                for (name, counts) in senders.keys {
+                for key in senders.keys {
+                    let rules = rules[key.name]
                     json.object { json in
-                        json.member("name", name)
-                        json.member("destinations", rules[name]?.destinations?.sorted())
-                        json.member("requests", counts.requests)
-                        json.member("logs", counts.logs)
-                        json.member("bytes", counts.bodyBytes)
+                        json.member("name", key.name)
+                        json.member("destinations", rules?.destinations?.sorted())
+                        json.member("requests", key.taken[.requests])
+                        json.member("logs", key.taken[.logs])
+                        json.member("bytes", key.taken[.bodyBytes])
                         json.object("refused") { json in
-                            for (reason, count) in counts.refused.sorted(by: { $0.key < $1.key }) {
-                                json.member(reason, count)
-                            }
+                            for (reason, count) in key.refused.named { json.member(reason, count) }
                         }
                         json.object("budget") { json in
-                            json.member("rate", rules[name]?.rate?.text)
-                            json.member("bytes", rules[name]?.bytes?.text)
+                            json.member("rate", rules?.rate?.text)
+                            json.member("bytes", rules?.bytes?.text)
                         }
-                        json.nullable("last_refusal", latest[name]) { $0.refusal($1) }
+                        json.nullable("last_refusal", latest[key.name]) { $0.refusal($1) }
                     }
                 }
             }
@@ -58,11 +57,11 @@ struct ClientsDocument {
                 for (reason, count) in senders.unknown { json.member(reason, count) }
             }
             json.object("addresses") { json in
-                json.member("known", senders.addresses.addresses)
+                json.member("known", senders.addresses[.addresses])
                 json.member("max", senders.addressesMax)
-                json.member("refused_rate", senders.addresses.refusedRate)
-                json.member("refused_bytes", senders.addresses.refusedBytes)
-                json.member("newcomers_shared", senders.addresses.shared)
+                json.member("refused_rate", senders.addresses[.refusedRate])
+                json.member("refused_bytes", senders.addresses[.refusedBytes])
+                json.member("newcomers_shared", senders.addresses[.shared])
             }
         }
         return Response(json: json.text + "\n")

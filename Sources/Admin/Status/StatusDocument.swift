@@ -201,7 +201,7 @@ extension JSONWriter {
     fileprivate mutating func listener(_ listener: GatewayReport.Listener, now: WallTime) {
         member("name", listener.name)
         member("address", listener.address)
-        member("connections", listener.counters.connections.open)
+        member("connections", listener.counters[.openConnections])
         member("requests", listener.counters.requests)
         guard let status = listener.certificates else { return member("tls", nil as String?) }
         object("tls") { json in

@@ -128,10 +128,7 @@ package final class Reporter: Sendable {
                 ],
                 accepted: counters.accepted(showing: dialects),
                 refused: counters.refused,
-                clocks: counters.clocks,
-                damage: counters.damage,
-                claimsRemoved: counters.claimsRemoved,
-                routed: counters.routed,
+                content: counters.content,
                 filters: parts.devices.filters.counts
             ),
             senders: .init(
