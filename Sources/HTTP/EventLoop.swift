@@ -31,24 +31,14 @@ final class EventLoop {
 
     init(
         port: LoopPort,
-        listener: Listener,
+        acceptor: Acceptor,
         limits: HTTPServer.Limits,
-        tls: TLSContext?,
-        proxies: ProxyTrust? = nil,
-        journal: Journal,
-        notices: RefusalNotices,
         handler: any RequestHandler,
         largeRequests: LargeRequests? = nil
     ) {
         self.port = port
+        self.acceptor = acceptor
         self.limits = limits
-        acceptor = Acceptor(
-            listener: listener,
-            tls: tls,
-            proxies: proxies,
-            journal: journal,
-            notices: notices
-        )
         self.handler = handler
         self.largeRequests = largeRequests
         now = .now

@@ -64,7 +64,6 @@ package final class HTTPServer: Sendable {
             let name = configuration.name
             let journal = configuration.journal
             let tls = configuration.tls
-            let proxies = configuration.proxies
             for warning in tls?.warnings(at: .now) ?? [] {
                 journal.warning("\(warning)", ["server": name])
             }
@@ -81,15 +80,18 @@ package final class HTTPServer: Sendable {
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
                 let limits = limits
+                let acceptor = Acceptor(
+                    listener: listener,
+                    tls: tls,
+                    proxies: configuration.proxies,
+                    journal: journal,
+                    notices: notices
+                )
                 let worker = try Worker("\(name)-\(index)", nice: configuration.nice) {
                     let loop = EventLoop(
                         port: port,
-                        listener: listener,
+                        acceptor: acceptor,
                         limits: limits,
-                        tls: tls,
-                        proxies: proxies,
-                        journal: journal,
-                        notices: notices,
                         handler: makeHandler(),
                         largeRequests: count > 0 ? largeRequests : nil
                     )
