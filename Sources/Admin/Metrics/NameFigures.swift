@@ -9,9 +9,8 @@ enum NameFigures {
 
     private static let resolvers = FigureGroup<NameReport.ResolverStatus>(.names, by: ["resolver"])
     { $0.names.resolvers.map { ([$0.name], $0) } }.table([
-        Figure("sluice_resolver_queries_total", by: "outcome") { resolver in
-            ResolverFigures.Outcome.allCases.map { ($0.rawValue, resolver.figures.counts[$0] ?? 0) }
-        }: "Queries, by outcome.",
+        Figure("sluice_resolver_queries_total", by: "outcome") { $0.figures.counts.named }:
+            "Queries, by outcome.",
         Figure("sluice_resolver_query_seconds", histogram: \.latency):
             "How long queries took, failed ones included.",
         Figure("sluice_resolver_resting_servers", \.restingServers):

@@ -60,9 +60,8 @@ enum QueueFigures {
             "Logs in damaged databases that are yet to be copied.",
         Figure("sluice_queue_commits_total", \.commits.count, member: "commits"):
             "Transactions committed.",
-        Figure("sluice_queue_commit_starts_total", by: "reason") { queue in
-            CommitReason.allCases.map { ($0.rawValue, queue.commits.byReason[$0] ?? 0) }
-        }: "Transactions committed, by the reason that ended the wait for more requests.",
+        Figure("sluice_queue_commit_starts_total", by: "reason") { $0.commits.byReason.named }:
+            "Transactions committed, by the reason that ended the wait for more requests.",
         Figure("sluice_queue_committed_requests_total", \.commits.requests):
             "Requests that transactions answered.",
         Figure("sluice_queue_committed_rows_total", \.commits.rows):
