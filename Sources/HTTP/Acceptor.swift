@@ -15,18 +15,4 @@ struct Acceptor {
     var lastPauseWarning: Moment?
     /// Connections that are being refused; no other limit counts them.
     var refusedCount = 0
-
-    init(
-        listener: Listener,
-        tls: TLSContext?,
-        proxies: ProxyTrust?,
-        journal: Journal,
-        notices: RefusalNotices
-    ) {
-        self.listener = listener
-        self.tls = tls
-        self.proxies = proxies
-        self.journal = journal
-        self.notices = notices
-    }
 }

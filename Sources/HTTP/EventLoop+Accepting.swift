@@ -47,7 +47,7 @@ extension EventLoop {
     // descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         acceptor.isPaused = true
-        counters.connections.acceptPauses.add()
+        counters.count(.acceptPauses)
         port.poller.forget(listener.descriptor)
         wheel.arm(ConnectionTable.listener, at: now + Self.acceptPause)
         if acceptor.lastPauseWarning.map({ now - $0 > .seconds(10) }) ?? true {
@@ -69,7 +69,7 @@ extension EventLoop {
         let rules = acceptor.proxies?.rules
         let isProxy = rules?.trusts(address.ip) ?? false
         guard isProxy || rules?.speaksProxy != true else {
-            counters.connections.refusedNoProxy.add()
+            counters.count(.refusedNoProxy)
             let reason = "it does not come from a trusted proxy"
             acceptor.notices.refusedProxy(from: address.host, because: reason, at: now)
             return try refuseConnection(
@@ -86,7 +86,7 @@ extension EventLoop {
                 port.connectionCount.remove(from: place)
                 throw SystemError(call: "SSL_new", code: ENOMEM)
             }
-            counters.connections.accepted.add()
+            counters.count(.accepted)
             let connection = try register(
                 socket,
                 from: address,
@@ -100,7 +100,7 @@ extension EventLoop {
                 runTurn(connection)
             }
         case .full:
-            counters.connections.refusedFull.add()
+            counters.count(.refusedFull)
             acceptor.notices.refusedFull(at: now)
             try refuseConnection(
                 socket,
@@ -108,7 +108,7 @@ extension EventLoop {
                 "the gateway has reached its limit of connections"
             )
         case .addressFull:
-            counters.connections.refusedPerAddress.add()
+            counters.count(.refusedPerAddress)
             acceptor.notices.refusedPerAddress(from: address.host, at: now)
             try refuseConnection(
                 socket,

@@ -68,7 +68,7 @@ extension EventLoop {
         } else {
             problem = .tooManyAnswers
         }
-        counters.refusals.answers.add()
+        counters.count(.refusedAnswers)
         response.stream?.close()
         return handler.answer(
             to: problem,

@@ -9,7 +9,7 @@ extension EventLoop {
         if head != connection.holdings.head {
             guard adjust(\.head, to: head, of: port.budgets.heads, limits.headBytes, connection)
             else {
-                counters.refusals.heads.add()
+                counters.count(.refusedHeads)
                 refuseForLackOfRoom(connection)
                 return false
             }
@@ -19,7 +19,7 @@ extension EventLoop {
         if answer != connection.holdings.answer {
             let (budget, largest) = (port.budgets.answers, limits.largestAnswerBytes)
             guard adjust(\.answer, to: answer, of: budget, largest, connection) else {
-                counters.refusals.answers.add()
+                counters.count(.refusedAnswers)
                 connection.socket.resetWhenClosed()
                 close(connection)
                 return false
@@ -98,7 +98,7 @@ extension EventLoop {
     private func refuseForLackOfRoom(_ connection: ClientConnection) {
         if connection.isHandshaking {
             // No answer is possible yet, and devices reconnect.
-            counters.tls.failures.add()
+            counters.count(.failedHandshakes)
             close(connection)
         } else if connection.phase == .lingering {
             close(connection)

@@ -20,8 +20,8 @@ extension EventLoop {
             connection.socket.skip(
                 into: UnsafeMutableRawBufferPointer(rebasing: room[..<header.length])
             )
-            counters.bytesIn.add(header.length)
-            counters.connections.proxyHeaders.add()
+            counters.count(.bytesIn, header.length)
+            counters.count(.proxyHeaders)
             guard applyProxyHeader(connection, header) else { return .advanced }
         } catch {
             acceptor.notices.refusedProxy(
@@ -29,7 +29,7 @@ extension EventLoop {
                 because: error.reason,
                 at: now
             )
-            counters.connections.refusedProxyHeader.add()
+            counters.count(.refusedProxyHeader)
             refuseAtProxyHeader(connection, error.reason)
             return .advanced
         }
@@ -51,7 +51,7 @@ extension EventLoop {
             connection.applyProxyHeader(header, neighbourhood: place)
             return true
         }
-        counters.connections.refusedPerAddress.add()
+        counters.count(.refusedPerAddress)
         acceptor.notices.refusedPerAddress(from: client?.description ?? "", at: now)
         refuseAtProxyHeader(connection, "your address has reached its limit of connections")
         return false
@@ -97,7 +97,7 @@ extension EventLoop {
         do throws(HandshakeError) {
             guard try connection.socket.handshake() else { return .waits }
         } catch {
-            counters.tls.failures.add()
+            counters.count(.failedHandshakes)
             acceptor.journal.debug(
                 "a TLS handshake failed",
                 ["peer": connection.client.peer.host, "reason": error.reason]
@@ -113,8 +113,8 @@ extension EventLoop {
             endWithoutAnswer(connection)
             return .advanced
         }
-        counters.tls.handshakes.add()
-        if connection.socket.isResumed { counters.tls.resumptions.add() }
+        counters.count(.handshakes)
+        if connection.socket.isResumed { counters.count(.resumptions) }
         if let certificate = connection.socket.clientCertificate {
             connection.applyCertificate(certificate)
         }
@@ -140,12 +140,12 @@ extension EventLoop {
 
     /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
     private func answerInPlainHTTP(_ connection: ClientConnection) {
-        counters.refusals.malformed.add()
+        counters.count(.malformed)
         let response = handler.answer(to: .plainHTTP, head: nil, nil)
         var bytes: [UInt8] = []
         ResponseWriter(closes: true).write(response, stampedBy: handler, to: &bytes)
         counters.countAnswer(status: response.status)
-        counters.bytesOut.add(bytes.count)
+        counters.count(.bytesOut, bytes.count)
         bytes.withUnsafeBytes { connection.socket.sendPlainly($0) }
     }
 }

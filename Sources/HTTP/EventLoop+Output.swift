@@ -35,7 +35,7 @@ extension EventLoop {
             }
         } catch {
             // Clients end an endless stream by closing the connection.
-            if !connection.isStreaming { counters.connections.broken.add() }
+            if !connection.isStreaming { counters.count(.broken) }
             close(connection)
             return false
         }
@@ -66,7 +66,7 @@ extension EventLoop {
                 sent += count
                 connection.timer.mustRearm = true
                 connection.unsent.pace?.addSent(count)
-                counters.bytesOut.add(count)
+                counters.count(.bytesOut, count)
             }
         }
         return sent

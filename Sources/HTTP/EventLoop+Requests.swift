@@ -22,7 +22,7 @@ extension EventLoop {
             )
             admit(parsed, on: connection)
         } catch {
-            counters.refusals.malformed.add()
+            counters.count(.malformed)
             answerAndClose(error, connection)
         }
         return .advanced
@@ -78,7 +78,7 @@ extension EventLoop {
     ) -> RequestProblem? {
         guard case .length(let count) = parsed.framing, count > 0 else { return nil }
         guard count <= bodyBytesMax else {
-            counters.refusals.tooLarge.add()
+            counters.count(.tooLarge)
             return .bodyTooLarge(bodyBytesMax)
         }
         guard
@@ -88,7 +88,7 @@ extension EventLoop {
                 largest: bodyBytesMax
             )
         else {
-            counters.refusals.bodies.add()
+            counters.count(.refusedBodies)
             return .tooManyBodies
         }
         return nil
@@ -190,9 +190,9 @@ extension EventLoop {
             return
         }
         switch problem.status {
-        case 413: counters.refusals.tooLarge.add()
-        case 503: counters.refusals.bodies.add()
-        default: counters.refusals.malformed.add()
+        case 413: counters.count(.tooLarge)
+        case 503: counters.count(.refusedBodies)
+        default: counters.count(.malformed)
         }
         answerAndClose(problem, connection)
     }

@@ -55,28 +55,28 @@ extension EventLoop {
         switch timer {
         case .none, .linger: close(connection)
         case .idle:
-            counters.timeouts.idle.add()
+            counters.count(.idleTimeouts)
             close(connection)
         case .write:
             if takesAnswerFastEnough(connection) { return updateTimer(connection) }
-            counters.timeouts.write.add()
+            counters.count(.writeTimeouts)
             // A reset also frees the bytes that the kernel holds.
             connection.socket.resetWhenClosed()
             close(connection)
         case .head where connection.awaitsProxyHeader:
-            counters.timeouts.head.add()
-            counters.connections.refusedProxyHeader.add()
+            counters.count(.headTimeouts)
+            counters.count(.refusedProxyHeader)
             close(connection)
         case .head where connection.isHandshaking:
-            counters.timeouts.head.add()
-            counters.tls.failures.add()
+            counters.count(.headTimeouts)
+            counters.count(.failedHandshakes)
             close(connection)
         case .head:
-            counters.timeouts.head.add()
+            counters.count(.headTimeouts)
             answerAndClose(.headTooSlow, connection)
             runTurn(connection)
         case .body:
-            counters.timeouts.body.add()
+            counters.count(.bodyTimeouts)
             bodyTooSlow(connection)
         }
     }

@@ -131,12 +131,12 @@ extension EventLoop {
                     connection.readiness.mayRead = false
                 }
                 connection.input.end += count
-                counters.bytesIn.add(count)
+                counters.count(.bytesIn, count)
                 return true
             }
         } catch {
             let isTLSError = error.code == EPROTO && connection.socket.isSecure
-            if isTLSError || !connection.isIdle { counters.connections.broken.add() }
+            if isTLSError || !connection.isIdle { counters.count(.broken) }
             guard isTLSError else {
                 close(connection)
                 return false
@@ -149,7 +149,7 @@ extension EventLoop {
     // Only called when more input is needed: a client that half-closes after a complete request has its answer by now.
     private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
-        case .head, .body: counters.connections.broken.add()
+        case .head, .body: counters.count(.broken)
         case .proxyHeader, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
             .closed:
             break

@@ -31,24 +31,14 @@ final class EventLoop {
 
     init(
         port: LoopPort,
-        listener: Listener,
+        acceptor: Acceptor,
         limits: HTTPServer.Limits,
-        tls: TLSContext?,
-        proxies: ProxyTrust? = nil,
-        journal: Journal,
-        notices: RefusalNotices,
         handler: any RequestHandler,
         largeRequests: LargeRequests? = nil
     ) {
         self.port = port
+        self.acceptor = acceptor
         self.limits = limits
-        acceptor = Acceptor(
-            listener: listener,
-            tls: tls,
-            proxies: proxies,
-            journal: journal,
-            notices: notices
-        )
         self.handler = handler
         self.largeRequests = largeRequests
         now = .now
@@ -105,7 +95,7 @@ final class EventLoop {
         default:
             guard let connection = connections[event.token] else { return }
             if event.readiness.contains(.gone) {
-                if !canCloseWithoutLoss(connection) { counters.connections.broken.add() }
+                if !canCloseWithoutLoss(connection) { counters.count(.broken) }
                 close(connection)
                 return
             }

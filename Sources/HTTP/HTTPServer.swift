@@ -1,6 +1,6 @@
 import Glibc
 package import Net
-import System
+package import System
 
 /// A server of HTTP/1.1 and 1.0 over TCP: one loop thread per core, each with its own listener.
 ///
@@ -64,7 +64,6 @@ package final class HTTPServer: Sendable {
             let name = configuration.name
             let journal = configuration.journal
             let tls = configuration.tls
-            let proxies = configuration.proxies
             for warning in tls?.warnings(at: .now) ?? [] {
                 journal.warning("\(warning)", ["server": name])
             }
@@ -81,15 +80,18 @@ package final class HTTPServer: Sendable {
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
                 let limits = limits
+                let acceptor = Acceptor(
+                    listener: listener,
+                    tls: tls,
+                    proxies: configuration.proxies,
+                    journal: journal,
+                    notices: notices
+                )
                 let worker = try Worker("\(name)-\(index)", nice: configuration.nice) {
                     let loop = EventLoop(
                         port: port,
-                        listener: listener,
+                        acceptor: acceptor,
                         limits: limits,
-                        tls: tls,
-                        proxies: proxies,
-                        journal: journal,
-                        notices: notices,
                         handler: makeHandler(),
                         largeRequests: count > 0 ? largeRequests : nil
                     )
@@ -133,16 +135,14 @@ package final class HTTPServer: Sendable {
         return threads
     }
 
-    package var counters: Counters {
-        var counters = Counters()
-        counters.connections.open = connectionCount.count
-        counters.held.heads = budgets.heads.inUse
-        counters.held.bodies = budgets.bodies.inUse
-        counters.held.answers = budgets.answers.inUse
-        counters.largeRequests.started = largeRequests.takenCount
-        counters.largeRequests.refused = largeRequests.refusedCount
-        counters.largeRequests.waiting = largeRequests.waitingCount
-        for port in ports { port.counters.add(to: &counters) }
+    package var counters: Counts<HTTPCounter> {
+        var counters = largeRequests.counters.counts
+        counters[.openConnections] = connectionCount.count
+        counters[.heldHeads] = budgets.heads.inUse
+        counters[.heldBodies] = budgets.bodies.inUse
+        counters[.heldAnswers] = budgets.answers.inUse
+        counters[.largeWaiting] = largeRequests.waitingCount
+        for port in ports { counters += port.counters.counts }
         return counters
     }
 

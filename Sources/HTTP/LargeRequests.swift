@@ -9,8 +9,6 @@ import System
 final class LargeRequests: Sendable {
     private struct State {
         var order = FairOrder<LargeRequest>()
-        var taken = 0
-        var refused = 0
         /// Numbers of the sleeping threads.
         var idle: [Int] = []
         var nextSweep = Moment(nanoseconds: 0)
@@ -19,6 +17,7 @@ final class LargeRequests: Sendable {
 
     private static let sweepEvery: Duration = .milliseconds(100)
 
+    let counters = CounterSet<HTTPCounter>()
     private let state = Locked(State())
     private let wakeUps: [WakeUp]
     private let budget: ByteBudget
@@ -38,10 +37,6 @@ final class LargeRequests: Sendable {
 
     /// Requests that no thread has started.
     var waitingCount: Int { state.withLock { $0.order.waitingCount } }
-    /// Requests that a thread has started, since the beginning.
-    var takenCount: Int { state.withLock { $0.taken } }
-    /// Requests that were refused because too many waited, or because they waited for too long.
-    var refusedCount: Int { state.withLock { $0.refused } }
 
     /// Returns false without room; the caller then refuses the request. Called on the thread of the loop that owns the
     /// handler.
@@ -49,7 +44,7 @@ final class LargeRequests: Sendable {
         if !reserve(request) {
             sweep(handler)
             guard reserve(request) else {
-                state.withLock { $0.refused += 1 }
+                counters.count(.largeRefused)
                 return false
             }
         }
@@ -71,7 +66,7 @@ final class LargeRequests: Sendable {
                 refuse(request, handler)
                 continue
             }
-            state.withLock { $0.taken += 1 }
+            counters.count(.largeStarted)
             handler.handle(
                 request.head,
                 request.admitted,
@@ -112,7 +107,7 @@ final class LargeRequests: Sendable {
     }
 
     private func refuse(_ request: LargeRequest, _ handler: any RequestHandler) {
-        state.withLock { $0.refused += 1 }
+        counters.count(.largeRefused)
         let problem = RequestProblem.waitedTooLong
         request.responder.send(
             handler.answer(to: problem, head: request.head, request.admitted)

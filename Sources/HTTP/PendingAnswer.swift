@@ -55,7 +55,7 @@ final class PendingAnswer: Sendable {
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
         guard budget.take(count, for: neighbourhood, largest: held + count) else {
-            if isNeeded { port.counters.refusals.bodies.add() }
+            if isNeeded { port.counters.count(.refusedBodies) }
             return false
         }
         heldBytes.add(count, ordering: .relaxed)
@@ -65,7 +65,7 @@ final class PendingAnswer: Sendable {
     /// Reserves room for the answer; see `Responder.reserve`.
     func reserve(_ bytes: Int, largest: Int) -> Bool {
         guard port.budgets.answers.take(bytes, for: neighbourhood, largest: largest) else {
-            port.counters.refusals.answers.add()
+            port.counters.count(.refusedAnswers)
             return false
         }
         reservedBytes.add(bytes, ordering: .relaxed)

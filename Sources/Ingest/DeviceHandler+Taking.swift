@@ -113,7 +113,7 @@ extension DeviceHandler {
         if isStamped {
             let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
             let room = repeatedBytesMax * dispatched.destinations
-            shared.counters.countClaimsRemoved(facts.stamp(&dispatched.parts, atMost: room))
+            shared.counters.count(.claimsRemoved, facts.stamp(&dispatched.parts, atMost: room))
         }
         let bodyBytes = max(content.count, decoder.inflatedBytes - before)
         let origin = Origin(
@@ -138,7 +138,7 @@ extension DeviceHandler {
         if let skew = ClockSkew(clientTime: shown, received: head.arrival) {
             timing.skew = skew
         } else {
-            shared.counters.countUnusableClock()
+            shared.counters.count(.clockUnusable)
         }
         return timing
     }

@@ -54,7 +54,7 @@ package struct QueueStatus: Sendable, Equatable {
     /// Transactions since the start.
     package struct Commits: Sendable, Equatable {
         package var count = 0
-        package var byReason: [CommitReason: Int] = [:]
+        package var byReason = Counts<CommitReason>()
         /// Requests that they answered, and rows that they stored.
         package var requests = 0
         package var rows = 0
@@ -170,7 +170,7 @@ package struct StreamRefusals: Sendable, Equatable {
 }
 
 /// Why a commit began, instead of waiting for more requests to share it.
-package enum CommitReason: String, Sendable, CaseIterable {
+package enum CommitReason: String, CounterKey {
     /// No commit was shortly before.
     case alone
     /// Nearly as many requests were there as the last commit answered.

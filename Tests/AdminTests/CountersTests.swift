@@ -26,17 +26,6 @@ import Testing
         #expect(counters.all.reduce(0) { $0 + $1.answers } == 7)
     }
 
-    @Test("A duration falls into the first bucket that is not below it")
-    func durations() {
-        let counter = DurationCounter()
-        for microseconds in [1, 1000, 1001, 10_000_000, 10_000_001] {
-            counter.count(nanoseconds: Int64(microseconds) * 1000)
-        }
-        let counts = counter.counts
-        #expect(counts.buckets == [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
-        #expect(counts.sum == .microseconds(20_002_003))
-    }
-
     @Test("Every answer of both listeners is counted, with its route")
     func requests() throws {
         let trial = try SandboxedGateway()

@@ -58,7 +58,7 @@ import Testing
     func members() throws {
         let document = try JSONSerialization.jsonObject(with: Data(ServedFile.openAPI.text.utf8))
         func check<Subject>(_ group: FigureGroup<Subject>, in schema: String) {
-            for member in group.figures.compactMap(\.member) {
+            for member in group.figures.compactMap(\.key.member) {
                 let object = member.object.isEmpty ? "" : ".properties.\(member.object)"
                 let path = "components.schemas.\(schema)\(object).properties.\(member.name).type"
                 let type = path.split(separator: ".").reduce(document as Any?) {

@@ -8,13 +8,10 @@ import Testing
 @Suite struct MetricsTests {
     @Test("A family has its help, its type and then its samples")
     func family() {
-        let things = FigureGroup<Int>(
-            .gateway,
-            by: ["name"],
-            { _ in [] },
-            [Figure("things_total", \.self, "Things\\ with\na break.")]
-        )
-        let ages = FigureGroup<Duration>(.gateway, { _ in .zero }, [Figure("age", \.self, "Age.")])
+        let things = FigureGroup<Int>(.gateway, by: ["name"]) { _ in [] }
+            .table([Figure("things_total", \.self): "Things\\ with\na break."])
+        let ages = FigureGroup<Duration>(.gateway) { _ in .zero }
+            .table([Figure("age", \.self): "Age."])
         var page = MetricsPage()
         page.write(things, of: [(["a\"b\\c\nd"], 3), (["e"], 4)], now: .now)
         page.write(things, of: [], now: .now)
@@ -35,14 +32,11 @@ import Testing
 
     @Test("A histogram's buckets add up")
     func histogram() {
-        let group = FigureGroup<FigureHistogram>(
-            .gateway,
-            by: ["to"],
-            { _ in [] },
-            [Figure("took_seconds", "Time.", histogram: { $0 })]
-        )
+        let group = FigureGroup<LatencyHistogram>(.gateway, by: ["to"]) { _ in [] }
+            .table([Figure("took_seconds", histogram: { $0 }): "Time."])
         var page = MetricsPage()
-        let histogram = FigureHistogram(bounds: [0.5, 1], counts: [2, 0, 1], sum: .seconds(3))
+        var histogram = LatencyHistogram(bounds: [0.5, 1])
+        for milliseconds in [100, 500, 2400] { histogram.record(.milliseconds(milliseconds)) }
         page.write(group, of: [(["app"], histogram)], now: .now)
         #expect(
             page.text == """

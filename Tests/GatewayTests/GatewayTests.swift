@@ -104,7 +104,7 @@ import Testing
         let late = try trial.devices.opened(
             sending: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
         )
-        #expect(eventually { trial.gateway.servers.devices.counters.held.bodies > 0 })
+        #expect(eventually { trial.gateway.servers.devices.counters[.heldBodies] > 0 })
         let gateway = trial.gateway
         let stop = try Worker("stop") { gateway.stop(within: .seconds(20)) }
         // It stops accepting after the first flush.

@@ -135,7 +135,7 @@ struct ConnectionTests {
         server.held.next().responder.send(Response(status: 200, body: Array("late".utf8)))
         #expect(client.answer()?.text == "late")
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test(
@@ -146,10 +146,10 @@ struct ConnectionTests {
         let server = try TestServer()
         let client = try server.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc")
-        #expect(server.eventually { $0.held.bodies > 0 })
+        #expect(server.eventually { $0[.heldBodies] > 0 })
         if byReset { client.reset() } else { client.finishWriting() }
-        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
-        #expect(server.server.counters.connections.broken == 1)
+        #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
+        #expect(server.server.counters[.broken] == 1)
     }
 
     @Test(
@@ -161,14 +161,14 @@ struct ConnectionTests {
         client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         let request = server.held.next()
         client.reset()
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
         // The handler still works on the body.
-        #expect(server.server.counters.held.bodies == 3)
+        #expect(server.server.counters[.heldBodies] == 3)
         let next = try server.client()
         next.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let other = server.held.next()
         request.responder.send(Response(status: 500))
-        #expect(server.server.counters.held.bodies == 0)
+        #expect(server.server.counters[.heldBodies] == 0)
         other.responder.send(Response(status: 200, body: Array("mine".utf8)))
         #expect(next.answer()?.text == "mine")
     }
@@ -212,7 +212,7 @@ struct ConnectionTests {
         #expect(answer["connection"] == "close")
         #expect(answer["x-stamp"] == "yes")
         #expect(client.isEnded())
-        #expect(server.server.counters.refusals.malformed == 1)
+        #expect(server.server.counters[.malformed] == 1)
     }
 }
 

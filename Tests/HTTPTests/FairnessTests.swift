@@ -95,11 +95,14 @@ struct FairnessTests {
             let limits = HTTPServer.Limits()
             let loop = EventLoop(
                 port: loopPort,
-                listener: listener,
+                acceptor: Acceptor(
+                    listener: listener,
+                    tls: nil,
+                    proxies: nil,
+                    journal: .silent,
+                    notices: RefusalNotices(server: "a", limits: limits, journal: .silent)
+                ),
                 limits: limits,
-                tls: nil,
-                journal: .silent,
-                notices: RefusalNotices(server: "a", limits: limits, journal: .silent),
                 handler: order
             )
             order.look = { [unowned loop] in

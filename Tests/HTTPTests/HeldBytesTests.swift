@@ -32,7 +32,7 @@ struct HeldBytesTests {
         for number in 1...4 {
             let client = try server.client()
             client.send(Self.halfHead)
-            #expect(server.eventually { $0.held.heads == number * 8 << 10 })
+            #expect(server.eventually { $0[.heldHeads] == number * 8 << 10 })
             clients.append(client)
         }
         let late = try server.client()
@@ -40,12 +40,12 @@ struct HeldBytesTests {
         let answer = try #require(late.answer())
         #expect(answer.status == 503)
         #expect(answer["connection"] == "close")
-        #expect(server.server.counters.refusals.heads == 1)
+        #expect(server.server.counters[.refusedHeads] == 1)
         clients[0].send("\r\nContent-Length: 3\r\n\r\nabc")
         #expect(clients[0].answer()?.text == "abc")
-        #expect(server.eventually { $0.held.heads == 24 << 10 })
+        #expect(server.eventually { $0[.heldHeads] == 24 << 10 })
         clients.removeAll()
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
     }
 
     @Test("A head is charged while its body arrives, and not while its handler works")
@@ -53,13 +53,13 @@ struct HeldBytesTests {
         let server = try TestServer()
         let client = try server.client()
         client.send(Self.halfHead + "\r\nContent-Length: 6\r\n\r\nabc")
-        #expect(server.eventually { $0.held.heads > 5000 })
+        #expect(server.eventually { $0[.heldHeads] > 5000 })
         client.send("def")
         #expect(client.answer()?.text == "abcdef")
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
         client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         let request = server.held.next()
-        #expect(server.server.counters.held.heads == 0)
+        #expect(server.server.counters[.heldHeads] == 0)
         request.responder.send(Response(status: 200))
         #expect(client.answer()?.status == 200)
     }
@@ -73,14 +73,14 @@ struct HeldBytesTests {
         first.send(later + String(repeating: small, count: 500))
         let second = try server.client()
         let held = server.held.next()
-        #expect(server.eventually { $0.held.heads == 16 << 10 })
+        #expect(server.eventually { $0[.heldHeads] == 16 << 10 })
         second.send(later + String(repeating: small, count: 500))
-        #expect(server.eventually { $0.refusals.heads == 1 })
+        #expect(server.eventually { $0[.refusedHeads] == 1 })
         server.held.next().responder.send(Response(status: 200))
         #expect(second.answer()?["connection"] == "close")
         held.responder.send(Response(status: 200))
         for _ in 0...500 { #expect(first.answer()?.status == 200) }
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
     }
 
     // MARK: - Answers
@@ -91,15 +91,15 @@ struct HeldBytesTests {
         let slow = try reluctant(server)
         slow.send(Self.get)
         // The kernel takes a part.
-        #expect(server.eventually { $0.held.answers > 1 << 20 })
+        #expect(server.eventually { $0[.heldAnswers] > 1 << 20 })
         let other = try server.client()
         other.send(Self.get)
         #expect(other.answer()?.status == 503)
-        #expect(server.server.counters.refusals.answers == 1)
+        #expect(server.server.counters[.refusedAnswers] == 1)
         other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(other.answer()?.text == "/a 0")
         #expect(slow.answer()?.body.count == 4 << 20)
-        #expect(server.eventually { $0.held.answers == 0 })
+        #expect(server.eventually { $0[.heldAnswers] == 0 })
         other.send(Self.get)
         #expect(other.answer()?.body.count == 4 << 20)
     }
@@ -114,18 +114,18 @@ struct HeldBytesTests {
         let requests = Array(
             String(repeating: "GET /\(path) HTTP/1.1\r\nHost: a\r\n\r\n", count: 10).utf8
         )
-        #expect(server.eventually { $0.connections.open == 1 })
+        #expect(server.eventually { $0[.openConnections] == 1 })
         let sending = try Worker("send") { [client = SendableClient(client)] in
-            for _ in 0..<1000 where server.server.counters.connections.open > 0 {
+            for _ in 0..<1000 where server.server.counters[.openConnections] > 0 {
                 client.client.send(requests)
             }
         }
         #expect(
-            server.eventually { $0.refusals.answers == 1 && $0.connections.open == 0 },
+            server.eventually { $0[.refusedAnswers] == 1 && $0[.openConnections] == 0 },
             "\(server.server.counters)"
         )
         sending.join()
-        #expect(server.server.counters.held.answers == 0)
+        #expect(server.server.counters[.heldAnswers] == 0)
     }
 
     @Test("An answer above the limit becomes 500")
@@ -148,7 +148,7 @@ struct HeldBytesTests {
         }
         let client = try reluctant(server)
         client.send(Self.get)
-        #expect(server.eventually { $0.held.answers > 1 << 20 || $0.refusals.answers > 0 })
+        #expect(server.eventually { $0[.heldAnswers] > 1 << 20 || $0[.refusedAnswers] > 0 })
         #expect(client.answer()?.body.count == 4 << 20)
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let responder = server.held.next().responder
@@ -156,8 +156,8 @@ struct HeldBytesTests {
         #expect(responder.reserve(answerBytes: bytes, largest: bytes))
         responder.send(Response(status: 200))
         #expect(client.answer()?.status == 200)
-        #expect(server.eventually { $0.held.answers == 0 })
-        #expect(server.server.counters.refusals.answers == 0)
+        #expect(server.eventually { $0[.heldAnswers] == 0 })
+        #expect(server.server.counters[.refusedAnswers] == 0)
     }
 
     @Test("A reserved answer is sent even when others have filled the budget")
@@ -167,14 +167,14 @@ struct HeldBytesTests {
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let responder = server.held.next().responder
         #expect(responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
-        #expect(server.server.counters.held.answers == 6 << 20)
+        #expect(server.server.counters[.heldAnswers] == 6 << 20)
         #expect(!responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
         let greedy = try reluctant(server)
         greedy.send(Self.get)
         #expect(greedy.answer()?.status == 503)
         responder.send(Response(status: 200, body: Array(repeating: 1, count: 6 << 20 - 1000)))
         #expect(client.answer()?.body.count == 6 << 20 - 1000)
-        #expect(server.eventually { $0.held.answers == 0 })
+        #expect(server.eventually { $0[.heldAnswers] == 0 })
     }
 
     @Test("Reserved room is freed when the client has gone")
@@ -187,11 +187,11 @@ struct HeldBytesTests {
             #expect(responder.reserve(answerBytes: 1 << 20, largest: 1 << 20))
             #expect(responder.hold(1 << 20))
             client.reset()
-            #expect(server.eventually { $0.connections.open == 0 })
-            #expect(server.server.counters.held.bodies == 1 << 20)
+            #expect(server.eventually { $0[.openConnections] == 0 })
+            #expect(server.server.counters[.heldBodies] == 1 << 20)
             responder.send(Response(status: 200))
         }
-        #expect(server.eventually { $0.held.answers == 0 && $0.held.bodies == 0 })
+        #expect(server.eventually { $0[.heldAnswers] == 0 && $0[.heldBodies] == 0 })
     }
 
     @Test("Data made from a body is charged until the answer, and a single request always has room")
@@ -201,7 +201,7 @@ struct HeldBytesTests {
         first.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
         let one = server.held.next().responder
         #expect(one.hold(16 << 20))
-        #expect(server.server.counters.held.bodies == 1 << 20)
+        #expect(server.server.counters[.heldBodies] == 1 << 20)
         one.send(Response(status: 200))
         #expect(first.answer()?.status == 200)
         first.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -211,12 +211,12 @@ struct HeldBytesTests {
         second.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let three = server.held.next().responder
         #expect(!three.hold(200 << 10))
-        #expect(server.server.counters.refusals.bodies == 1)
+        #expect(server.server.counters[.refusedBodies] == 1)
         two.send(Response(status: 200))
         #expect(three.hold(200 << 10))
         three.send(Response(status: 200))
         #expect(second.answer()?.status == 200)
-        #expect(server.server.counters.held.bodies == 0)
+        #expect(server.server.counters[.heldBodies] == 0)
     }
 
     @Test("Unsent stream bytes are charged, and a write without room fails")
@@ -235,11 +235,11 @@ struct HeldBytesTests {
                 usleep(1_000)
             }
         }
-        let held = server.server.counters.held.answers
+        let held = server.server.counters[.heldAnswers]
         #expect(held > 32 << 10 && held <= 64 << 10, "half of the bound, and not the stream's own")
         stream.finish()
         while let chunk = client.chunk(), !chunk.isEmpty {}
-        #expect(server.eventually { $0.held.answers == 0 })
+        #expect(server.eventually { $0[.heldAnswers] == 0 })
     }
 
     // MARK: - The pace of readers
@@ -254,14 +254,14 @@ struct HeldBytesTests {
         client.send(Self.get)
         let reading = try Worker("read") { [client = SendableClient(client)] in
             var bytes = [UInt8](repeating: 0, count: 2048)
-            for _ in 0..<500 where server.server.counters.timeouts.write == 0 {
+            for _ in 0..<500 where server.server.counters[.writeTimeouts] == 0 {
                 _ = recv(client.client.descriptor, &bytes, bytes.count, 0)
                 usleep(20_000)
             }
         }
-        #expect(server.eventually { $0.timeouts.write == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.writeTimeouts] == 1 && $0[.openConnections] == 0 })
         reading.join()
-        #expect(server.server.counters.held.answers == 0)
+        #expect(server.server.counters[.heldAnswers] == 0)
     }
 
     @Test("A client that takes its answer at the required rate gets all of it")
@@ -281,6 +281,6 @@ struct HeldBytesTests {
             count += read
             usleep(5_000)
         }
-        #expect(server.server.counters.timeouts.write == 0)
+        #expect(server.server.counters[.writeTimeouts] == 0)
     }
 }

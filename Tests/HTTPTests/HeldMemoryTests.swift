@@ -55,13 +55,13 @@ struct HeldMemoryTests {
                 for client in clients.suffix(240) { client.push(piped) }
                 usleep(20_000)
             }
-            precondition(server.eventually { $0.held.heads > 1 << 20 })
-            precondition(server.eventually { $0.held.bodies > 4 << 20 })
-            precondition(server.eventually { $0.held.answers > 3 << 20 })
+            precondition(server.eventually { $0[.heldHeads] > 1 << 20 })
+            precondition(server.eventually { $0[.heldBodies] > 4 << 20 })
+            precondition(server.eventually { $0[.heldAnswers] > 3 << 20 })
             let counters = server.server.counters
-            precondition(counters.held.heads <= 4 << 20)
-            precondition(counters.held.bodies <= 8 << 20)
-            precondition(counters.held.answers <= 8 << 20)
+            precondition(counters[.heldHeads] <= 4 << 20)
+            precondition(counters[.heldBodies] <= 8 << 20)
+            precondition(counters[.heldAnswers] <= 8 << 20)
             // The handler here has a copy of each body. 4 MiB are those that the pool keeps, a large answer is twice
             // there while it is written, and 2 KiB are a connection's.
             let allowed = (4 + 2 * 8 + 8 + 4 + 8) << 20 + clients.count << 11

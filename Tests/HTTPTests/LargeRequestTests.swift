@@ -110,8 +110,8 @@ struct LargeRequestTests {
         let last = try #require(large.answer())
         #expect(last.text == "wait\(text("x", 95)) \(3 << 20 + 4)")
         #expect(last["x-thread"] == "http-large-0")
-        #expect(server.counters.held.bodies == 0)
-        #expect(server.counters.largeRequests.started == 1)
+        #expect(server.counters[.heldBodies] == 0)
+        #expect(server.counters[.largeStarted] == 1)
     }
 
     @Test("Large and small requests of one connection are answered in order")
@@ -146,15 +146,15 @@ struct LargeRequestTests {
         clients[0].send(post("wait" + text("x", 1000)))
         gate.arrived.wait(timeout: .seconds(20))
         for each in clients.dropFirst() { each.send(post(text("z", 1000))) }
-        #expect(eventually { $0.largeRequests.waiting == 2 })
-        #expect(server.counters.held.bodies > 3 * (1004 + 50))
+        #expect(eventually { $0[.largeWaiting] == 2 })
+        #expect(server.counters[.heldBodies] > 3 * (1004 + 50))
         clients[1].reset()
-        #expect(eventually { $0.connections.open == 2 })
+        #expect(eventually { $0[.openConnections] == 2 })
         gate.mayGoOn.signal()
         #expect(clients[2].answer()?.text == "\(text("z", 99)) 1000")
         #expect(clients[0].answer()?.status == 200)
-        #expect(eventually { $0.held.bodies == 0 })
-        #expect(server.counters.largeRequests.started == 2)
+        #expect(eventually { $0[.heldBodies] == 0 })
+        #expect(server.counters[.largeStarted] == 2)
     }
 
     @Test("A large request runs before the backlog of another address")
@@ -163,16 +163,16 @@ struct LargeRequestTests {
         greedy[0].send(post("wait" + text("x", 1000)))
         gate.arrived.wait(timeout: .seconds(20))
         for each in greedy.dropFirst() { each.send(post("wait" + text("x", 1000))) }
-        #expect(eventually { $0.largeRequests.waiting == 19 })
+        #expect(eventually { $0[.largeWaiting] == 19 })
         let neighbour = try client(from: 3)
         neighbour.send(post(text("n", 1000)))
-        #expect(eventually { $0.largeRequests.waiting == 20 })
+        #expect(eventually { $0[.largeWaiting] == 20 })
         gate.mayGoOn.signal()
         // At most one more request of the other address runs first.
         gate.arrived.wait(timeout: .seconds(20))
         gate.mayGoOn.signal()
         #expect(neighbour.answer()?.status == 200)
-        #expect(server.counters.largeRequests.started <= 4)
+        #expect(server.counters[.largeStarted] <= 4)
         for _ in greedy.dropFirst(2) {
             gate.arrived.wait(timeout: .seconds(20))
             gate.mayGoOn.signal()
@@ -189,8 +189,8 @@ struct LargeRequestTests {
         // 400 KiB may wait, from one address 200.
         let crowd = try (0..<12).map { try tests.client(from: 2 + $0 / 4) }
         for each in crowd { each.send(post(text("y", 60 << 10))) }
-        #expect(tests.eventually { $0.largeRequests.waiting + $0.largeRequests.refused == 12 })
-        #expect(tests.server.counters.largeRequests.waiting == 6)
+        #expect(tests.eventually { $0[.largeWaiting] + $0[.largeRefused] == 12 })
+        #expect(tests.server.counters[.largeWaiting] == 6)
         let refused = try #require(crowd[3].answer())
         #expect(refused.status == 503)
         let small = try tests.client(from: 9)
@@ -201,7 +201,7 @@ struct LargeRequestTests {
         #expect(crowd[3].answer()?.text == "next 4")
         tests.gate.mayGoOn.signal()
         #expect(crowd[0].answer()?.status == 200)
-        #expect(tests.eventually { $0.held.bodies == 0 && $0.largeRequests.waiting == 0 })
+        #expect(tests.eventually { $0[.heldBodies] == 0 && $0[.largeWaiting] == 0 })
     }
 
     @Test("A body as large as the whole budget is accepted when it is alone")
@@ -219,13 +219,13 @@ struct LargeRequestTests {
         clients[0].send(post("wait" + text("x", 1000)))
         tests.gate.arrived.wait(timeout: .seconds(20))
         clients[1].send(post(text("y", 1000)))
-        #expect(tests.eventually { $0.largeRequests.waiting == 1 })
+        #expect(tests.eventually { $0[.largeWaiting] == 1 })
         // Nothing tells that time has passed but time.
         usleep(1_100_000)
         tests.gate.mayGoOn.signal()
         #expect(clients[1].answer()?.status == 503)
         #expect(clients[0].answer()?.status == 200)
-        #expect(tests.server.counters.largeRequests.refused == 1)
+        #expect(tests.server.counters[.largeRefused] == 1)
     }
 
     @Test("A large body that may hold a secret runs on the loop, which wipes it")
@@ -253,16 +253,16 @@ struct LargeRequestTests {
         clients[0].send(post("wait" + text("x", 1000)))
         gate.arrived.wait(timeout: .seconds(20))
         clients[1].send(post(text("x", 1000)))
-        #expect(eventually { $0.largeRequests.waiting == 1 })
+        #expect(eventually { $0[.largeWaiting] == 1 })
         let (server, gate) = (server, gate)
         let stopped = try Worker("stop") { server.stop(within: .zero) }
         #expect(clients[1].isEnded())
         gate.mayGoOn.signal()
         stopped.join()
-        #expect(server.counters.held.bodies == 0)
+        #expect(server.counters[.heldBodies] == 0)
     }
 
-    private func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
+    private func eventually(_ condition: (Counts<HTTPCounter>) -> Bool) -> Bool {
         TestSupport.eventually { condition(server.counters) }
     }
 }

@@ -47,7 +47,7 @@ struct LimitTests {
         let answer = try #require(client.answer())
         #expect(answer.status == 413)
         #expect(answer.text == "the body is larger than 8 bytes")
-        #expect(server.server.counters.refusals.tooLarge == 1)
+        #expect(server.server.counters[.tooLarge] == 1)
     }
 
     @Test("A dropped chunked body that does not end ends the connection")
@@ -80,13 +80,13 @@ struct LimitTests {
             #expect(refused.isEnded())
         }
         let counters = server.server.counters
-        #expect(counters.connections.open == 3)
+        #expect(counters[.openConnections] == 3)
         #expect(
-            (perAddress ? counters.connections.refusedPerAddress : counters.connections.refusedFull)
+            (perAddress ? counters[.refusedPerAddress] : counters[.refusedFull])
                 == 5
         )
         clients.removeLast()
-        #expect(server.eventually { $0.connections.open == 2 })
+        #expect(server.eventually { $0[.openConnections] == 2 })
         let next = try server.client()
         next.send(request)
         #expect(next.answer()?.status == 200)

@@ -27,7 +27,7 @@ import Testing
             #expect(client.answer()?.text == peer)
             #expect(client.answer()?.text == peer)
         }
-        #expect(server.server.counters.connections.proxyHeaders == 2)
+        #expect(server.server.counters[.proxyHeaders] == 2)
     }
 
     @Test(
@@ -62,7 +62,7 @@ import Testing
         #expect(second.answer?.status == 503)
         #expect(second.answer?.text.contains("your address has reached its limit") == true)
         #expect(second.client.isEnded())
-        #expect(server.server.counters.connections.refusedPerAddress == 1)
+        #expect(server.server.counters[.refusedPerAddress] == 1)
         // Others, and those who stand for many.
         var others: [TestConnection] = []
         for host in ["192.0.2.8", "192.0.2.9", "192.0.2.9"] {
@@ -76,10 +76,10 @@ import Testing
             others.append(local.client)
         }
         first = nil
-        #expect(server.eventually { $0.connections.open == others.count })
+        #expect(server.eventually { $0[.openConnections] == others.count })
         let third = try client(Self.line)
         #expect(third.answer?.status == 200)
-        #expect(server.server.counters.connections.open == others.count + 1)
+        #expect(server.server.counters[.openConnections] == others.count + 1)
     }
 
     @Test("A PROXY header may arrive in any pieces, with TLS behind it", arguments: [false, true])
@@ -111,7 +111,7 @@ import Testing
         #expect(answer.status == 503)
         #expect(answer.text.contains("PROXY header"))
         #expect(client.isEnded())
-        #expect(server.server.counters.connections.refusedProxyHeader == 1)
+        #expect(server.server.counters[.refusedProxyHeader] == 1)
     }
 
     @Test("A TLS listener closes a connection with a malformed PROXY header")
@@ -120,7 +120,7 @@ import Testing
         let client = try server.client()
         #expect(throws: TestConnection.NoHandshake.self) { try client.secure() }
         #expect(
-            server.eventually { $0.connections.refusedProxyHeader == 1 && $0.connections.open == 0 }
+            server.eventually { $0[.refusedProxyHeader] == 1 && $0[.openConnections] == 0 }
         )
     }
 
@@ -134,8 +134,8 @@ import Testing
             #expect(answer.status == 503)
             #expect(answer.text.contains("accepts connections from trusted proxies only"))
         }
-        #expect(server.server.counters.connections.refusedNoProxy == 2)
-        #expect(server.server.counters.connections.accepted == 0)
+        #expect(server.server.counters[.refusedNoProxy] == 2)
+        #expect(server.server.counters[.accepted] == 0)
     }
 
     @Test(
@@ -149,12 +149,12 @@ import Testing
         slow.send("PROXY TCP4 ")
         #expect(slow.isEnded())
         #expect(
-            server.eventually { $0.timeouts.head == 1 && $0.connections.refusedProxyHeader == 1 }
+            server.eventually { $0[.headTimeouts] == 1 && $0[.refusedProxyHeader] == 1 }
         )
         let look = try server.client()
         look.finishWriting()
         #expect(look.isEnded())
-        #expect(server.eventually { $0.connections.open == 0 && $0.connections.broken == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 && $0[.broken] == 0 })
     }
 
     @Test("Without the PROXY protocol, a PROXY line is a malformed request")
@@ -178,7 +178,7 @@ import Testing
         let second = try server.client()
         second.send(Self.get)
         #expect(second.answer()?.status == (isTrusted ? 200 : 503))
-        #expect(server.server.counters.connections.refusedPerAddress == (isTrusted ? 0 : 1))
+        #expect(server.server.counters[.refusedPerAddress] == (isTrusted ? 0 : 1))
     }
 
     @Test("A reload of the proxies applies to the next connection")

@@ -30,7 +30,7 @@ struct ResourceTests {
             }
             var answer = [UInt8](repeating: 0, count: 1000)
             for client in clients { precondition(recv(client, &answer, answer.count, 0) > 0) }
-            precondition(server.server.counters.connections.open == count)
+            precondition(server.server.counters[.openConnections] == count)
             let cost = (residentBytes() - before) / count * 10_000
             precondition(cost < 60 << 20, "10,000 idle connections would cost \(cost) bytes")
         }
@@ -54,7 +54,7 @@ struct ResourceTests {
                 clients.append(client)
                 if number == 0 { before = residentBytes() }
             }
-            precondition(server.server.counters.connections.open == count + 1)
+            precondition(server.server.counters[.openConnections] == count + 1)
             let cost = residentBytes() - before
             precondition(cost < 24 << 20, "\(count) idle TLS connections cost \(cost) bytes")
         }
@@ -79,7 +79,7 @@ struct ResourceTests {
             try connectSocket(client, server.server.address.port)
             let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
             send(client, request, request.utf8.count, 0)
-            var pauses: Int { server.server.counters.connections.acceptPauses }
+            var pauses: Int { server.server.counters[.acceptPauses] }
             // Without descriptors there is no other way to wait.
             for _ in 0..<3000 where pauses < 4 { usleep(10_000) }
             let (count, time) = (pauses, Moment.now - begun)

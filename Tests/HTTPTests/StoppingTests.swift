@@ -18,7 +18,7 @@ struct StoppingTests {
         let request = server.held.next()
         let uploading = try server.client()
         uploading.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
-        #expect(server.eventually { $0.held.bodies == 6 })
+        #expect(server.eventually { $0[.heldBodies] == 6 })
         let stopping = try Worker("stop") { server.server.stop(within: .seconds(20)) }
         #expect(idle.isEnded())
         // Each loop closes its own listener.
@@ -34,7 +34,7 @@ struct StoppingTests {
         #expect(busy.isEnded())
         #expect(uploading.isEnded())
         stopping.join()
-        #expect(server.server.counters.connections.open == 0)
+        #expect(server.server.counters[.openConnections] == 0)
     }
 
     @Test("A stop cuts unfinished requests at its deadline")

@@ -26,8 +26,8 @@ struct StreamEndTests {
         #expect(!stream.isOpen)
         #expect(!stream.write([1]))
         #expect(calls.withLock { $0 } == 1)
-        #expect(server.server.counters.connections.open == 0)
-        #expect(server.server.counters.connections.broken == 0)
+        #expect(server.server.counters[.openConnections] == 0)
+        #expect(server.server.counters[.broken] == 0)
         stream.whenClosed { calls.withLock { $0 += 1 } }
         #expect(calls.withLock { $0 } == 2)
         stream.finish()
@@ -45,7 +45,7 @@ struct StreamEndTests {
                 return !stream.isOpen
             }
         )
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test("A slow reader holds only its bound, delays no other client, and gets all written bytes")
@@ -93,8 +93,8 @@ struct StreamEndTests {
                 return !stream.isOpen
             }
         )
-        #expect(server.server.counters.timeouts.write == 1)
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.server.counters[.writeTimeouts] == 1)
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test("A cut stream to HTTP/1.0 ends with a reset: without chunks it would look whole")
@@ -161,7 +161,7 @@ struct StreamEndTests {
         }
         #expect(client.chunk() == "one")
         #expect(client.chunk() == nil)
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
         #expect(eventually { body == nil })
     }
 }

@@ -42,7 +42,7 @@ struct StreamStressTests {
         for reader in readers { reader.join() }
         writing.join()
         #expect(wrong.withLock { $0 } == 0)
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     private static func count(

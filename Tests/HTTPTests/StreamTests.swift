@@ -41,7 +41,7 @@ struct StreamTests {
         }
         #expect(stream.write([]))
         #expect(stream.isOpen)
-        #expect(server.server.counters.connections.open == 1)
+        #expect(server.server.counters[.openConnections] == 1)
         stream.finish()
         #expect(!stream.isOpen)
         #expect(client.chunk() == "")
@@ -88,7 +88,7 @@ struct StreamTests {
         #expect(stream.write(Array("two".utf8)))
         stream.finish()
         #expect(client.rest() == "onetwo")
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test("A request with Connection: close ends the connection after its stream")

@@ -91,7 +91,7 @@ struct StressTests {
         }
         for client in clients { client.join() }
         #expect(wrong.withLock { $0 } == 0)
-        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
         isOver.withLock { $0 = true }
         answering.join()
         server.server.stop(within: .seconds(5))
@@ -116,7 +116,7 @@ struct StressTests {
         #expect(
             server.eventually { counters in
                 while server.held.next(within: .zero) != nil {}
-                return counters.connections.open == 0 && counters.held.bodies == 0
+                return counters[.openConnections] == 0 && counters[.heldBodies] == 0
             }
         )
         let client = try server.client()

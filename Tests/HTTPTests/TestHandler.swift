@@ -145,7 +145,7 @@ struct TestServer {
     }
 
     /// Waits until the counters, which other threads change, meet a condition.
-    func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
+    func eventually(_ condition: (Counts<HTTPCounter>) -> Bool) -> Bool {
         TestSupport.eventually { condition(server.counters) }
     }
 

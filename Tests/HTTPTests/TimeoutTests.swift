@@ -26,7 +26,7 @@ struct TimeoutTests {
         #expect(Moment.now - begun >= .milliseconds(150))
         dripping.join()
         #expect(client.isEnded())
-        #expect(server.server.counters.timeouts.head == 1)
+        #expect(server.server.counters[.headTimeouts] == 1)
     }
 
     @Test("A body that stops gets 408")
@@ -36,8 +36,8 @@ struct TimeoutTests {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
         #expect(client.answer()?.status == 408)
         #expect(client.isEnded())
-        #expect(server.server.counters.timeouts.body == 1)
-        #expect(server.server.counters.held.bodies == 0)
+        #expect(server.server.counters[.bodyTimeouts] == 1)
+        #expect(server.server.counters[.heldBodies] == 0)
     }
 
     @Test("A body without enough progress in an interval gets 408")
@@ -75,7 +75,7 @@ struct TimeoutTests {
         let begun = Moment.now
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
             // Half the rate that it must have, for longer than it may.
-            for _ in 0..<400 where server.server.counters.timeouts.body == 0 {
+            for _ in 0..<400 where server.server.counters[.bodyTimeouts] == 0 {
                 client.client.send(Array(repeating: 0x61, count: 100))
                 usleep(20_000)
             }
@@ -84,8 +84,8 @@ struct TimeoutTests {
         let time = Moment.now - begun
         #expect(time >= .milliseconds(200) && time < .seconds(6).calibrated())
         dripping.join()
-        #expect(server.server.counters.timeouts.body == 1)
-        #expect(server.eventually { $0.held.bodies == 0 })
+        #expect(server.server.counters[.bodyTimeouts] == 1)
+        #expect(server.eventually { $0[.heldBodies] == 0 })
     }
 
     @Test("A body that makes progress may take longer than one interval")
@@ -114,7 +114,7 @@ struct TimeoutTests {
             #expect(client.answer()?.status == 200)
         }
         #expect(client.isEnded())
-        #expect(server.eventually { $0.timeouts.idle == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.idleTimeouts] == 1 && $0[.openConnections] == 0 })
     }
 
     @Test("A connection whose request waits for its handler is not idle")
@@ -141,7 +141,7 @@ struct TimeoutTests {
         let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
         let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
         client.send(requests)
-        #expect(server.eventually { $0.timeouts.write == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.writeTimeouts] == 1 && $0[.openConnections] == 0 })
         // One answer fills the connection; the next request is read only when it has gone.
         #expect(server.server.counters.requests <= 2)
     }
@@ -169,7 +169,7 @@ struct TimeoutTests {
             client.send(Array(repeating: 0x61, count: size / 48))
             usleep(20_000)
         }
-        #expect(server.eventually { $0.bytesIn > size })
+        #expect(server.eventually { $0[.bytesIn] > size })
         #expect(client.answer()?.status == 413)
         #expect(client.isEnded())
     }
@@ -184,13 +184,13 @@ struct TimeoutTests {
         client.send("nonsense\n")
         #expect(client.answer()?.status == 400)
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
-            for _ in 0..<100 where server.server.counters.connections.open > 0 {
+            for _ in 0..<100 where server.server.counters[.openConnections] > 0 {
                 client.client.send([0x61])
                 usleep(20_000)
             }
         }
         dripping.join()
-        #expect(server.server.counters.connections.open == 0)
+        #expect(server.server.counters[.openConnections] == 0)
     }
 
     @Test("An empty line after a body begins no request", arguments: [["\r\n"], ["\r", "\n"]])
@@ -205,7 +205,7 @@ struct TimeoutTests {
             usleep(30_000)
         }
         pass(time * 2)
-        #expect(server.server.counters.timeouts.head == 0)
+        #expect(server.server.counters[.headTimeouts] == 0)
         client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.text == "/b 0")
     }
@@ -215,7 +215,7 @@ struct TimeoutTests {
         let server = try TestServer()
         let client = try server.client()
         client.send("\r\n")
-        #expect(server.eventually { $0.bytesIn == 2 })
+        #expect(server.eventually { $0[.bytesIn] == 2 })
         client.send("\r\n")
         #expect(client.answer()?.status == 400)
     }
@@ -226,6 +226,6 @@ struct TimeoutTests {
         let client = try server.client()
         client.send("nonsense\n")
         #expect(client.answer()?.status == 400)
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 }

@@ -47,7 +47,7 @@ import Testing
         let fields = entry.fields.map { "\($0.key)=\($0.value)" }
         let own = id.map { ["_id=\($0)"] } ?? []
         #expect(fields == own + ["message=one", #"nested={"k":[1,2]}"#])
-        #expect(end.shared.counters.accepted.first { $0.route == "elastic" }?.counts.logs == 1)
+        #expect(end.shared.counters.accepted.first { $0.route == "elastic" }?.counts[.logs] == 1)
     }
 
     @Test("Where every logstore is taken, the index names it; a header is stronger")

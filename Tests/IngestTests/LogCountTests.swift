@@ -55,7 +55,7 @@ import Testing
         #expect(try post(body, to: end, key: key) == 200)
         #expect(try post(body, to: end, key: key) == 429)
         #expect(try post(emptyRecords(1), to: end, key: key) == 200)
-        #expect(counter.counts.refused["logs"] == 1)
+        #expect(counter.refused.counts[.logs] == 1)
         clock.advance(.seconds(1))
         #expect(try post(body, to: end, key: key) == 200)
     }

@@ -76,7 +76,7 @@ import Testing
         #expect(answer["x-log-time"] != nil)
         #expect(answer["content-length"] == "0")
         try expectStored(end)
-        #expect(end.shared.counters.accepted.first { $0.route == "putlogs" }?.counts.logs == 2)
+        #expect(end.shared.counters.accepted.first { $0.route == "putlogs" }?.counts[.logs] == 2)
     }
 
     @Test("Bodies come compressed in each way, with the digest of what travels")

@@ -5,6 +5,7 @@ import Ingest
 import Logs
 import Queue
 import SLS
+import System
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
         #expect(batch.stream.trailer.topic == "splunk" && batch.stream.trailer.source == "")
         let logs = try batch.entries().map { $0.fields.map { "\($0.key)=\($0.value)" } }
         #expect(logs == [["message=a", "__original_time__=1.5"], ["k=v", "f=1"]])
-        #expect(end.shared.counters.accepted.first { $0.route == "splunk" }?.counts.logs == 2)
+        #expect(end.shared.counters.accepted.first { $0.route == "splunk" }?.counts[.logs] == 2)
     }
 
     @Test("An event's index is its topic, its host the source, and the rest are tags")

@@ -26,11 +26,11 @@ import Testing
                 + "content-length: \(block.count)\r\n\r\n"
         )
         connection.send(block)
-        #expect(eventually { end.server.counters.held.bodies > repeated })
-        #expect(end.server.counters.held.bodies < repeated + 2000)
+        #expect(eventually { end.server.counters[.heldBodies] > repeated })
+        #expect(end.server.counters[.heldBodies] < repeated + 2000)
         end.queue.release()
         #expect(connection.rest().hasPrefix("HTTP/1.1 200 "))
-        #expect(eventually { end.server.counters.held.bodies == 0 })
+        #expect(eventually { end.server.counters[.heldBodies] == 0 })
         #expect(try end.queue.stored[0].entries()[0].fields[0].value.utf8.count == repeated + 4)
     }
 
@@ -52,7 +52,7 @@ import Testing
         let capture = try end.shared.captures.start(CaptureFilter(), .init(), by: "test")
         let captured = try send()
         #expect(eventually { end.queue.identities.count == 2 })
-        #expect(end.server.counters.refusals.bodies == 0)
+        #expect(end.server.counters[.refusedBodies] == 0)
         end.queue.release()
         #expect(earlier.rest().hasPrefix("HTTP/1.1 200 "))
         #expect(captured.rest().hasPrefix("HTTP/1.1 200 "))
@@ -158,9 +158,9 @@ import Testing
             "POST /logs/\(tag) HTTP/1.1\r\nhost: \(host)\r\nconnection: close\r\ncontent-length: 7\r\n\r\n"
         }
         let first = try end.client.opened(sending: head("one", "other-project.x") + #"{"a""#)
-        #expect(eventually { end.server.counters.held.bodies == 7 })
+        #expect(eventually { end.server.counters[.heldBodies] == 7 })
         let second = try end.client.opened(sending: head("two", "my-project.x") + #"{"a""#)
-        #expect(eventually { end.server.counters.held.bodies == 14 })
+        #expect(eventually { end.server.counters[.heldBodies] == 14 })
         for connection in [first, second] {
             connection.send(":1}")
             let answer = connection.rest()

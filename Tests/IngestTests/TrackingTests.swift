@@ -38,7 +38,7 @@ import Testing
         #expect(batch.stream.trailer.topic == "t")
         #expect(batch.stream.trailer.source == "page")
         #expect(try batch.entries()[0].time.seconds == time)
-        #expect(end.shared.counters.accepted.first { $0.route == "track" }?.counts.logs == 1)
+        #expect(end.shared.counters.accepted.first { $0.route == "track" }?.counts[.logs] == 1)
     }
 
     @Test("A picture is one of 43 bytes, also of the pixel that tells the browser")

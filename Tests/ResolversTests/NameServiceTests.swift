@@ -232,7 +232,7 @@ import Testing
         works.change { $0 = false }
         #expect(eventually { known(use)?.isStale ?? false })
         #expect(known(use)?.addresses == ["192.0.2.7"])
-        #expect(eventually { service.status.hosts.first.map { $0.uses.stale > 0 } ?? false })
+        #expect(eventually { service.status.hosts.first.map { $0.uses[.stale] > 0 } ?? false })
         #expect(eventually { journal.count(of: "resolver does not answer") == 1 })
         works.change { $0 = true }
         service.refresh()

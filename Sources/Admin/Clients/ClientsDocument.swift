@@ -20,33 +20,33 @@ extension AdminCall {
             uniquingKeysWith: { newest, _ in newest }
         )
         return .json { json in
-            json.objects("keys", senders.keys) { json, each in
-                let (name, counts) = each
-                json.member("name", name)
-                json.member("destinations", rules[name]?.destinations?.sorted())
-                json.member("requests", counts.requests)
-                json.member("logs", counts.logs)
-                json.member("bytes", counts.bodyBytes)
+            json.objects("keys", senders.keys) { json, key in
+                let rules = rules[key.name]
+                json.member("name", key.name)
+                json.member("destinations", rules?.destinations?.sorted())
+                json.member("requests", key.taken[.requests])
+                json.member("logs", key.taken[.logs])
+                json.member("bytes", key.taken[.bodyBytes])
                 json.object("refused") { json in
-                    for (reason, count) in counts.refused.sorted(by: { $0.key < $1.key }) {
+                    for (reason, count) in key.refused.named {
                         json.member(reason, count)
                     }
                 }
                 json.object("budget") { json in
-                    json.member("rate", rules[name]?.rate?.text)
-                    json.member("bytes", rules[name]?.bytes?.text)
+                    json.member("rate", rules?.rate?.text)
+                    json.member("bytes", rules?.bytes?.text)
                 }
-                json.object("last_refusal", ifAny: latest[name]) { $0.refusal($1) }
+                json.object("last_refusal", ifAny: latest[key.name]) { $0.refusal($1) }
             }
             json.object("unknown_senders") { json in
                 for (reason, count) in senders.unknown { json.member(reason, count) }
             }
             json.object("addresses") { json in
-                json.member("known", senders.addresses.addresses)
+                json.member("known", senders.addresses[.addresses])
                 json.member("max", senders.addressesMax)
-                json.member("refused_rate", senders.addresses.refusedRate)
-                json.member("refused_bytes", senders.addresses.refusedBytes)
-                json.member("newcomers_shared", senders.addresses.shared)
+                json.member("refused_rate", senders.addresses[.refusedRate])
+                json.member("refused_bytes", senders.addresses[.refusedBytes])
+                json.member("newcomers_shared", senders.addresses[.shared])
             }
         }
     }

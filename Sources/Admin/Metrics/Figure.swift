@@ -2,8 +2,9 @@ import JSON
 import Operations
 import System
 
-/// A number that the gateway publishes about a subject, such as a destination: its names, its meaning, and how it is read.
-/// `/metrics`, the admin API's documents, `sluice help metrics` and the tables of docs/metrics.md come from these values.
+/// A number that the gateway publishes about a subject, such as a destination: its names, and how it is read. A group
+/// adds its meaning. `/metrics`, the admin API's documents, `sluice help metrics` and the tables of docs/metrics.md come
+/// from these values.
 struct Figure<Subject>: Sendable {
     /// A member of the subject's JSON object, or of an object in it.
     struct Member: Sendable, ExpressibleByStringLiteral {
@@ -23,58 +24,45 @@ struct Figure<Subject>: Sendable {
         case value(@Sendable (Subject, WallTime) -> (any FigureValue)?)
         /// A sample for each value of one more label.
         case values(label: String, @Sendable (Subject) -> [(String, any FigureValue)])
-        case histogram(@Sendable (Subject) -> FigureHistogram)
+        case histogram(@Sendable (Subject) -> LatencyHistogram)
     }
 
     let name: String
-    let help: String
     /// The member of the admin API's documents that has the same number.
     let member: Member?
     let source: Source
 
+    private init(_ name: String, _ member: Member?, _ source: Source) {
+        (self.name, self.member, self.source) = (name, member, source)
+    }
+
     init(
         _ name: String,
         _ path: any KeyPath<Subject, some FigureValue> & Sendable,
-        _ help: String,
         member: Member? = nil
     ) {
-        self.init(name, help, member: member) { subject, _ in subject[keyPath: path] }
+        self.init(name, member: member) { subject, _ in subject[keyPath: path] }
     }
 
     /// A figure that may need the time of the report, such as an age.
     init(
         _ name: String,
-        _ help: String,
         member: Member? = nil,
         _ value: @escaping @Sendable (Subject, WallTime) -> (any FigureValue)?
     ) {
-        self.name = name
-        self.help = help
-        self.member = member
-        source = .value(value)
+        self.init(name, member, .value(value))
     }
 
     init<Value: FigureValue>(
         _ name: String,
         by label: String,
-        _ help: String,
         _ values: @escaping @Sendable (Subject) -> [(String, Value)]
     ) {
-        self.name = name
-        self.help = help
-        member = nil
-        source = .values(label: label) { subject in values(subject).map { ($0.0, $0.1) } }
+        self.init(name, nil, .values(label: label) { values($0).map { ($0, $1) } })
     }
 
-    init(
-        _ name: String,
-        _ help: String,
-        histogram: @escaping @Sendable (Subject) -> FigureHistogram
-    ) {
-        self.name = name
-        self.help = help
-        member = nil
-        source = .histogram(histogram)
+    init(_ name: String, histogram: @escaping @Sendable (Subject) -> LatencyHistogram) {
+        self.init(name, nil, .histogram(histogram))
     }
 
     var kind: FigureKind {
@@ -94,41 +82,36 @@ enum FigureKind: String {
     case counter, gauge, histogram
 }
 
-/// Counts that are not summed up yet; the last one is of what exceeds every bound.
-struct FigureHistogram: Sendable {
-    let bounds: [Double]
-    let counts: [Int]
-    let sum: Duration
-}
-
 /// The figures of one kind of subject. The labels name a subject.
 struct FigureGroup<Subject>: Sendable {
     typealias Subjects = [(labels: [String], subject: Subject)]
+    /// Each figure and its help.
+    typealias Table = KeyValuePairs<Figure<Subject>, String>
 
     let section: FigureSection
     let labels: [String]
     let subjects: @Sendable (GatewayReport) -> Subjects
-    let figures: [Figure<Subject>]
+    private(set) var figures: Table = [:]
 
     init(
         _ section: FigureSection,
         by labels: [String],
-        _ subjects: @escaping @Sendable (GatewayReport) -> Subjects,
-        _ figures: [Figure<Subject>]
+        _ subjects: @escaping @Sendable (GatewayReport) -> Subjects
     ) {
         self.section = section
         self.labels = labels
         self.subjects = subjects
-        self.figures = figures
     }
 
     /// Figures of a subject that exists once, and needs no label.
-    init(
-        _ section: FigureSection,
-        _ subject: @escaping @Sendable (GatewayReport) -> Subject,
-        _ figures: [Figure<Subject>]
-    ) {
-        self.init(section, by: [], { [([], subject($0))] }, figures)
+    init(_ section: FigureSection, _ subject: @escaping @Sendable (GatewayReport) -> Subject) {
+        self.init(section, by: []) { [([], subject($0))] }
+    }
+
+    func table(_ figures: Table) -> FigureGroup {
+        var group = self
+        group.figures = figures
+        return group
     }
 }
 
@@ -157,7 +140,7 @@ extension JSONWriter {
         now: WallTime,
         in object: String = ""
     ) {
-        for figure in group.figures {
+        for (figure, _) in group.figures {
             guard let place = figure.member, place.object == object,
                 case .value(let value) = figure.source
             else { continue }

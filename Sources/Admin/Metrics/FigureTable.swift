@@ -60,12 +60,12 @@ protocol FigurePart: Sendable {
 
 extension FigureGroup: FigurePart {
     var descriptions: [FigureDescription] {
-        figures.map {
+        figures.map { figure, help in
             FigureDescription(
-                name: $0.name,
-                kind: $0.kind,
-                labels: labels + [$0.ownLabel].compactMap(\.self),
-                help: $0.help
+                name: figure.name,
+                kind: figure.kind,
+                labels: labels + [figure.ownLabel].compactMap(\.self),
+                help: help
             )
         }
     }

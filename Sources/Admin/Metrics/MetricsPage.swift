@@ -25,10 +25,10 @@ struct MetricsPage {
         let named = subjects.map { each in
             (labels: labelled(zip(group.labels, each.labels)), subject: each.subject)
         }
-        for figure in group.figures {
+        for (figure, help) in group.figures {
             var samples = Samples(
                 name: figure.name,
-                header: "# HELP \(figure.name) \(escapedHelp(figure.help))\n"
+                header: "# HELP \(figure.name) \(escapedHelp(help))\n"
                     + "# TYPE \(figure.name) \(figure.kind.rawValue)\n"
             )
             for each in named { samples.add(figure.source, of: each.subject, each.labels, now) }
@@ -71,7 +71,7 @@ private struct Samples {
         }
     }
 
-    private mutating func add(_ histogram: FigureHistogram, _ labels: String) {
+    private mutating func add(_ histogram: LatencyHistogram, _ labels: String) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map { "\($0)" } + ["+Inf"], histogram.counts) {
             total += count

@@ -106,9 +106,7 @@ extension JSONWriter {
         member("resting_servers", resolver.restingServers)
         member("closed_seconds", decimal: resolver.closedFor?.inSeconds)
         object("queries") { json in
-            for outcome in ResolverFigures.Outcome.allCases {
-                json.member(outcome.rawValue, resolver.figures.counts[outcome] ?? 0)
-            }
+            for (outcome, count) in resolver.figures.counts.named { json.member(outcome, count) }
         }
         member("problem", resolver.figures.failure?.description)
     }

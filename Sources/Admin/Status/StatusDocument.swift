@@ -186,7 +186,7 @@ extension JSONWriter {
     fileprivate mutating func listener(_ listener: GatewayReport.Listener, now: WallTime) {
         member("name", listener.name)
         member("address", listener.address)
-        member("connections", listener.counters.connections.open)
+        member("connections", listener.counters[.openConnections])
         member("requests", listener.counters.requests)
         object("tls", ifAny: listener.certificates) { json, status in
             json.objects("certificates", status.certificates) { json, certificate in

@@ -103,16 +103,14 @@ package final class Gateway: Sendable {
         let webhook = Webhook(journal, addresses: names.lookup)
         self.webhook = webhook
         let reporter = Reporter(
-            .init(
-                configuration: running,
-                store: store,
-                forwarder: forwarder,
-                devices: devices,
-                keeper: keeper,
-                webhook: webhook,
-                names: names,
-                adminLabels: AdminRoute.labels
-            )
+            running: running,
+            store: store,
+            forwarder: forwarder,
+            devices: devices,
+            keeper: keeper,
+            webhook: webhook,
+            names: names,
+            adminLabels: AdminRoute.labels
         )
         self.reporter = reporter
         let history = try Self.start { () throws(SystemError) in

@@ -1,7 +1,8 @@
+import System
 import Tokens
 
 /// Why a request has no known sender. The raw value is a label of metrics.
-enum AccessProblem: String, CaseIterable, Error {
+enum AccessProblem: String, CounterKey, Error {
     case missingKey = "missing_key"
     case unknownKey = "unknown_key"
     /// The key is known, but not accepted in the way it came.
@@ -108,8 +109,6 @@ enum AccessProblem: String, CaseIterable, Error {
             Refusal(401, "SignatureNotMatch", "the body differs from the signed one")
         }
     }
-
-    var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 extension AccessProblem {

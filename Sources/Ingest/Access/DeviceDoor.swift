@@ -13,7 +13,7 @@ package final class DeviceDoor: Sendable {
     package let keySources: TokenKeySources
     package let nonces = NonceMemory()
     private let bodyBytesMax: Int
-    private let refused = CounterList(count: AccessProblem.allCases.count)
+    private let refused = CounterSet<AccessProblem>()
 
     /// `bodyBytesMax` is the largest body that the listeners accept.
     package init(_ settings: DeviceSettings, bodyBytesMax: Int) {
@@ -46,13 +46,19 @@ package final class DeviceDoor: Sendable {
 
     /// Counts a request without a known sender, and returns the refusal.
     func refusal(_ problem: AccessProblem) -> Refusal {
-        refused.add(1, at: problem.index)
+        refused.count(problem)
         return problem.refusal
     }
 
     /// By the name of the key.
-    package var counts: [(name: String, counts: KeyCounter.Counts)] {
-        access.value.keys.senders.map { ($0.name, $0.counter.counts) }
+    package var counts: [KeyCounts] {
+        access.value.keys.senders.map {
+            KeyCounts(
+                name: $0.name,
+                taken: $0.counter.taken.counts,
+                refused: $0.counter.refused.counts
+            )
+        }
     }
 
     /// Verified tokens in memory.
@@ -60,6 +66,6 @@ package final class DeviceDoor: Sendable {
 
     /// Refused requests without a known sender, by the reason.
     package var unknownSenders: [(reason: String, count: Int)] {
-        AccessProblem.allCases.map { ($0.rawValue, refused[$0.index]) }
+        refused.counts.named.map { ($0, $1) }
     }
 }

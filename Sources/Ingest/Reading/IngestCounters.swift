@@ -1,48 +1,47 @@
 package import Configuration
 package import HTTP
 import Logs
-import Synchronization
 package import System
+
+/// What requests of one route brought.
+package enum RouteCounter: Int, CounterKey {
+    case requests, logs
+    /// After inflating.
+    case bodyBytes
+    /// Repetitions of stored requests, answered with the first receipt.
+    case repeated
+}
+
+/// What happened to the content of requests, whatever their route.
+package enum ContentCounter: Int, CounterKey {
+    /// Requests whose times were corrected.
+    case clockCorrected
+    /// Requests with an invalid client time.
+    case clockUnusable
+    /// Requests whose JSON became readable only after parts of it were replaced.
+    case repairedRequests
+    /// Logs with bytes that are not UTF-8.
+    case repairedLogs
+    /// Texts that were unreadable as logs.
+    case unreadableLogs
+    /// Fields and tags of devices that were removed because they have the name of a stamp.
+    case claimsRemoved
+    /// Logs dropped or sampled out by a filter.
+    case filtered
+    /// Logs dropped on purpose by a route or by `unrouted: drop`.
+    case dropped
+    /// Logs taken by no route.
+    case unrouted
+}
 
 /// Counts the requests of devices and their outcomes, over all loops.
 package final class IngestCounters: Sendable {
-    package struct Accepted: Sendable, Equatable {
-        package var requests = 0
-        package var logs = 0
-        /// After inflating.
-        package var bodyBytes = 0
-        /// Repetitions of stored requests, answered with the first receipt.
-        package var repeated = 0
+    /// The logs that a route took.
+    package struct Accepted: Sendable {
+        package let route: String
+        package let counts: Counts<RouteCounter>
         /// From a complete request to its 2xx.
-        package var acknowledgements = DurationCounter.Counts()
-    }
-
-    /// Damaged input that was accepted.
-    package struct Damage: Sendable, Equatable {
-        /// Requests whose JSON became readable only after parts of it were replaced.
-        package var repairedRequests = 0
-        /// Logs with bytes that are not UTF-8.
-        package var repairedLogs = 0
-        /// Texts that were unreadable as logs.
-        package var unreadableLogs = 0
-    }
-
-    /// Effects of devices' own clocks.
-    package struct Clocks: Sendable, Equatable {
-        /// Requests whose times were corrected.
-        package var corrected = 0
-        /// Requests with an invalid client time.
-        package var unusable = 0
-    }
-
-    /// What filters and routes did to logs of accepted requests.
-    package struct Routed: Sendable, Equatable {
-        /// Dropped or sampled out by a filter.
-        package var filtered = 0
-        /// Dropped on purpose by a route or by `unrouted: drop`.
-        package var dropped = 0
-        /// Taken by no route.
-        package var unrouted = 0
+        package let acknowledgements: LatencyHistogram
     }
 
     package struct RefusalKind: Hashable, Sendable {
@@ -70,36 +69,10 @@ package final class IngestCounters: Sendable {
         }
     }
 
-    /// Changed with every request on every loop, so without a lock.
-    private final class RouteCounter: Sendable {
-        let requests = Atomic<Int>(0)
-        let logs = Atomic<Int>(0)
-        let bodyBytes = Atomic<Int>(0)
-        let repeated = Atomic<Int>(0)
-        let acknowledgements = DurationCounter()
-
-        var counts: Accepted {
-            Accepted(
-                requests: requests.load(ordering: .relaxed),
-                logs: logs.load(ordering: .relaxed),
-                bodyBytes: bodyBytes.load(ordering: .relaxed),
-                repeated: repeated.load(ordering: .relaxed),
-                acknowledgements: acknowledgements.counts
-            )
-        }
-    }
-
-    /// Indexed by `DeviceLabel`.
-    private let routes = DeviceLabel.allCases.map { _ in RouteCounter() }
-    private let corrected = Atomic<Int>(0)
-    private let unusableClocks = Atomic<Int>(0)
-    private let repairedRequests = Atomic<Int>(0)
-    private let repairedLogs = Atomic<Int>(0)
-    private let unreadableLogs = Atomic<Int>(0)
-    private let claims = Atomic<Int>(0)
-    private let filtered = Atomic<Int>(0)
-    private let dropped = Atomic<Int>(0)
-    private let unrouted = Atomic<Int>(0)
+    /// Changed with every request on every loop, so without a lock. Indexed by `DeviceLabel`.
+    private let routes = DeviceLabel.allCases.map { _ in CounterSet<RouteCounter>() }
+    private let acknowledgements = DeviceLabel.allCases.map { _ in LatencyCounter() }
+    private let contents = CounterSet<ContentCounter>()
     private let refusals = Locked<[RefusalKind: Int]>([:])
     /// Answers of device listeners, indexed by `DeviceLabel`.
     package let answers = AnswerCounters(labels: DeviceLabel.names)
@@ -107,49 +80,34 @@ package final class IngestCounters: Sendable {
     package init() {}
 
     func countAccepted(_ label: DeviceLabel, _ figures: Figures, since start: Moment) {
-        let counter = routes[label.rawValue]
-        counter.requests.add(1, ordering: .relaxed)
-        counter.logs.add(figures.logs, ordering: .relaxed)
-        counter.bodyBytes.add(figures.bodyBytes, ordering: .relaxed)
-        if figures.isCorrected { corrected.add(1, ordering: .relaxed) }
-        if figures.isRepaired { repairedRequests.add(1, ordering: .relaxed) }
-        if figures.repairedLogs > 0 { repairedLogs.add(figures.repairedLogs, ordering: .relaxed) }
-        if figures.unreadableLogs > 0 {
-            unreadableLogs.add(figures.unreadableLogs, ordering: .relaxed)
-        }
-        counter.acknowledgements.count(since: start)
+        let route = routes[label.rawValue]
+        route.count(.requests)
+        route.count(.logs, figures.logs)
+        route.count(.bodyBytes, figures.bodyBytes)
+        if figures.isCorrected { count(.clockCorrected) }
+        if figures.isRepaired { count(.repairedRequests) }
+        count(.repairedLogs, figures.repairedLogs)
+        count(.unreadableLogs, figures.unreadableLogs)
+        acknowledgements[label.rawValue].count(since: start)
     }
 
     func countRepeated(_ label: DeviceLabel, since start: Moment) {
-        let counter = routes[label.rawValue]
-        counter.repeated.add(1, ordering: .relaxed)
-        counter.acknowledgements.count(since: start)
+        routes[label.rawValue].count(.repeated)
+        acknowledgements[label.rawValue].count(since: start)
     }
 
     func countRouted(_ counts: DispatchedLogs.Counts) {
-        if counts.filtered > 0 { filtered.add(counts.filtered, ordering: .relaxed) }
-        if counts.dropped > 0 { dropped.add(counts.dropped, ordering: .relaxed) }
-        if counts.unrouted > 0 { unrouted.add(counts.unrouted, ordering: .relaxed) }
+        count(.filtered, counts.filtered)
+        count(.dropped, counts.dropped)
+        count(.unrouted, counts.unrouted)
     }
 
-    package var routed: Routed {
-        Routed(
-            filtered: filtered.load(ordering: .relaxed),
-            dropped: dropped.load(ordering: .relaxed),
-            unrouted: unrouted.load(ordering: .relaxed)
-        )
+    /// Most requests have nothing to count here, and leave the cores their copies of the memory.
+    func count(_ key: ContentCounter, _ more: Int = 1) {
+        if more > 0 { contents.count(key, more) }
     }
 
-    func countUnusableClock() {
-        unusableClocks.add(1, ordering: .relaxed)
-    }
-
-    func countClaimsRemoved(_ count: Int) {
-        if count > 0 { claims.add(count, ordering: .relaxed) }
-    }
-
-    /// Fields and tags of devices that were removed because they have the name of a stamp.
-    package var claimsRemoved: Int { claims.load(ordering: .relaxed) }
+    package var content: Counts<ContentCounter> { contents.counts }
 
     /// The number of routes, statuses and codes is small, whatever clients send.
     func countRefused(_ label: DeviceLabel, _ refusal: Refusal, as status: Int) {
@@ -157,25 +115,20 @@ package final class IngestCounters: Sendable {
         refusals.withLock { $0[kind, default: 0] += 1 }
     }
 
-    package var accepted: [(route: String, counts: Accepted)] {
-        DeviceLabel.ofLogs.map { ($0.name, routes[$0.rawValue].counts) }
-    }
+    package var accepted: [Accepted] { DeviceLabel.ofLogs.map(accepted) }
 
-    package var damage: Damage {
-        Damage(
-            repairedRequests: repairedRequests.load(ordering: .relaxed),
-            repairedLogs: repairedLogs.load(ordering: .relaxed),
-            unreadableLogs: unreadableLogs.load(ordering: .relaxed)
+    private func accepted(_ label: DeviceLabel) -> Accepted {
+        Accepted(
+            route: label.name,
+            counts: routes[label.rawValue].counts,
+            acknowledgements: acknowledgements[label.rawValue].histogram
         )
     }
 
     /// Leaves out the routes of dialects that are switched off, unless they have counts.
-    package func accepted(
-        showing dialects: AcceptedDialects
-    ) -> [(route: String, counts: Accepted)] {
+    package func accepted(showing dialects: AcceptedDialects) -> [Accepted] {
         zip(DeviceLabel.ofLogs, accepted).filter { label, accepted in
-            dialects.covers(label) || accepted.counts.requests > 0
-                || accepted.counts.repeated > 0
+            dialects.covers(label) || accepted.counts != Counts()
         }.map(\.1)
     }
 
@@ -183,13 +136,6 @@ package final class IngestCounters: Sendable {
     package func answers(showing dialects: AcceptedDialects) -> [AnswerCounters.Count] {
         let hidden = Set(DeviceLabel.allCases.filter { !dialects.covers($0) }.map(\.name))
         return answers.all.filter { $0.answers > 0 || !hidden.contains($0.route) }
-    }
-
-    package var clocks: Clocks {
-        Clocks(
-            corrected: corrected.load(ordering: .relaxed),
-            unusable: unusableClocks.load(ordering: .relaxed)
-        )
     }
 
     package var refused: [(kind: RefusalKind, count: Int)] {

@@ -105,7 +105,7 @@ extension Sample {
     init(_ report: GatewayReport) {
         self.init()
         let ledger = report.queue.ledger
-        self[.accepted] = Double(report.requests.accepted.reduce(0) { $0 + $1.counts.logs })
+        self[.accepted] = Double(report.requests.accepted.reduce(0) { $0 + $1.counts[.logs] })
         self[.delivered] = Double(ledger.delivered)
         self[.refused] = Double(report.requests.refused.reduce(0) { $0 + $1.count })
         self[.queuedLogs] = Double(ledger.queued)

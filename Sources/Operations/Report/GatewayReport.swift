@@ -13,7 +13,7 @@ package struct GatewayReport: Sendable {
     package struct Listener: Sendable {
         package let name: String
         package let address: String
-        package let counters: HTTPServer.Counters
+        package let counters: Counts<HTTPCounter>
         /// nil: the listener has no TLS.
         package let certificates: CertificateWatch.Status?
     }
@@ -44,19 +44,14 @@ package struct GatewayReport: Sendable {
     package struct Requests: Sendable {
         /// By listener.
         package let answers: [(listener: String, counts: [AnswerCounters.Count])]
-        package let accepted: [(route: String, counts: IngestCounters.Accepted)]
+        package let accepted: [IngestCounters.Accepted]
         package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
-        package let clocks: IngestCounters.Clocks
-        package let damage: IngestCounters.Damage
-        /// Fields and tags of devices that were removed because they have the name of a stamp.
-        package let claimsRemoved: Int
-        package let routed: IngestCounters.Routed
-        package let filters: [(filter: String, counts: FilterCounters.Counts)]
+        package let content: Counts<ContentCounter>
+        package let filters: [(filter: String, counts: Counts<FilterCounter>)]
     }
 
     package struct Senders: Sendable {
-        /// By the name of a device's key.
-        package let keys: [(name: String, counts: KeyCounter.Counts)]
+        package let keys: [KeyCounts]
         /// Requests of unknown senders, by reason.
         package let unknown: [(reason: String, count: Int)]
         /// Used nonces in memory.
@@ -64,7 +59,7 @@ package struct GatewayReport: Sendable {
         package let tokens: Int
         /// The issuers whose keys are fetched.
         package let tokenKeys: [TokenKeySources.Status]
-        package let addresses: AddressBook.Counts
+        package let addresses: Counts<AddressBook.Count>
         package let addressesMax: Int
     }
 

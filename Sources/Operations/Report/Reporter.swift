@@ -14,40 +14,14 @@ package import System
 
 /// Collects the state of all parts of a running gateway.
 package final class Reporter: Sendable {
-    package struct Parts: Sendable {
-        package let configuration: Locked<GatewayConfiguration>
-        package let store: any GatewayQueue
-        package let forwarder: Forwarder
-        package let devices: DeviceHandler.Shared
-        package let keeper: CredentialKeeper
-        package let webhook: Webhook
-        package let names: NameService
-        /// The labels of admin routes in metrics.
-        package let adminLabels: [String]
-
-        package init(
-            configuration: Locked<GatewayConfiguration>,
-            store: any GatewayQueue,
-            forwarder: Forwarder,
-            devices: DeviceHandler.Shared,
-            keeper: CredentialKeeper,
-            webhook: Webhook,
-            names: NameService,
-            adminLabels: [String]
-        ) {
-            self.configuration = configuration
-            self.store = store
-            self.forwarder = forwarder
-            self.devices = devices
-            self.keeper = keeper
-            self.webhook = webhook
-            self.names = names
-            self.adminLabels = adminLabels
-        }
-    }
-
     package let operators: OperatorCounters
-    private let parts: Parts
+    private let running: Locked<GatewayConfiguration>
+    private let store: any GatewayQueue
+    private let forwarder: Forwarder
+    private let devices: DeviceHandler.Shared
+    private let keeper: CredentialKeeper
+    private let webhook: Webhook
+    private let names: NameService
     private let start = Moment.now
     private struct Listener {
         let name: String
@@ -58,9 +32,25 @@ package final class Reporter: Sendable {
     private let servers = Locked<[Listener]>([])
     private let stopping = Atomic<Bool>(false)
 
-    package init(_ parts: Parts) {
-        self.parts = parts
-        operators = OperatorCounters(labels: parts.adminLabels)
+    /// `adminLabels` are the labels of admin routes in metrics.
+    package init(
+        running: Locked<GatewayConfiguration>,
+        store: any GatewayQueue,
+        forwarder: Forwarder,
+        devices: DeviceHandler.Shared,
+        keeper: CredentialKeeper,
+        webhook: Webhook,
+        names: NameService,
+        adminLabels: [String]
+    ) {
+        self.running = running
+        self.store = store
+        self.forwarder = forwarder
+        self.devices = devices
+        self.keeper = keeper
+        self.webhook = webhook
+        self.names = names
+        operators = OperatorCounters(labels: adminLabels)
     }
 
     package func add(
@@ -83,34 +73,34 @@ package final class Reporter: Sendable {
     }
 
     /// The configuration that the gateway runs with.
-    package var configuration: GatewayConfiguration { parts.configuration.withLock { $0 } }
+    package var configuration: GatewayConfiguration { running.withLock { $0 } }
 
     /// `GET /admin/routes`: the present filters and routes.
     package var rulesDocument: String {
-        let rules = parts.configuration.withLock(\.routing)
+        let rules = running.withLock(\.routing)
         var json = JSONWriter()
         json.object { $0.rules(rules) }
         return json.text
     }
 
     package var report: GatewayReport {
-        let (door, counters) = (parts.devices.door, parts.devices.counters)
-        let arriving = parts.devices.intake.arriving
-        let queue = parts.store.status
+        let (door, counters) = (devices.door, devices.counters)
+        let arriving = devices.intake.arriving
+        let queue = store.status
         let delivery = Dictionary(
-            parts.forwarder.status.map { ($0.name, $0) },
+            forwarder.status.map { ($0.name, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        let described = parts.configuration.withLock(\.destinations)
+        let described = running.withLock(\.destinations)
         let configured = Set(described.map(\.name))
         let servers = servers.withLock { $0 }
-        let dialects = parts.configuration.withLock(\.devices.accepted)
+        let dialects = running.withLock(\.devices.accepted)
         return GatewayReport(
             now: .now,
             uptime: .now - start,
             intake: .init(
                 isStopping: stopping.load(ordering: .relaxed),
-                isDraining: parts.devices.intake.isOff,
+                isDraining: devices.intake.isOff,
                 arriving: arriving
             ),
             listeners: servers.map {
@@ -128,11 +118,8 @@ package final class Reporter: Sendable {
                 ],
                 accepted: counters.accepted(showing: dialects),
                 refused: counters.refused,
-                clocks: counters.clocks,
-                damage: counters.damage,
-                claimsRemoved: counters.claimsRemoved,
-                routed: counters.routed,
-                filters: parts.devices.filters.counts
+                content: counters.content,
+                filters: devices.filters.counts
             ),
             senders: .init(
                 keys: door.counts,
@@ -141,7 +128,7 @@ package final class Reporter: Sendable {
                 tokens: door.tokenCount,
                 tokenKeys: door.keySources.status,
                 addresses: door.addresses.counts,
-                addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax)
+                addressesMax: running.withLock(\.devices.perAddress.addressesMax)
             ),
             queue: queue,
             destinations: described.compactMap { settings in
@@ -155,14 +142,14 @@ package final class Reporter: Sendable {
             },
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
-            credentials: parts.keeper.status,
-            names: parts.names.status,
-            webhook: parts.webhook.status,
+            credentials: keeper.status,
+            names: names.status,
+            webhook: webhook.status,
             looks: .init(
-                captures: parts.devices.captures.all.count(where: \.isRunning),
-                captured: parts.devices.captures.capturedCount,
-                captureBytes: parts.devices.captures.bytes,
-                refusalsMissed: parts.devices.refusedRequests.missed,
+                captures: devices.captures.all.count(where: \.isRunning),
+                captured: devices.captures.capturedCount,
+                captureBytes: devices.captures.bytes,
+                refusalsMissed: devices.refusedRequests.missed,
                 sessions: operators.sessions.load(ordering: .relaxed)
             ),
             changes: operators.changed

@@ -49,8 +49,7 @@ package final class HostAddresses: Sendable {
     private let state = Locked(State())
     private let shown: Replaceable<View>
     private let isUsed = Atomic(false)
-    /// Looks of senders: at addresses in their time, at old ones, and at none.
-    private let uses = CounterList(count: 3)
+    private let uses = CounterSet<AddressUse>()
     private let signals: Signals
 
     struct Signals: Sendable {
@@ -96,9 +95,9 @@ package final class HostAddresses: Sendable {
 
     private func noteUse(_ view: View) {
         if case .known(let known) = view {
-            uses.add(1, at: known.isStale ? 1 : 0)
+            uses.count(known.isStale ? .stale : .fresh)
         } else {
-            uses.add(1, at: 2)
+            uses.count(.none)
         }
         guard !isUsed.load(ordering: .relaxed), !isUsed.exchange(true, ordering: .relaxed) else {
             return
@@ -164,9 +163,7 @@ package final class HostAddresses: Sendable {
     /// True if it was used since the last call.
     func takeUse() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
 
-    var useCounts: NameReport.Uses {
-        NameReport.Uses(fresh: uses[0], stale: uses[1], none: uses[2])
-    }
+    var useCounts: Counts<AddressUse> { uses.counts }
 
     /// Shows other addresses.
     func show(_ addresses: [IPAddress], from resolver: String, isStale: Bool) {

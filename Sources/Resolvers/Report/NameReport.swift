@@ -9,7 +9,7 @@ package struct NameReport: Sendable {
         package let servers: [String]
         package let restingServers: Int
         package let figures: ResolverFigures
-        package let latency: DurationCounter.Counts
+        package let latency: LatencyHistogram
         /// It is not asked for so long.
         package let closedFor: Duration?
     }
@@ -23,15 +23,8 @@ package struct NameReport: Sendable {
         /// Until the answer's time is over; negative afterwards.
         package let remaining: Duration?
         package let addresses: [AddressStatus]
-        package let uses: Uses
-    }
-
-    /// How often senders looked at a host's addresses.
-    package struct Uses: Sendable, Equatable {
-        package var fresh = 0
-        package var stale = 0
-        /// There was no address.
-        package var none = 0
+        /// How often senders looked at its addresses.
+        package let uses: Counts<AddressUse>
     }
 
     package struct AddressStatus: Sendable {
@@ -47,4 +40,9 @@ package struct NameReport: Sendable {
     package var refusedHosts = 0
 
     package init() {}
+}
+
+/// What a sender found that looked at a host's addresses: addresses in their time, old ones, or none.
+package enum AddressUse: Int, CounterKey {
+    case fresh, stale, none
 }

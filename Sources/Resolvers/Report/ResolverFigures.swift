@@ -1,6 +1,8 @@
+package import System
+
 /// What came of a resolver's queries since the start.
 package struct ResolverFigures: Sendable {
-    package enum Outcome: String, Sendable, CaseIterable {
+    package enum Outcome: String, CounterKey {
         /// With addresses.
         case answered
         /// The host has no addresses.
@@ -10,17 +12,17 @@ package struct ResolverFigures: Sendable {
         case server, account, clock, quota, query
     }
 
-    package private(set) var counts: [Outcome: Int] = [:]
+    package private(set) var counts = Counts<Outcome>()
     /// The last failure, if no answer came since.
     package private(set) var failure: QueryFailure?
 
     mutating func answered(_ outcome: Outcome) {
-        counts[outcome, default: 0] += 1
+        counts[outcome] += 1
         failure = nil
     }
 
     mutating func failed(_ failure: QueryFailure) {
         self.failure = failure
-        counts[Outcome(rawValue: failure.kind.rawValue) ?? .server, default: 0] += 1
+        counts[Outcome(rawValue: failure.kind.rawValue) ?? .server] += 1
     }
 }

@@ -17,7 +17,7 @@ final class Resolver {
     private var listAskedAt: Moment?
     private var listTurn = -1
     private(set) var figures = ResolverFigures()
-    let latency = DurationCounter()
+    let latency = LatencyCounter()
 
     /// Asking again would change nothing until an operator acts.
     private static let accountPause: Duration = .seconds(3600)
@@ -93,7 +93,7 @@ final class Resolver {
             servers: servers.servers.map(\.description),
             restingServers: servers.resting(now),
             figures: figures,
-            latency: latency.counts,
+            latency: latency.histogram,
             closedFor: closed.flatMap { $0.until > now ? $0.until - now : nil }
         )
     }

@@ -17,9 +17,9 @@ package final class LogFilter {
     let draft: LogDraft
     let tags: TagStates
     let runner: StepRunner
-    private let lists: [CounterList]
+    private let sets: [CounterSet<FilterCounter>]
     /// Of the present batch, for each filter.
-    private var counts: [FilterCounters.Counts]
+    private var counts: [Counts<FilterCounter>]
     private var encoded = RawMemory(capacity: 4096)
     /// The tags that the present log had, once it has another one.
     private var path: [TagState] = []
@@ -34,9 +34,9 @@ package final class LogFilter {
         draft = LogDraft(program.texts, limits)
         tags = TagStates(plans, groupsMax: limits.batches)
         runner = StepRunner(draft, tags)
-        lists = program.filters.map { counters.list(for: $0.name) }
+        sets = program.filters.map { counters.set(for: $0.name) }
         draft.requestParts = Array(repeating: nil, count: program.parts.count)
-        counts = Array(repeating: FilterCounters.Counts(), count: program.filters.count)
+        counts = Array(repeating: Counts(), count: program.filters.count)
     }
 
     /// Begins a request whose logs have so many bytes.
@@ -66,9 +66,8 @@ package final class LogFilter {
         let groups = tags.takeGroups()
         var left = try result.get()
         if left.groups.isEmpty { left.groups = groups }
-        for index in counts.indices where counts[index].seen > 0 {
-            counts[index].add(to: lists[index])
-            counts[index] = FilterCounters.Counts()
+        for index in counts.indices where counts[index][.seen] > 0 {
+            counts[index].move(to: sets[index])
         }
         return left
     }
@@ -201,7 +200,7 @@ package final class LogFilter {
             let changes = draft.changes
             let place = FilterPlace(tag: start, position: position)
             var hasFailed = false
-            if fault == nil, firstStep == 0 { counts[index].seen += 1 }
+            if fault == nil, firstStep == 0 { counts[index][.seen] += 1 }
             let steps = program.filters[index].steps
             for step in firstStep..<steps.count {
                 if fault != nil, !steps[step].isRedaction { continue }
@@ -219,12 +218,12 @@ package final class LogFilter {
                     case .dropped:
                         trace?.add(.dropped, step, of: place, draft)
                         trace?.end(.droppedBy(filter: index), tag)
-                        counts[index].dropped += 1
+                        counts[index][.dropped] += 1
                         return .dropped
                     case .sampledOut:
                         trace?.add(.sampledOut, step, of: place, draft)
                         trace?.end(.droppedBy(filter: index), tag)
-                        counts[index].sampledOut += 1
+                        counts[index][.sampledOut] += 1
                         return .sampledOut
                     case .tagged(let new):
                         trace?.add(.tagged(new.plan.tag), step, of: place, draft)
@@ -236,21 +235,21 @@ package final class LogFilter {
                         tag = new
                     case .split(let pieces):
                         trace?.add(.split(pieces.count), step, of: place, draft)
-                        counts[index].added += pieces.count - 1
-                        counts[index].changed += 1
+                        counts[index][.added] += pieces.count - 1
+                        counts[index][.changed] += 1
                         return .split(pieces, Point(start, tag, position, step + 1))
                     }
                 } catch {
                     let onError = fault == nil ? program.filters[index].onError : .deadLetter
                     trace?.add(.failed(error.reason, onError), step, of: place, draft)
-                    if !hasFailed { counts[index].failed += 1 }
+                    if !hasFailed { counts[index][.failed] += 1 }
                     hasFailed = true
                     if fault != nil { continue }
                     switch program.filters[index].onError {
                     case .keep: continue
                     case .drop:
                         trace?.end(.droppedBy(filter: index), tag)
-                        counts[index].dropped += 1
+                        counts[index][.dropped] += 1
                         return .dropped
                     case .deadLetter:
                         let name = program.filters[index].name
@@ -260,7 +259,7 @@ package final class LogFilter {
                     }
                 }
             }
-            if draft.changes != changes || tag !== start { counts[index].changed += 1 }
+            if draft.changes != changes || tag !== start { counts[index][.changed] += 1 }
             position = tag === start ? position + 1 : tag.plan.filters.position(behind: index)
             (start, firstStep) = (tag, 0)
         }

@@ -31,7 +31,7 @@ struct StatusBoard {
         rows: Int
     ) {
         commits.count += 1
-        commits.byReason[reason, default: 0] += 1
+        commits.byReason[reason] += 1
         commits.requests += requests
         commits.rows += rows
         commits.time += time

@@ -98,7 +98,7 @@ import Testing
         }
         let report = trial.gateway.report
         #expect(report.queue.bytes > 900_000)
-        #expect(report.listeners[0].counters.refusals.bodies > 0)
+        #expect(report.listeners[0].counters[.refusedBodies] > 0)
         #expect(trial.gateway.keeper.credential(named: "default")?.accessKeyID == "fresh")
         withExtendedLifetime(slow) {}
     }

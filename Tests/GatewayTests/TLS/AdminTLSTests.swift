@@ -38,7 +38,7 @@ import Testing
         #expect(try trial.get("/admin/status", "client").status == 200)
         let stranger = try trial.get("/admin/status", "client", token: "nonsense")
         #expect(stranger.status == 401, "a certificate is no token")
-        #expect(trial.gateway.report.listeners.last?.counters.tls.failures == 2)
+        #expect(trial.gateway.report.listeners.last?.counters[.failedHandshakes] == 2)
     }
 
     @Test("The sandbox greeting shows how to use the API over TLS")

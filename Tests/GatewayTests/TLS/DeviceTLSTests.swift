@@ -114,7 +114,7 @@ import Testing
         #expect(secure.receives("ok\n"))
         #expect(try trial.devices.get("/healthz").status == 503)
         #expect(throws: (any Error).self) { try trial.secure().get("/healthz") }
-        let open = trial.gateway.report.listeners.map(\.counters.connections.open)
+        let open = trial.gateway.report.listeners.map(\.counters[.openConnections])
         #expect(open.prefix(2) == [1, 1])
         plain.close()
         #expect(eventually { (try? trial.secure().get("/healthz").status) == 200 })
@@ -133,7 +133,7 @@ import Testing
         )
         #expect(
             eventually {
-                trial.gateway.servers.secureDevices?.counters.held.bodies ?? 0 > 0
+                trial.gateway.servers.secureDevices?.counters[.heldBodies] ?? 0 > 0
             }
         )
         let gateway = trial.gateway

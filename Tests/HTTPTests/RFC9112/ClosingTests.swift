@@ -1,4 +1,5 @@
 import Glibc
+import System
 import TestSupport
 import Testing
 
@@ -113,9 +114,9 @@ struct ClosingTests {
         client.send(Exchange.bytes(text))
         client.finishWriting()
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
         #expect(server.server.counters.requests == 0)
-        #expect(server.server.counters.connections.broken == 1)
+        #expect(server.server.counters[.broken] == 1)
     }
 
     @Test("9.5: an incomplete head gets 408, after the answers before it")

@@ -28,7 +28,7 @@ struct HandshakeNoticeTests {
             _ = try? client.secure(ClientTLS.Options(certificate: "wrong-client"))
             #expect(client.rest().isEmpty)
         }
-        #expect(server.eventually { $0.tls.failures == 5 })
+        #expect(server.eventually { $0[.failedHandshakes] == 5 })
         #expect(recorder.lines.now.count == 1)
         let line = try #require(recorder.lines.now.first)
         #expect(line.contains(#""level":"warning""#))
@@ -41,7 +41,7 @@ struct HandshakeNoticeTests {
         let recorder = JournalRecorder(level: .info)
         let server = try server(recorder)
         for _ in 0..<3 { try server.client().finishWriting() }
-        #expect(server.eventually { $0.tls.failures == 3 })
+        #expect(server.eventually { $0[.failedHandshakes] == 3 })
         #expect(recorder.lines.now.isEmpty)
     }
 
@@ -55,7 +55,7 @@ struct HandshakeNoticeTests {
         #expect(answer.text.contains("TLS") && answer.text.contains("https"))
         #expect(answer["connection"] == "close")
         #expect(client.isEnded())
-        #expect(server.server.counters.tls.failures == 1)
-        #expect(server.server.counters.refusals.malformed == 1)
+        #expect(server.server.counters[.failedHandshakes] == 1)
+        #expect(server.server.counters[.malformed] == 1)
     }
 }

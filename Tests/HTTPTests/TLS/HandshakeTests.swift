@@ -19,7 +19,7 @@ struct HandshakeTests {
         #expect(client.tls?.serverNames == ["localhost", "127.0.0.1"])
         client.send(Self.get)
         #expect(client.answer()?.text == "/a 0")
-        #expect(server.server.counters.tls.handshakes == 1)
+        #expect(server.server.counters[.handshakes] == 1)
     }
 
     @Test("TLS 1.0 and 1.1 are refused", arguments: [TLS1_VERSION, TLS1_1_VERSION])
@@ -28,7 +28,7 @@ struct HandshakeTests {
         #expect(throws: TestConnection.NoHandshake.self) {
             try server.secureClient(ClientTLS.Options(version: version))
         }
-        #expect(server.eventually { $0.tls.failures == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.failedHandshakes] == 1 && $0[.openConnections] == 0 })
         #expect(server.server.counters.requests == 0)
     }
 
@@ -85,7 +85,7 @@ struct HandshakeTests {
             // At most TLS's own alert, which has seven bytes.
             #expect(said.isEmpty || said.count == 7 && said.first == 21)
         }
-        #expect(server.eventually { $0.tls.failures == 3 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.failedHandshakes] == 3 && $0[.openConnections] == 0 })
         #expect(server.server.counters.requests == 0)
     }
 
@@ -101,7 +101,7 @@ struct HandshakeTests {
         let begun = Moment.now
         client.send(beginning)
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
-            for _ in 0..<100 where server.server.counters.connections.open > 0 {
+            for _ in 0..<100 where server.server.counters[.openConnections] > 0 {
                 if beginning.count > 2 { client.client.send([0]) }
                 usleep(20_000)
             }
@@ -109,8 +109,8 @@ struct HandshakeTests {
         #expect(client.rest().isEmpty)
         #expect(Moment.now - begun >= .milliseconds(140))
         dripping.join()
-        #expect(server.server.counters.tls.failures == 1)
-        #expect(server.server.counters.connections.open == 0)
+        #expect(server.server.counters[.failedHandshakes] == 1)
+        #expect(server.server.counters[.openConnections] == 0)
     }
 
     @Test("Incomplete handshakes delay neither a stop nor other clients")

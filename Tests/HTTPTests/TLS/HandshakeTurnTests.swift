@@ -18,13 +18,16 @@ struct HandshakeTurnTests {
                 budgets: Budgets(limits),
                 connectionCount: ConnectionCount(limit: 100, perNeighbourhood: 100)
             ),
-            listener: listener,
-            limits: limits,
-            tls: try TLSContext(
-                TLSSettings(certificates: [TestCertificates.shared.files("server")])
+            acceptor: Acceptor(
+                listener: listener,
+                tls: try TLSContext(
+                    TLSSettings(certificates: [TestCertificates.shared.files("server")])
+                ),
+                proxies: nil,
+                journal: .silent,
+                notices: RefusalNotices(server: "a", limits: limits, journal: .silent)
             ),
-            journal: .silent,
-            notices: RefusalNotices(server: "a", limits: limits, journal: .silent),
+            limits: limits,
             handler: TestHandler(held: try TestHandler.Held())
         )
         loop.acceptPending()

@@ -1,4 +1,5 @@
 import COpenSSL
+import System
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct MutatedRecordTests {
         }
         #expect(
             server.eventually {
-                $0.connections.open == 0 && $0.connections.accepted == 40 && $0.held.bodies == 0
+                $0[.openConnections] == 0 && $0[.accepted] == 40 && $0[.heldBodies] == 0
             }
         )
         let client = try server.secureClient()

@@ -1,5 +1,6 @@
 import COpenSSL
 import Net
+import System
 import TestSupport
 import Testing
 
@@ -48,8 +49,8 @@ struct ReloadTests {
         let second = try visit(server, version: version, session: first.tls.session)
         #expect(second.tls.isResumed)
         #expect(second.name == "dns:phone-7.example.com dns:other")
-        #expect(server.server.counters.tls.handshakes == 2)
-        #expect(server.server.counters.tls.resumptions == 1)
+        #expect(server.server.counters[.handshakes] == 2)
+        #expect(server.server.counters[.resumptions] == 1)
         try context.replace(settings("server", "exact"))
         // An authority may have been taken out of the list.
         let third = try visit(server, version: version, session: second.tls.session)
@@ -63,7 +64,7 @@ struct ReloadTests {
         let server = try TestServer(tls: context)
         let old = try server.secureClient()
         let handshaking = try server.client()
-        #expect(server.eventually { $0.connections.open == 2 })
+        #expect(server.eventually { $0[.openConnections] == 2 })
         #expect(context.certificates.map(\.names) == [["localhost", "127.0.0.1"]])
         try context.replace(settings("wildcard", "exact"))
         #expect(context.certificates.map(\.names) == [["*.example.com"], ["api.example.com"]])

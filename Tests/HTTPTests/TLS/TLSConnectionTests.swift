@@ -22,7 +22,7 @@ struct TLSConnectionTests {
         }
         client.send(String(repeating: Self.get, count: 1000))
         for _ in 0..<1000 { #expect(client.answer()?.text == "/a 0") }
-        #expect(server.server.counters.tls.handshakes == 1)
+        #expect(server.server.counters[.handshakes] == 1)
     }
 
     @Test(
@@ -69,7 +69,7 @@ struct TLSConnectionTests {
         try client.secure()
         let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 10)
         client.send(requests)
-        #expect(server.eventually { $0.timeouts.write == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.writeTimeouts] == 1 && $0[.openConnections] == 0 })
     }
 
     @Test(
@@ -87,7 +87,7 @@ struct TLSConnectionTests {
         request.responder.send(Response(status: 200, body: Array("late".utf8)))
         #expect(client.answer()?.text == "late")
         #expect(client.isEnded())
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test("The server ends each connection with close_notify", arguments: [true, false])
@@ -111,7 +111,7 @@ struct TLSConnectionTests {
             client.send(text)
             client.reset()
         }
-        #expect(server.eventually { $0.connections.open == 0 && $0.held.bodies == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
         let client = try server.secureClient()
         client.send(Self.get)
         #expect(client.answer()?.status == 200)
@@ -130,7 +130,7 @@ struct TLSConnectionTests {
         for round in 1...12 {
             client.send(Array(repeating: 0x61, count: size / 12))
             // OpenSSL may hold a record that the server has not asked for.
-            #expect(server.eventually { $0.bytesIn > size / 12 * round - (32 << 10) })
+            #expect(server.eventually { $0[.bytesIn] > size / 12 * round - (32 << 10) })
         }
         #expect(client.answer()?.status == 413)
         #expect(client.isEnded())
@@ -147,7 +147,7 @@ struct TLSConnectionTests {
         client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
         client.tls = tls
         #expect(client.endsUnanswered())
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
         #expect(server.server.counters.requests == 1)
     }
 

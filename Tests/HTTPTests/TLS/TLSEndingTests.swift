@@ -18,14 +18,14 @@ struct TLSEndingTests {
         do {
             let client = try server.secureClient()
             client.send(Array(repeating: 0x61, count: 100 << 10))
-            #expect(server.eventually { $0.tls.failures == 1 })
+            #expect(server.eventually { $0[.failedHandshakes] == 1 })
             client.send(Array(repeating: 0x61, count: 100 << 10))
             #expect(client.endsUnanswered())
             #expect(ClientTLS.lastAlert == SSL_AD_CERTIFICATE_REQUIRED)
-            #expect(server.server.counters.connections.open == 1)
+            #expect(server.server.counters[.openConnections] == 1)
         }
-        #expect(server.eventually { $0.connections.open == 0 })
-        #expect(server.server.counters.connections.broken == 0)
+        #expect(server.eventually { $0[.openConnections] == 0 })
+        #expect(server.server.counters[.broken] == 0)
     }
 
     @Test("A client whose TLS records are unreadable is not reset")
@@ -38,12 +38,12 @@ struct TLSEndingTests {
             // A record of application data that nobody sealed, and more behind it.
             client.send([23, 3, 3, 0, 32] + Array(repeating: 0x61, count: 200 << 10))
             client.tls = tls
-            #expect(server.eventually { $0.connections.broken == 1 })
+            #expect(server.eventually { $0[.broken] == 1 })
             #expect(client.endsUnanswered())
             #expect(ClientTLS.lastAlert == SSL_AD_BAD_RECORD_MAC)
-            #expect(server.server.counters.connections.open == 1)
+            #expect(server.server.counters[.openConnections] == 1)
         }
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
     }
 
     @Test(
@@ -83,7 +83,7 @@ struct TLSEndingTests {
             client.finishWriting()
             #expect(client.isEnded())
         }
-        #expect(server.eventually { $0.connections.open == 0 })
+        #expect(server.eventually { $0[.openConnections] == 0 })
         #expect(server.server.counters.requests == 0)
     }
 }

@@ -21,15 +21,15 @@ struct TLSMemoryTests {
         do {
             let first = try server.client()
             first.send(Self.endless)
-            #expect(server.eventually { $0.held.heads > 100 << 10 })
+            #expect(server.eventually { $0[.heldHeads] > 100 << 10 })
             let second = try server.client()
             second.send(Self.endless)
-            #expect(server.eventually { $0.refusals.heads == 1 && $0.connections.open == 1 })
-            #expect(server.server.counters.held.heads < 300 << 10)
+            #expect(server.eventually { $0[.refusedHeads] == 1 && $0[.openConnections] == 1 })
+            #expect(server.server.counters[.heldHeads] < 300 << 10)
             clients.append(first)
         }
         clients.removeAll()
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
     }
 
     @Test(
@@ -39,16 +39,16 @@ struct TLSMemoryTests {
         let server = try TestServer.securely(loops: 1)
         // The first session of a thread is charged for what OpenSSL keeps for all.
         _ = try server.secureClient()
-        #expect(server.eventually { $0.tls.handshakes == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.handshakes] == 1 && $0[.openConnections] == 0 })
         let silent = try server.client()
         let client = try server.secureClient()
         client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.status == 200)
-        #expect(server.eventually { $0.connections.open == 2 && $0.held.heads == 0 })
+        #expect(server.eventually { $0[.openConnections] == 2 && $0[.heldHeads] == 0 })
         // A record that has begun: past the client's own TLS.
         client.tls = nil
         client.send([0x17, 3, 3, 0x40, 0] + Array(repeating: 0, count: 1000))
-        #expect(server.eventually { $0.held.heads > 12 << 10 && $0.held.heads < 20 << 10 })
+        #expect(server.eventually { $0[.heldHeads] > 12 << 10 && $0[.heldHeads] < 20 << 10 })
         _ = silent
     }
 
@@ -57,10 +57,10 @@ struct TLSMemoryTests {
         let server = try TestServer.securely()
         let client = try server.client()
         client.send([0x16, 3, 1, 0, 0xC8] + [1, 0, 0, 0xC4, 3, 3])
-        #expect(server.eventually { $0.held.heads > 0 })
-        #expect(server.server.counters.held.heads < 64 << 10)
+        #expect(server.eventually { $0[.heldHeads] > 0 })
+        #expect(server.server.counters[.heldHeads] < 64 << 10)
         client.reset()
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
     }
 
     // MARK: - Certificates of clients
@@ -83,7 +83,7 @@ struct TLSMemoryTests {
         )
         // The first session of a thread is charged for what OpenSSL keeps for all.
         _ = try isLetIn("client", server)
-        #expect(server.eventually { $0.tls.handshakes == 1 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.handshakes] == 1 && $0[.openConnections] == 0 })
         return server
     }
 
@@ -102,14 +102,14 @@ struct TLSMemoryTests {
         let server = try guarded()
         do {
             let usual = try #require(try isLetIn("client", server))
-            #expect(server.eventually { $0.connections.open == 1 && $0.held.heads == 0 })
+            #expect(server.eventually { $0[.openConnections] == 1 && $0[.heldHeads] == 0 })
             let long = try #require(try isLetIn("long", server))
             long.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(long.answer()?.status == 200)
-            #expect(server.eventually { $0.held.heads > 4 << 10 && $0.held.heads < 64 << 10 })
+            #expect(server.eventually { $0[.heldHeads] > 4 << 10 && $0[.heldHeads] < 64 << 10 })
             _ = usual
         }
-        #expect(server.eventually { $0.held.heads == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 })
     }
 
     @Test("A client's certificates beyond 16 KiB are not read")
@@ -117,7 +117,7 @@ struct TLSMemoryTests {
         Self.issue("endless", commentBytes: 17 << 10)
         let server = try guarded()
         #expect(try isLetIn("endless", server) == nil)
-        #expect(server.eventually { $0.tls.failures == 1 })
+        #expect(server.eventually { $0[.failedHandshakes] == 1 })
     }
 
     @Test("The memory of a failed handshake stays charged while its connection lingers")
@@ -130,11 +130,11 @@ struct TLSMemoryTests {
         do {
             let client = try server.client()
             _ = try? client.secure(ClientTLS.Options(certificate: "strange"))
-            #expect(server.eventually { $0.tls.failures == 1 })
-            #expect(server.eventually { $0.held.heads > 4 << 10 })
-            #expect(server.server.counters.connections.open == 1)
+            #expect(server.eventually { $0[.failedHandshakes] == 1 })
+            #expect(server.eventually { $0[.heldHeads] > 4 << 10 })
+            #expect(server.server.counters[.openConnections] == 1)
         }
-        #expect(server.eventually { $0.held.heads == 0 && $0.connections.open == 0 })
+        #expect(server.eventually { $0[.heldHeads] == 0 && $0[.openConnections] == 0 })
     }
 
     @Test("A client gets its answer even if its next TLS record finds no room")
@@ -148,16 +148,16 @@ struct TLSMemoryTests {
             other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(other.answer()?.status == 200)
         }
-        for other in others where server.server.counters.refusals.heads == 0 {
-            let held = server.server.counters.held.heads
+        for other in others where server.server.counters[.refusedHeads] == 0 {
+            let held = server.server.counters[.heldHeads]
             // Past the client's own TLS.
             other.tls = nil
             other.send(record)
-            #expect(server.eventually { $0.held.heads > held || $0.refusals.heads > 0 })
+            #expect(server.eventually { $0[.heldHeads] > held || $0[.refusedHeads] > 0 })
         }
         // The one that was refused has gone.
-        #expect(server.eventually { $0.refusals.heads > 0 && $0.connections.open == others.count })
-        let refused = server.server.counters.refusals.heads
+        #expect(server.eventually { $0[.refusedHeads] > 0 && $0[.openConnections] == others.count })
+        let refused = server.server.counters[.refusedHeads]
         // The record comes with the request, so that it is read before the answer.
         client.cork(true)
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -167,7 +167,7 @@ struct TLSMemoryTests {
         client.cork(false)
         client.tls = tls
         let request = server.held.next()
-        #expect(server.eventually { $0.refusals.heads > refused })
+        #expect(server.eventually { $0[.refusedHeads] > refused })
         request.responder.send(Response(status: 200))
         let answer = try #require(client.answer())
         #expect(answer.status == 200 && answer["connection"] == "close")

@@ -91,7 +91,7 @@ import Testing
         let answer = try end.client.post(Self.path, body, fields(method))
         #expect(answer.status == 200, "\(answer.text)")
         #expect(end.queue.stored.count == 1)
-        #expect(end.shared.door.counts.first { $0.name == "sdk" }?.counts.logs == 1)
+        #expect(end.shared.door.counts.first { $0.name == "sdk" }?.taken[.logs] == 1)
         let elsewhere = "other-project.gateway.test"
         let refused = try end.client.post(
             Self.path,
@@ -152,7 +152,7 @@ import Testing
         #expect(try end.client.post(Self.path + query, body, unknown).status == 200)
         let wrong: KeyValuePairs = ["authorization": "LOG LTAIgateway1:c2VjcmV0"]
         #expect(try end.client.post(Self.path + query, body, wrong).status == 401)
-        #expect(end.shared.door.counts.first { $0.name == "plain" }?.counts.requests == 2)
+        #expect(end.shared.door.counts.first { $0.name == "plain" }?.taken[.requests] == 2)
     }
 
     @Test("A key is taken in the ways that it is meant for")

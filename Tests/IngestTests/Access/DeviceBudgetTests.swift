@@ -32,8 +32,8 @@ import Testing
         )
     }
 
-    private func refused(_ end: DeviceListener) -> [String: Int] {
-        end.shared.door.counts[0].counts.refused.filter { $0.value > 0 }
+    private func refused(_ end: DeviceListener) -> Counts<KeyCounter.Reason> {
+        end.shared.door.counts[0].refused
     }
 
     @Test("Over its rate, each client is told in its own way when to come again")
@@ -68,7 +68,7 @@ import Testing
         #expect(otlp.status == 429)
         #expect(otlp.text.hasPrefix(#"{"code":8,"message":"WriteQuotaExceed"#), "\(otlp.text)")
         #expect(otlp.fields.filter { $0.name == "retry-after" }.map(\.value) == ["30"])
-        #expect(refused(end) == ["rate": 5])
+        #expect(refused(end) == [.rate: 5])
         #expect(end.queue.identities.count == 2)
         clock.advance(.milliseconds(29_499))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "1")
@@ -108,7 +108,7 @@ import Testing
         clock.advance(.milliseconds(70))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 429)
-        #expect(refused(end) == ["bytes": 5])
+        #expect(refused(end) == [.bytes: 5])
     }
 
     @Test("What only the body tells is taken when it is known")
@@ -152,7 +152,7 @@ import Testing
         #expect(try end.client.post("/logs/x", most, Self.shown).status == 200)
         late.send(most)
         #expect(late.receives("this key sends more bytes than it may"))
-        #expect(refused(end) == ["bytes": 1])
+        #expect(refused(end) == [.bytes: 1])
         clock.advance(.seconds(10))
         #expect(try end.client.post("/logs/x", most, Self.shown).status == 200)
     }
@@ -173,7 +173,7 @@ import Testing
             ["x-sluice-key": Self.key, "x-log-mode": "batch_group"]
         )
         #expect(answer.status == 200, "\(answer.text)")
-        #expect(end.shared.door.counts[0].counts.bodyBytes == group.count)
+        #expect(end.shared.door.counts[0].taken[.bodyBytes] == group.count)
         let wait = (group.count + Self.body.count - 1000 + 99) / 100
         #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "\(wait)")
     }

@@ -62,7 +62,7 @@ import Tokens
         }
         let plain: KeyValuePairs = ["x-sluice-key": "plain.with.dots-0123456789"]
         #expect(try end.client.post("/logs/x", Self.body, plain).status == 200)
-        let counts = end.shared.door.counts.map { "\($0.name) \($0.counts.requests)" }
+        let counts = end.shared.door.counts.map { "\($0.name) \($0.taken[.requests])" }
         #expect(counts == ["plain 1", "jwt:all 4", "jwt:some 0"])
         #expect(end.shared.door.access.value.keys.tokens?.count == 1)
     }

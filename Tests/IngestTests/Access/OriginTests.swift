@@ -163,7 +163,7 @@ import Testing
             #expect(sls.status == 401)
             #expect(sls.text.hasPrefix(#"{"errorCode":"Unauthorized","#), "\(sls.text)")
             #expect(sls.body.count <= 255)
-            let counts = end.shared.door.counts.map { $0.counts.refused["origin"] ?? 0 }
+            let counts = end.shared.door.counts.map { $0.refused[.origin] }
             #expect(counts == (key == Self.own ? [2, 0] : [0, 2]))
         }
         #expect(end.queue.identities.count == (status == 200 ? 1 : 0))

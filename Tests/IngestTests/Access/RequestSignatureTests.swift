@@ -234,8 +234,8 @@ import Testing
         #expect(end.queue.stored.count == 2)
         #expect(end.shared.door.nonces.count == 2)
         #expect(end.shared.door.unknownSenders.allSatisfy { $0.count == 0 })
-        let counts = end.shared.door.counts[0].counts
-        #expect(counts.requests == 2 && counts.refused.values.allSatisfy { $0 == 0 })
+        let counts = end.shared.door.counts[0]
+        #expect(counts.taken[.requests] == 2 && counts.refused == [:])
         // Both are charged: half a minute later there is room for one.
         clock.advance(.seconds(30))
         let budget = try #require(end.shared.door.access.value.keys.senders.first?.budget)
@@ -274,7 +274,7 @@ import Testing
         let shown: KeyValuePairs = ["x-sluice-key": Self.secret]
         #expect(try end.client.post(path, body, shown).status == 401)
         #expect(end.queue.stored.count == 2)
-        #expect((end.server.counters.largeRequests.started > 0) == isLarge)
+        #expect((end.server.counters[.largeStarted] > 0) == isLarge)
         let strangers = end.shared.door.unknownSenders.filter { $0.count > 0 }
         #expect(
             strangers.map { "\($0.reason) \($0.count)" } == [

@@ -33,14 +33,16 @@ import Testing
         #expect(none.status == 200 && none.text.contains(#""count":1"#), "\(none.text)")
         #expect(none["x-log-requestid"]?.utf8.count == 24)
         #expect(end.queue.stored.count == 1)
-        #expect(end.shared.counters.routed.filtered == 3)
+        #expect(end.shared.counters.content[.filtered] == 3)
         #expect(
             end.queue.tally == IntakeTally(received: 4, filtered: 3, routed: 1, copies: 1)
         )
         let accepted = try #require(end.shared.counters.accepted.first { $0.route == "logs" })
-        #expect(accepted.counts.requests == 2 && accepted.counts.logs == 4)
+        #expect(accepted.counts[.requests] == 2 && accepted.counts[.logs] == 4)
         let counts = try #require(end.shared.filters.counts.first)
-        #expect(counts.filter == "debug" && counts.counts.seen == 4 && counts.counts.dropped == 3)
+        #expect(
+            counts.filter == "debug" && counts.counts[.seen] == 4 && counts.counts[.dropped] == 3
+        )
     }
 
     @Test("A filter's tag changes the logstore and the topic of a tag's address")
@@ -145,7 +147,7 @@ import Testing
         try #require(end.queue.identities.count == 2)
         #expect(end.queue.identities[0]?.digest == end.queue.identities[1]?.digest)
         #expect(end.queue.tally == IntakeTally(received: 1, filtered: 1))
-        #expect(end.shared.counters.routed.filtered == 1)
+        #expect(end.shared.counters.content[.filtered] == 1)
         // Without a name nothing has to be written.
         #expect(try end.client.post("/logs/pv.a", #"{"a":1}"#.utf8).status == 200)
         #expect(end.queue.identities.count == 2)
@@ -159,7 +161,7 @@ import Testing
             sending: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "content-length: 7\r\n\r\n{\"a\""
         )
-        #expect(eventually { end.server.counters.held.bodies == 7 })
+        #expect(eventually { end.server.counters[.heldBodies] == 7 })
         end.shared.intake.turn(off: true)
         connection.send(":1}")
         let answer = connection.rest()

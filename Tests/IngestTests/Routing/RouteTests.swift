@@ -61,7 +61,7 @@ import Testing
         #expect(end.queue.identities.count == 1)
         #expect(end.queue.stored.map(\.stream.trailer.topic) == ["pv.home", "archived"])
         #expect(end.queue.stored[0].logs == end.queue.stored[1].logs)
-        #expect(end.shared.counters.routed == IngestCounters.Routed())
+        #expect(end.shared.counters.content == [:])
         #expect(end.queue.tally == IntakeTally(received: 2, routed: 2, copies: 4))
     }
 
@@ -72,7 +72,7 @@ import Testing
         #expect(places(end) == ["any/activity 1"])
         #expect(try post(end, "noise.x").contains(#""count":1"#))
         #expect(end.queue.stored.count == 1)
-        #expect(end.shared.counters.routed.dropped == 1)
+        #expect(end.shared.counters.content[.dropped] == 1)
         #expect(
             end.queue.tally == IntakeTally(received: 2, dropped: 1, routed: 1, copies: 1)
         )
@@ -82,12 +82,12 @@ import Testing
     func unrouted(rule: String) throws {
         let end = try Self.listener(Self.routes + "\nunrouted: \(rule)")
         #expect(try post(end, "other").contains(#""count":1"#))
-        #expect(end.shared.counters.routed.unrouted == 1)
+        #expect(end.shared.counters.content[.unrouted] == 1)
         switch rule {
         case "default": #expect(places(end) == ["app/app-log 1"])
         case "drop":
             #expect(places(end).isEmpty)
-            #expect(end.shared.counters.routed.dropped == 1)
+            #expect(end.shared.counters.content[.dropped] == 1)
         default:
             let batch = try #require(end.queue.stored.first)
             #expect(batch.logs.count == 0 && batch.stream.destination == "app")

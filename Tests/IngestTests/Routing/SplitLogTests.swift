@@ -2,6 +2,7 @@ import Configuration
 import Logs
 import Queue
 import Routing
+import System
 import TestSupport
 import Testing
 
@@ -79,7 +80,7 @@ import Testing
         #expect(try end.client.post("/logs/xyz", "[\(logs)]".utf8).status == 200)
         #expect(end.queue.stored.count == 9)
         #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 20)
-        #expect(end.shared.filters.counts.first?.counts.failed == 12)
+        #expect(end.shared.filters.counts.first?.counts[.failed] == 12)
     }
 
     @Test("A step's time is under the destination's rules for late logs, as a device's is")
@@ -117,7 +118,7 @@ import Testing
         let path = "/logs/pv.home?_=1&app=sh%6Fp"
         #expect(try end.client.post(path, #"{"a":1}"#.utf8, fields).status == 200)
         #expect(end.queue.stored.isEmpty)
-        #expect(end.shared.counters.routed.filtered == 1)
+        #expect(end.shared.counters.content[.filtered] == 1)
     }
 
     @Test(

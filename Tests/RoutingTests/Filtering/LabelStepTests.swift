@@ -1,4 +1,5 @@
 import Logs
+import System
 import Testing
 
 @testable import Routing
@@ -55,7 +56,7 @@ import Testing
         let logs = (0..<10).map { [("t", "\($0)")] }
         let result = try bench.apply(logs)
         #expect(result.groups.filter { $0.labels.topic != nil }.count == 4)
-        #expect(bench.counters.counts[0].counts.failed == 6)
+        #expect(bench.counters.counts[0].counts[.failed] == 6)
         #expect(result.kept.count == 10)
         // The next request has the whole number again.
         #expect(try bench.apply(logs).groups.filter { $0.labels.topic != nil }.count == 4)
@@ -65,7 +66,7 @@ import Testing
         let bench = try FilterBench(try topic("{{field:t}}"))
         let result = try bench.apply([[("t", String(repeating: "x", count: 129))]])
         #expect(result.groups.map(\.labels) == [.none])
-        #expect(bench.counters.counts[0].counts.failed == 1)
+        #expect(bench.counters.counts[0].counts[.failed] == 1)
     }
 
     @Test func aDeadLogKeepsItsTopic() throws {

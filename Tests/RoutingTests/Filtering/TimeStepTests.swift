@@ -1,4 +1,5 @@
 import Logs
+import System
 import Testing
 
 @testable import Routing
@@ -11,7 +12,7 @@ import Testing
         let entries = result.groups.flatMap(\.logs.entries)
         #expect(entries[0].time.seconds == 0, "a log without the field keeps its time")
         #expect(entries[1].fields.map(\.value) == [value, "y"])
-        let failed = bench.counters.counts[0].counts.failed
+        let failed = bench.counters.counts[0].counts[.failed]
         #expect(result.areRetimed == (failed == 0))
         return (entries[1].time, failed)
     }

@@ -1,7 +1,6 @@
 import Configuration
 import Net
-import Synchronization
-import System
+package import System
 
 /// The used budgets of addresses.
 ///
@@ -16,13 +15,12 @@ package final class AddressBook: Sendable {
         case rate, bytes
     }
 
-    package struct Counts: Equatable {
-        /// Addresses in the book.
-        package var addresses = 0
-        package var refusedRate = 0
-        package var refusedBytes = 0
+    package enum Count: Int, CounterKey {
+        /// Addresses in the book now.
+        case addresses
+        case refusedRate, refusedBytes
         /// How often newcomers shared a budget.
-        package var shared = 0
+        case shared
     }
 
     /// The moments at which the budgets are full again; see `RateBudget`.
@@ -75,8 +73,7 @@ package final class AddressBook: Sendable {
     private static let lookPause = Duration.milliseconds(100)
 
     private let pages = (0..<AddressBook.pagesCount).map { _ in Locked(Page()) }
-    private let refusals = CounterList(count: 2)
-    private let shared = Atomic<Int>(0)
+    private let counters = CounterSet<Count>()
 
     /// Takes all or nothing. Returns the wait until it fits, nil when it was taken. `onlyAsking` takes nothing.
     func take(
@@ -94,7 +91,7 @@ package final class AddressBook: Sendable {
             return judgement
         }
         guard case .wait(let time) = judgement else { return nil }
-        refusals.add(1, at: part == .rate ? 0 : 1)
+        counters.count(part == .rate ? .refusedRate : .refusedBytes)
         return time
     }
 
@@ -125,19 +122,16 @@ package final class AddressBook: Sendable {
             page.adopt(pace, of: part, at: now)
             guard page.entries[address] != nil || page.makeRoom(most / Self.pagesCount, at: now)
             else {
-                shared.add(1, ordering: .relaxed)
+                counters.count(.shared)
                 return body(&page.newcomers)
             }
             return body(&page.entries[address, default: Entry()])
         }
     }
 
-    package var counts: Counts {
-        Counts(
-            addresses: pages.reduce(0) { $0 + $1.withLock(\.entries.count) },
-            refusedRate: refusals[0],
-            refusedBytes: refusals[1],
-            shared: shared.load(ordering: .relaxed)
-        )
+    package var counts: Counts<Count> {
+        var counts = counters.counts
+        counts[.addresses] = pages.reduce(0) { $0 + $1.withLock(\.entries.count) }
+        return counts
     }
 }

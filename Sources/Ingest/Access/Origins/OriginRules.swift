@@ -28,7 +28,7 @@ struct OriginRules: Sendable {
     ) throws(Refusal) {
         guard !isOpen, let origin = head.field("origin") else { return }
         guard !(sender?.origins ?? common).allows(origin) else { return }
-        sender?.counter.countRefused(.origin)
+        sender?.counter.refused.count(.origin)
         throw .origin(origin, label)
     }
 

@@ -31,7 +31,7 @@ struct DeviceSender: Sendable {
     /// answers 401 for missing rights.
     func check(_ destination: String, _ label: DeviceLabel) throws(Refusal) {
         guard !maySend(to: destination) else { return }
-        counter.countRefused(.destination)
+        counter.refused.count(.destination)
         throw Refusal(
             label.isSLS ? 401 : 403,
             "Unauthorized",

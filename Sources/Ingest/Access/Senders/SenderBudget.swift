@@ -47,7 +47,7 @@ struct SenderBudget: Sendable {
         _ label: DeviceLabel,
         _ time: Duration
     ) -> Refusal {
-        counter.countRefused(reason)
+        counter.refused.count(reason)
         let what = reason == .rate ? "more requests" : "more bytes"
         return .overBudget("this key sends \(what) than it may", label, after: time)
     }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Delivery
+@testable import System
 
 @Suite struct LatencyHistogramTests {
     @Test("Each latency falls into the first bucket that is not below it")
@@ -14,14 +14,14 @@ import Testing
         #expect(histogram.sum == .milliseconds(60_052))
     }
 
-    @Test("Shares name the bucket that holds them")
-    func shares() {
-        var histogram = LatencyHistogram()
-        #expect(histogram.bound(ofShare: 0.5) == nil)
-        for _ in 0..<99 { histogram.record(.milliseconds(20)) }
-        histogram.record(.seconds(60))
-        #expect(histogram.bound(ofShare: 0.5) == 0.025)
-        #expect(histogram.bound(ofShare: 0.99) == 0.025)
-        #expect(histogram.bound(ofShare: 1) == .infinity)
+    @Test("A counted time falls into the first bucket that is not below it")
+    func counted() {
+        let counter = LatencyCounter()
+        for microseconds in [1, 1000, 1001, 10_000_000, 10_000_001] {
+            counter.count(nanoseconds: Int64(microseconds) * 1000)
+        }
+        let histogram = counter.histogram
+        #expect(histogram.counts == [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+        #expect(histogram.sum == .microseconds(20_002_003))
     }
 }
