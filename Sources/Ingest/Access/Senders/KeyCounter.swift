@@ -38,3 +38,10 @@ package final class KeyCounter: Sendable {
         throw .overBudget("too many logs that are nearly empty", label, after: time)
     }
 }
+
+/// What came with one key.
+package struct KeyCounts: Sendable {
+    package let name: String
+    package let taken: Counts<KeyCounter.Count>
+    package let refused: Counts<KeyCounter.Reason>
+}
