@@ -7,8 +7,8 @@ import Queue
 // The results of changes, as text and as JSON.
 
 extension DeadLetterChange {
-    func response(doing verb: String, _ wantsText: Bool) -> Response {
-        let done = verb == "replay" ? "replayed" : "purged"
+    func response(doing work: DeadLetterWork, _ wantsText: Bool) -> Response {
+        let done = work.done
         if let refusal = refusal(done) {
             return refusal.response
         }
@@ -42,6 +42,10 @@ extension DeadLetterChange {
             )
         }
     }
+}
+
+extension DeadLetterWork {
+    var done: String { self == .replay ? "replayed" : "purged" }
 }
 
 extension DeadLetterEditOutcome {

@@ -207,7 +207,7 @@ final class DeadLetterDesk {
     // MARK: - Changing
 
     private func change(
-        _ verb: LetterChanges.Verb,
+        _ verb: DeadLetterWork,
         _ query: DeadLetterQuery,
         _ head: RequestHead,
         _ actor: Operator,

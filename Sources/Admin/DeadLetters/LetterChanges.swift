@@ -6,12 +6,6 @@ import System
 
 /// A replay or a purge of dead letters, here and at the other gateways that have some.
 struct LetterChanges: Sendable {
-    enum Verb: String, Sendable {
-        case replay, purge
-
-        var done: String { self == .replay ? "replayed" : "purged" }
-    }
-
     /// What other gateways have done.
     struct Others: Sendable {
         var changed = 0
@@ -20,7 +14,7 @@ struct LetterChanges: Sendable {
         var troubles: [String] = []
     }
 
-    let verb: Verb
+    let verb: DeadLetterWork
     let cluster: ClusterView
     let audit: AuditTrail
     let line: AuditEntry
@@ -106,11 +100,8 @@ struct LetterChanges: Sendable {
                     + others.troubles.sorted().joined(separator: "; ")
                 return responder.send(HTTPProblem(503, "ServerBusy", text).response)
             }
-            responder.send(sum.response(doing: verb.rawValue, request.wantsText))
+            responder.send(sum.response(doing: verb, request.wantsText))
         }
-        switch verb {
-        case .replay: letters.replay(selection, whenDone: whenDone)
-        case .purge: letters.purge(selection, whenDone: whenDone)
-        }
+        letters.change(verb, selection, whenDone: whenDone)
     }
 }
