@@ -136,7 +136,7 @@ private struct Backlog {
                 logs += packet.logCount
                 packets += 1
                 for block in blocks { bytes += block.compressed.count }
-                store.acknowledge(packet)
+                store.end(packet, .stored)
                 store.request(1, for: packet.stream.outlet)
             }
             guard Moment.now - said > .seconds(10) else { continue }

@@ -114,7 +114,7 @@ final class DeliveryLoop {
                 for packet in packets {
                     // A destination that was closed may have asked for more before. The packet waits for its return.
                     guard let destination = byName[packet.stream.destination] else {
-                        dependencies.source.giveBack(packet)
+                        dependencies.source.end(packet, .recalled)
                         continue
                     }
                     destination.take(packet)

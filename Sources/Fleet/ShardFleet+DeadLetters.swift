@@ -37,27 +37,11 @@ extension ShardFleet: DeadLetters {
         openShards.flatMap { $0.queue.deadLetterSums }.joined
     }
 
-    package func replay(
-        _ selection: DeadLetterSelection,
-        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
-    ) {
-        change(selection, whenDone) { $0.replay($1, whenDone: $2) }
-    }
-
-    package func purge(
-        _ selection: DeadLetterSelection,
-        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
-    ) {
-        change(selection, whenDone) { $0.purge($1, whenDone: $2) }
-    }
-
     /// Changes letters of each shard, and answers with the sum.
-    private func change(
+    package func change(
+        _ work: DeadLetterWork,
         _ selection: DeadLetterSelection,
-        _ whenDone: @escaping @Sendable (DeadLetterChange) -> Void,
-        _ body: (
-            DurableQueue, DeadLetterSelection, @escaping @Sendable (DeadLetterChange) -> Void
-        ) -> Void
+        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
     ) {
         var parts: [(DurableQueue, DeadLetterSelection)] = []
         switch selection {
@@ -73,7 +57,7 @@ extension ShardFleet: DeadLetters {
             }
         }
         let sum = AnswerSum(DeadLetterChange(), waitingFor: parts.count, whenDone)
-        for (queue, part) in parts { body(queue, part) { its in sum.add { $0.add(its) } } }
+        for (queue, part) in parts { queue.change(work, part) { its in sum.add { $0.add(its) } } }
     }
 
     package func replace(

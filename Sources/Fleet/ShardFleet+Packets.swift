@@ -49,13 +49,13 @@ extension ShardFleet: PacketSource {
             return try queue.blocks(of: packet)
         } catch {
             // Delivery drops such a packet and does not give it back.
-            if [.withdrawn, .corrupt].contains(error.kind) { _ = end(packet) }
+            if [.withdrawn, .corrupt].contains(error.kind) { _ = giveUp(packet) }
             throw error
         }
     }
 
     /// Delivery gives the packet up. Returns its queue; nil: another gateway has the shard now.
-    private func end(_ packet: SealedPacket) -> DurableQueue? {
+    private func giveUp(_ packet: SealedPacket) -> DurableQueue? {
         let (queue, adopted) = state.withLock { state -> (DurableQueue?, AdoptedShard?) in
             if state.home.shard == packet.shard {
                 return (state.isHomeLost ? nil : state.home.queue, nil)
@@ -67,27 +67,14 @@ extension ShardFleet: PacketSource {
         return queue
     }
 
-    package func giveBack(_ packet: SealedPacket) { end(packet)?.giveBack(packet) }
-
-    package func acknowledge(_ packet: SealedPacket) {
-        guard let queue = end(packet) else {
+    package func end(_ packet: SealedPacket, _ end: PacketEnd) {
+        if let queue = giveUp(packet) {
+            queue.end(packet, end)
+        } else if end == .stored {
             // The shard's next owner sends it once more.
-            return change { $0.lateAcknowledgements += 1 }
+            change { $0.lateAcknowledgements += 1 }
         }
-        queue.acknowledge(packet)
     }
-
-    package func isolate(_ packet: SealedPacket, because reason: DeathReason) {
-        end(packet)?.isolate(packet, because: reason)
-    }
-
-    package func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        end(packet)?.discard(packet, because: reason)
-    }
-
-    package func relane(_ packet: SealedPacket) { end(packet)?.relane(packet) }
 
     package func setAside(_ packet: SealedPacket) { queue(of: packet.shard)?.setAside(packet) }
-
-    package func postpone(_ packet: SealedPacket) { end(packet)?.postpone(packet) }
 }

@@ -27,15 +27,9 @@ package protocol DeadLetters: Sendable {
     /// The sums by destination and code at the last commit. Touches no disk.
     var deadLetterSums: [DeadLetterSum] { get }
 
-    /// Lets the letters wait for delivery again, in new packets, with their present logstore, topic, source and tags.
-    /// Their age starts again.
-    func replay(
-        _ selection: DeadLetterSelection,
-        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
-    )
-
-    /// Removes the letters for good and counts them as discarded.
-    func purge(
+    /// Replays or purges the letters.
+    func change(
+        _ work: DeadLetterWork,
         _ selection: DeadLetterSelection,
         whenDone: @escaping @Sendable (DeadLetterChange) -> Void
     )
@@ -60,6 +54,14 @@ package struct DeadLetterFilter: Sendable, Equatable {
         self.logstore = logstore
         self.code = code
     }
+}
+
+package enum DeadLetterWork: String, Sendable {
+    /// Lets the letters wait for delivery again, in new packets, with their present logstore, topic, source and tags.
+    /// Their age starts again.
+    case replay
+    /// Removes the letters for good and counts them as discarded.
+    case purge
 }
 
 /// The dead letters that a change is for.

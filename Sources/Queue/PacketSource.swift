@@ -21,9 +21,6 @@ package protocol PacketSource: Sendable {
     /// its thread.
     func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void)
 
-    /// Gives back a recalled packet that no request carries. The caller drops it.
-    func giveBack(_ packet: SealedPacket)
-
     /// Allows the queue to hand over `count` more packets of an announced outlet. The queue remembers at most 4096.
     /// Packets sealed before the last start come first. Then come streams that reached their size or age, oldest first.
     /// Pieces of refused packets take turns with all of them.
@@ -38,30 +35,33 @@ package protocol PacketSource: Sendable {
     /// stays valid, and the caller can read it later.
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock]
 
-    /// Tells the queue that the destination stored the packet. The queue removes it and counts its logs as delivered.
-    func acknowledge(_ packet: SealedPacket)
-
-    /// Tells the queue that the destination refuses the packet's content for good. The queue removes logs that it knows
-    /// to be wrong. If it knows none, it halves the packet until one log is left, which becomes a dead letter with the
-    /// reason. The queue hands over the rest in new packets. The caller drops this packet and requests others.
-    func isolate(_ packet: SealedPacket, because reason: DeathReason)
-
-    /// Tells the queue that the operator wants such packets dropped. The queue removes it and counts its logs as
-    /// discarded.
-    func discard(_ packet: SealedPacket, because reason: DeathReason)
-
-    /// Tells the queue that SLS has seen the packet's sequence number, although it cannot have seen the packet. The
-    /// queue hands the packet over again in another lane. The caller drops it and requests another one.
-    func relane(_ packet: SealedPacket)
+    /// Gives a packet up. The caller drops it and requests others.
+    func end(_ packet: SealedPacket, _ end: PacketEnd)
 
     /// Tells the queue that the packet must wait until another packet of its outlet is stored. The caller keeps it, and
     /// it keeps its lane. The queue may seal another packet in its place.
     func setAside(_ packet: SealedPacket)
 
-    /// Like `setAside`, but the caller drops the packet and requests another one. The queue hands it over again, with
-    /// its lane, when another packet of its outlet was acknowledged or nothing else is left.
-    func postpone(_ packet: SealedPacket)
-
     /// Seals the waiting logs of a destination now, without waiting for size or age.
     func flush(_ destination: String)
+}
+
+/// How delivery gives up a packet, and what the queue does with it.
+package enum PacketEnd: Sendable, Equatable {
+    /// The destination stored the packet. The queue removes it and counts its logs as delivered.
+    case stored
+    /// The destination refuses the packet's content for good. The queue removes logs that it knows to be wrong. If it
+    /// knows none, it halves the packet until one log is left, which becomes a dead letter with the reason. The queue
+    /// hands over the rest in new packets.
+    case isolate(DeathReason)
+    /// The operator wants such packets dropped. The queue removes it and counts its logs as discarded.
+    case discard(DeathReason)
+    /// SLS has seen the packet's sequence number, although it cannot have seen the packet. The queue hands the packet
+    /// over again in another lane.
+    case relane
+    /// Another packet of its outlet must be stored first, as with `setAside`. The queue hands it over again, with its
+    /// lane, when another packet of its outlet was acknowledged or nothing else is left.
+    case postpone
+    /// The packet was recalled, and no request carries it.
+    case recalled
 }

@@ -36,31 +36,22 @@ extension DurableQueue: DeadLetters {
 
     package var deadLetterSums: [DeadLetterSum] { door.status.withLock { $0.deadLetters } }
 
-    package func replay(
+    package func change(
+        _ work: DeadLetterWork,
         _ selection: DeadLetterSelection,
         whenDone: @escaping @Sendable (DeadLetterChange) -> Void
     ) {
-        change(LetterJob(work: .replay, selection: selection, answer: whenDone))
-    }
-
-    package func purge(
-        _ selection: DeadLetterSelection,
-        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
-    ) {
-        change(LetterJob(work: .purge, selection: selection, answer: whenDone))
-    }
-
-    private func change(_ job: LetterJob) {
-        guard case .ids(let ids) = job.selection else { return door.post(.letters(.change(job))) }
-        guard ids.count <= DeadLetterSelection.idsMax else {
-            var result = DeadLetterChange()
-            result.end = .tooManyIDs
-            return job.answer(result)
+        var job = LetterJob(work: work, selection: selection, answer: whenDone)
+        if case .ids(let ids) = selection {
+            guard ids.count <= DeadLetterSelection.idsMax else {
+                job.result.end = .tooManyIDs
+                return whenDone(job.result)
+            }
+            // Distinct ones.
+            let numbers = Set(ids).compactMap(door.shard.number(ofLetter:))
+            job.selection = .ids(numbers.sorted())
         }
-        var distinct = job
-        let numbers = Set(ids).compactMap(door.shard.number(ofLetter:))
-        distinct.selection = .ids(numbers.sorted())
-        door.post(.letters(.change(distinct)))
+        door.post(.letters(.change(job)))
     }
 
     package func replace(

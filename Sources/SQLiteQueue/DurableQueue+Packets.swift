@@ -20,10 +20,6 @@ extension DurableQueue: PacketSource {
         door.post(.recall(receiver))
     }
 
-    package func giveBack(_ packet: SealedPacket) {
-        door.post(.recalled(door.number(of: packet)))
-    }
-
     package func request(_ count: Int, for outlet: Outlet) {
         door.post(.request(count, outlet))
     }
@@ -31,7 +27,7 @@ extension DurableQueue: PacketSource {
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
         let number = door.number(of: packet)
         if door.recalls.contains(number) || door.goesElsewhere(packet.stream) {
-            door.post(.recalled(number))
+            door.post(.ended(number, .recalled))
             throw QueueError(.withdrawn, "\(packet.id) is taken back by the queue.")
         }
         if let recent = packet.recent { return recent }
@@ -45,28 +41,12 @@ extension DurableQueue: PacketSource {
         }
     }
 
-    package func acknowledge(_ packet: SealedPacket) {
-        door.post(.acknowledge(door.number(of: packet)))
-    }
-
-    package func isolate(_ packet: SealedPacket, because reason: DeathReason) {
-        door.post(.isolate(door.number(of: packet), reason))
-    }
-
-    package func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        door.post(.discard(door.number(of: packet), reason))
-    }
-
-    package func relane(_ packet: SealedPacket) {
-        door.post(.relane(door.number(of: packet)))
+    package func end(_ packet: SealedPacket, _ end: PacketEnd) {
+        door.post(.ended(door.number(of: packet), end))
     }
 
     package func setAside(_ packet: SealedPacket) {
         door.post(.setAside(door.number(of: packet)))
-    }
-
-    package func postpone(_ packet: SealedPacket) {
-        door.post(.postpone(door.number(of: packet)))
     }
 
     package func flush(_ destination: String) {

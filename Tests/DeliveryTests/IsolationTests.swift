@@ -61,7 +61,7 @@ import Testing
         let reason = state.dead[0].reason
         #expect(reason.code == "PostBodyInvalid" && reason.status == 400)
         #expect(reason.requestID == "5642FC2399248C8F7B0145FD")
-        #expect(rig.status.isolated.packets == state.isolated.count)
+        #expect(rig.status.isolated == state.isolated.count)
         #expect(rig.status.failures[.content] == state.isolated.count)
         #expect(rig.status.leased == 0)
     }

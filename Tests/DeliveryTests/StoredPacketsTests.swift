@@ -48,7 +48,7 @@ import Testing
         server.stop()
         let status = forwarder.status[0]
         #expect(status.sentLogs == logs)
-        #expect(status.isolated.packets == 0)
+        #expect(status.isolated == 0)
         #expect((status.failures[.server] ?? 0) > 0)
         #expect(store.status.ledger.delivered == Int64(logs))
         // Each packet's content was the same each time it was sent.

@@ -190,11 +190,11 @@ final class Sink: Sendable {
     private func take(_ packet: SealedPacket, _ destinations: Set<String>) {
         guard destinations.contains(packet.stream.destination) else {
             state.change { $0.unrequested += packet.isUnrequested ? 1 : 0 }
-            return fleet.giveBack(packet)
+            return fleet.end(packet, .recalled)
         }
         do {
             let found = try numbers(fleet.blocks(of: packet))
-            fleet.acknowledge(packet)
+            fleet.end(packet, .stored)
             state.change { state in
                 state.numbers += found
                 state.packetIDs.append(packet.packID)

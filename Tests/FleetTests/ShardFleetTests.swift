@@ -560,9 +560,9 @@ import Testing
         #expect(heir.deadLetterSums.map(\.letters) == [6])
         #expect(try ids.allSatisfy { try heir.deadLetter($0)?.id == $0 })
         let changes = Awaited<DeadLetterChange>()
-        heir.purge(.ids([ids[0], ids[5]])) { changes.put($0) }
+        heir.change(.purge, .ids([ids[0], ids[5]])) { changes.put($0) }
         #expect(changes.take(1)[0].changed == 2)
-        heir.purge(.matching(DeadLetterFilter(code: "Wrong"))) { changes.put($0) }
+        heir.change(.purge, .matching(DeadLetterFilter(code: "Wrong"))) { changes.put($0) }
         let change = changes.take(1)[0]
         #expect(change.changed == 4 && change.effects["app"]?.discarded == 4)
         #expect(heir.status.ledger.discarded == 6 && heir.status.ledger.isClosed)

@@ -78,7 +78,7 @@ import Testing
             for packet in packets.take(1) {
                 ids.append(packet.packID)
                 found += try numbers(queue.blocks(of: packet))
-                queue.acknowledge(packet)
+                queue.end(packet, .stored)
             }
         }
         #expect(eventually { queue.status.ledger.queued == 0 })

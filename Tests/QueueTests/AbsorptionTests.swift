@@ -71,7 +71,7 @@ import Testing
         store.flush("app")
         let consumer = Consumer(store)
         while store.status.ledger.queued > 0 {
-            for packet in consumer.packets(1) { store.acknowledge(packet) }
+            for packet in consumer.packets(1) { store.end(packet, .stored) }
             store.wait { status in status.ledger.queued == 0 || status.packets == 0 }
         }
         #expect(ask { store.cede(to: "home", whenDurable: $0) })
@@ -178,7 +178,7 @@ import Testing
         #expect(heir.cededTo == "home")
         var ids = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters.map(\.id)
         #expect(ids.allSatisfy { Shard(ofLetter: $0).number == 2 })
-        let change: DeadLetterChange = ask { heir.purge(.ids(ids), whenDone: $0) }
+        let change: DeadLetterChange = ask { heir.change(.purge, .ids(ids), whenDone: $0) }
         #expect(change.end == .refused(.stopping))
         #expect(heir.status.ledger == ceded.ledger)
         ids = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters.map(\.id)
@@ -194,7 +194,7 @@ import Testing
             #expect(store.store(dead(3)) == .stored)
             let changes = Awaited<DeadLetterChange>()
             let ceded = Awaited<Bool>()
-            store.replay(.matching(DeadLetterFilter())) { changes.put($0) }
+            store.change(.replay, .matching(DeadLetterFilter())) { changes.put($0) }
             store.cede(to: "home") { ceded.put($0) }
             let (isCeded, change) = (ceded.take(1)[0], changes.take(1)[0])
             #expect(isCeded == (change.changed == 0), "\(change)")
@@ -232,7 +232,7 @@ import Testing
         #expect(Shard(ofLetter: id).number == 3)
         #expect(try store.deadLetter(id)?.id == id)
         #expect(try store.deadLetter(id - Shard(number: 3).letterID(0)) == nil)
-        let change: DeadLetterChange = ask { store.purge(.ids([id, 1]), whenDone: $0) }
+        let change: DeadLetterChange = ask { store.change(.purge, .ids([id, 1]), whenDone: $0) }
         #expect(change.changed == 1)
         store.close()
     }

@@ -37,7 +37,7 @@ import Testing
             let packet = consumer.packets(1, of: .named(logstore))[0]
             #expect(packet.stream.logstore == logstore)
             found += try store.contents(of: packet)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
             store.settle()
         }
         return found
@@ -125,7 +125,7 @@ import Testing
         _ = store.store(batch(0..<10, "typo"), batch(10..<20, "typo"))
         let held = consumer.packets(1, of: .named("typo"))[0]
         store.apply(["app": rules("right")])
-        store.acknowledge(held)
+        store.end(held, .stored)
         store.settle()
         #expect(store.status.ledger.delivered == 10)
         #expect(try drain(store, consumer, "right") == Array(10..<20))

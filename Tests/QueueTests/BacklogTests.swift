@@ -66,7 +66,7 @@ import Testing
             #expect(packet.oldest >= oldest)
             oldest = packet.oldest
             found += numbers.count
-            store.acknowledge(packet)
+            store.end(packet, .stored)
             store.request(1, for: .named("app-log"))
             guard found % 100 == 0 else { continue }
             let log = logs([found], filling: 10)

@@ -31,7 +31,7 @@ import Testing
         #expect(store.status.ledger.accepted == Int64(stored))
 
         store.flush("app")
-        store.acknowledge(consumer.packets(1)[0])
+        store.end(consumer.packets(1)[0], .stored)
         store.wait { $0.admission == .open }
         #expect(store.store(Batch(stream: .named("a"), logs: logs([stored]))) == .stored)
     }
@@ -48,7 +48,7 @@ import Testing
             while store.store(Batch(stream: .named("a"), logs: logs([1], filling: 500))) == .stored
             {}
             store.flush("app")
-            store.acknowledge(consumer.packets(1)[0])
+            store.end(consumer.packets(1)[0], .stored)
             store.wait { $0.admission == .open }
         }
         store.close()
@@ -88,7 +88,7 @@ import Testing
             let one = Batch(stream: .named("one more"), logs: logs([9]))
             #expect(store.store(one) == .refused(.tooManyStreams))
             store.flush("app")
-            for packet in consumer.packets(5) { store.acknowledge(packet) }
+            for packet in consumer.packets(5) { store.end(packet, .stored) }
             store.wait { $0.rows == 0 }
         }
         #expect(store.status.streams == 0)
@@ -121,7 +121,7 @@ import Testing
         #expect(again.status.bytes == bytes)
         let consumer = Consumer(again)
         again.flush("app")
-        for packet in consumer.packets(stored) { again.acknowledge(packet) }
+        for packet in consumer.packets(stored) { again.end(packet, .stored) }
         again.wait { $0.rows == 0 }
         #expect(again.status.bytes == 0)
         again.close()

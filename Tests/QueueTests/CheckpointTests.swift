@@ -103,7 +103,7 @@ import Testing
             guard delivers else { continue }
             store.flush("app")
             store.request(1, for: "app")
-            for packet in consumer.next() { store.acknowledge(packet) }
+            for packet in consumer.next() { store.end(packet, .stored) }
         }
         return store.status.checkpoints - before
     }

@@ -38,7 +38,7 @@ import Testing
                 store.flush(name)
                 for packet in consumer.packets(1, of: name) {
                     found[name]?.formUnion(try store.contents(of: packet))
-                    store.acknowledge(packet)
+                    store.end(packet, .stored)
                 }
                 for _ in 0..<2 { _ = store.store() }
             }
@@ -66,7 +66,7 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
         for packet in packets {
             guard let contents = try? store.contents(of: packet) else { continue }
             delivered[packet.stream.destination]?.append(contents)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
             store.request(1, for: packet.stream.destination)
         }
     }

@@ -121,7 +121,7 @@ import Testing
         while store.status.isolationsWaiting == 0 {
             store.settle()
             while consumer.waiting > 0 {
-                store.isolate(consumer.next()[0], because: FakeSLS.reason)
+                store.end(consumer.next()[0], .isolate(FakeSLS.reason))
             }
         }
         store.settle()
@@ -134,7 +134,7 @@ import Testing
             _ = store.purging(.matching(.init()))
             store.settle()
             while consumer.waiting > 0 {
-                store.isolate(consumer.next()[0], because: FakeSLS.reason)
+                store.end(consumer.next()[0], .isolate(FakeSLS.reason))
             }
         }
         #expect(store.status.isolationsWaiting == 0 && store.status.ledger.isClosed)

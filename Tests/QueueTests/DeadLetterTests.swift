@@ -141,11 +141,11 @@ import Testing
         #expect(store.replaying(.matching(.init())).changed == 4)
         let whole = try next()
         #expect(whole.isReplayed && whole.logCount == 4)
-        store.isolate(whole, because: FakeSLS.reason)
+        store.end(whole, .isolate(FakeSLS.reason))
         for _ in 0..<2 {
             let half = try next()
             #expect(half.isReplayed && half.logCount == 2)
-            store.acknowledge(half)
+            store.end(half, .stored)
         }
         // A new log of the same stream makes it a packet like any other.
         _ = store.store(dead(4..<6))
@@ -153,7 +153,7 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: timed(6..<7, at: now))) == .stored)
         let mixed = try next()
         #expect(!mixed.isReplayed && mixed.logCount == 3)
-        store.isolate(mixed, because: FakeSLS.reason)
+        store.end(mixed, .isolate(FakeSLS.reason))
         // The smaller piece comes first.
         let (new, replayed) = (try next(), try next())
         #expect(!new.isReplayed && new.logCount == 1)
@@ -341,7 +341,7 @@ import Testing
         _ = store.store(dead(0..<300))
         let ids = try store.letters().map(\.id)
         let answers = Awaited<DeadLetterChange>()
-        for id in ids { store.purge(.ids([id])) { answers.put($0) } }
+        for id in ids { store.change(.purge, .ids([id])) { answers.put($0) } }
         let all = answers.take(300)
         #expect(all.allSatisfy { $0.end == .busy || ($0.end == .complete && $0.changed == 1) })
         let purged = all.reduce(0) { $0 + $1.changed }

@@ -33,7 +33,7 @@ import Testing
             store.flush(name)
             let packet = consumer.packets(1, of: name)[0]
             found += try store.contents(of: packet)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
             _ = store.store()
         }
         return found
@@ -60,7 +60,7 @@ import Testing
         #expect(store.status.destinations["other"]?.ledger.accepted == 1)
 
         store.flush("app")
-        store.acknowledge(consumer.packets(1)[0])
+        store.end(consumer.packets(1)[0], .stored)
         store.wait { $0.destinations["app"]?.admission == .open }
         #expect(store.admission(for: .named("app-log")) == .open)
         #expect(store.store(batch(0)) == .stored)
@@ -80,7 +80,7 @@ import Testing
         for _ in 0..<3 {
             while store.store(batch(0)) == .stored {}
             store.flush("app")
-            store.acknowledge(consumer.packets(1)[0])
+            store.end(consumer.packets(1)[0], .stored)
             store.wait { $0.bytes == 0 }
         }
         _ = store.store(batch(0, .named("a", destination: "other")))
@@ -165,7 +165,7 @@ import Testing
         #expect(store.store(batch(50)) == .refused(.destinationFull))
         #expect(store.admission(for: .named("app-log")) == .destinationFull)
         #expect(try store.contents(of: sealed) == Array(50 - sealed.logCount..<50))
-        store.acknowledge(sealed)
+        store.end(sealed, .stored)
         store.wait { $0.destinations["app"]?.admission == .open }
         #expect(store.store(batch(50)) == .stored)
     }
@@ -228,7 +228,7 @@ import Testing
         #expect(store.store(batch(3, key("x")), batch(4, key("y"))) == .stored)
 
         store.flush("app")
-        for name in ["w", "x"] { store.acknowledge(consumer.packets(1, of: .named(name))[0]) }
+        for name in ["w", "x"] { store.end(consumer.packets(1, of: .named(name))[0], .stored) }
         store.wait { $0.rows == 2 }
         #expect(store.admission(for: .named("z")) == .open)
         #expect(store.store(batch(5, key("z"))) == .stored)
@@ -296,7 +296,7 @@ import Testing
         #expect(outlets["x"]?.packets == 1)
         #expect(outlets["x"]?.oldest == packet.oldest)
         #expect(outlets["y"]?.queued == 1 && outlets["y"]?.packets == 0)
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         store.wait { $0.destinations["app"]?.outlets["x"]?.packets == 0 }
     }
 }

@@ -26,7 +26,7 @@ import Testing
         #expect(packet.recent != nil)
         #expect(try store.contents(of: packet) == Array(0..<50))
 
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         store.wait { $0.rows == 0 }
         #expect(store.status.bytes == 0)
         #expect(store.status.ledger.delivered == 50)

@@ -114,7 +114,7 @@ import Testing
         watcher.ended.withLock { $0 = [] }
         store.flush("app")
         let packet = Consumer(store).packets(1)[0]
-        store.discard(packet, because: FakeSLS.reason)
+        store.end(packet, .discard(FakeSLS.reason))
         store.wait { $0.ledger.discarded == 15 }
         let ended = ended(logs: 15)
         #expect(ended.map(\.end) == [.discarded] && ended.map(\.numbers.count) == [15])
@@ -164,7 +164,7 @@ import Testing
         store.flush("app")
         let consumer = Consumer(store)
         let packet = consumer.packets(1)[0]
-        store.postpone(packet)
+        store.end(packet, .postpone)
         let waiting = try place(logs(10..<14), in: store)
         clock.advance(.seconds(61))
         store.wait { $0.ledger.expired == 14 }

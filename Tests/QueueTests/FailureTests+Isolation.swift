@@ -55,9 +55,9 @@ extension FailureTests {
             rollFault(&generator)
             if guilty.isDisjoint(with: numbers) {
                 delivered += numbers
-                store.acknowledge(packet)
+                store.end(packet, .stored)
             } else {
-                store.isolate(packet, because: FakeSLS.reason)
+                store.end(packet, .isolate(FakeSLS.reason))
             }
             failures = store.status.failures
         }

@@ -37,9 +37,9 @@ extension FailureTests {
             guard let index = held.indices.randomElement(using: &generator) else { return }
             let packet = held.remove(at: index)
             if Int.random(in: 0..<5, using: &generator) == 0 {
-                store.relane(packet)
+                store.end(packet, .relane)
             } else {
-                store.acknowledge(packet)
+                store.end(packet, .stored)
             }
             store.request(1, for: "app")
         }

@@ -82,7 +82,7 @@ extension FailureTests {
         store.flush("app")
         store.request(1000, for: "app")
         while store.status.ledger.queued > 0 {
-            for packet in consumer.next() { store.acknowledge(packet) }
+            for packet in consumer.next() { store.end(packet, .stored) }
             store.wait { $0.packets == 0 || consumer.waiting > 0 }
         }
         #expect(store.status.failures == 0)

@@ -87,7 +87,7 @@ import Testing
         let packets = consumer.packets(2)
         _ = store.store(Batch(stream: .named("c"), logs: logs(20..<30)))
         DiskFault.set(.syncError)
-        store.acknowledge(packets[0])
+        store.end(packets[0], .stored)
         store.wait { $0.failures > 0 }
         store.request(1, for: "app")
         DiskFault.set(.none)
@@ -95,7 +95,7 @@ import Testing
         store.flush("app")
         // The packet that delivery still holds is not handed over again.
         #expect(try consumer.next().map(store.contents) == [Array(20..<30)])
-        store.acknowledge(packets[1])
+        store.end(packets[1], .stored)
         store.wait { $0.ledger.delivered == 20 }
         #expect(store.status.ledger.isClosed)
     }
@@ -122,7 +122,7 @@ import Testing
             while consumer.waiting > 0 {
                 let packet = consumer.next()[0]
                 delivered += try contents(of: packet)
-                store.acknowledge(packet)
+                store.end(packet, .stored)
                 store.request(1, for: "app")
             }
         }
@@ -196,7 +196,7 @@ import Testing
         while delivered < stored + 1 {
             let packet = consumer.next()[0]
             delivered += try store.blocks(of: packet).count > 0 ? packet.logCount : 0
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         store.wait { $0.ledger.delivered == Int64(stored + 1) }
         #expect(store.status.ledger.isClosed)
@@ -230,7 +230,7 @@ import Testing
             while store.status.ledger.queued > 0 {
                 for packet in consumer.next() {
                     #expect(try store.blocks(of: packet).count > 0)
-                    store.acknowledge(packet)
+                    store.end(packet, .stored)
                 }
                 store.wait { $0.packets == 0 || consumer.waiting > 0 }
             }
@@ -262,12 +262,12 @@ import Testing
         store.request(1000, for: "app")
         let packets = consumer.packets(stored / 4)
         // Free pages in front, and behind them what has to move.
-        for packet in packets.prefix(packets.count / 2) { store.acknowledge(packet) }
+        for packet in packets.prefix(packets.count / 2) { store.end(packet, .stored) }
         // The size when it was full depends on how much of it was still in the log, so the logs are the measure.
         store.wait { $0.databaseBytes < (stored << 16) * 2 / 3 }
         for packet in packets.dropFirst(packets.count / 2) {
             #expect(try store.blocks(of: packet).count > 0)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         store.wait { $0.ledger.delivered == packets.count * 4 && $0.admission == .open }
         #expect(store.status.failures == 0 && store.status.ledger.isClosed)

@@ -55,11 +55,11 @@ extension DurableQueue {
     }
 
     func replaying(_ selection: DeadLetterSelection) -> DeadLetterChange {
-        change { replay(selection, whenDone: $0) }
+        change { change(.replay, selection, whenDone: $0) }
     }
 
     func purging(_ selection: DeadLetterSelection) -> DeadLetterChange {
-        change { purge(selection, whenDone: $0) }
+        change { change(.purge, selection, whenDone: $0) }
     }
 
     func replacing(_ id: Int64, with edit: DeadLetterEdit) -> DeadLetterEditOutcome {
@@ -138,10 +138,10 @@ final class FakeSLS {
         #expect(logs.count == packet.logCount)
         if logs.contains(where: refuses) {
             refusals += 1
-            store.isolate(packet, because: reason)
+            store.end(packet, .isolate(reason))
         } else {
             stored += logs
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         store.settle()
         return true

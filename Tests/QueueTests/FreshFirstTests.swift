@@ -62,7 +62,7 @@ import Testing
         let all = try contents + rest.map(store.contents)
         #expect(all.filter { $0[0] < 300 }.flatMap(\.self) == Array(10..<300))
         #expect(all.filter { $0[0] >= 300 }.flatMap(\.self) == Array(300..<500))
-        for packet in first + rest { store.acknowledge(packet) }
+        for packet in first + rest { store.end(packet, .stored) }
         store.settle()
         #expect(store.status.ledger.delivered == 490 && store.status.ledger.queued == 10)
     }
@@ -203,7 +203,7 @@ import Testing
         #expect(store.status.streams == 2)
         packets += consumer.packets(19, of: outlet)
         // The newest is empty first, and waits for the one before it.
-        for packet in packets.reversed() { store.acknowledge(packet) }
+        for packet in packets.reversed() { store.end(packet, .stored) }
         store.settle()
         #expect(store.status.streams == 0 && store.status.bytes == 0 && store.status.rows == 0)
         #expect(try records() == 1)

@@ -79,7 +79,7 @@ import Testing
         #expect(store.store(batch) == .stored)
         #expect(store.status.intake == IntakeTally(received: 10, routed: 10, copies: 10))
         let answer = Awaited<DeadLetterChange>()
-        store.replay(.matching(.init())) { answer.put($0) }
+        store.change(.replay, .matching(.init())) { answer.put($0) }
         _ = answer.take(1)
         store.wait { $0.ledger.dead == 0 }
         #expect(store.status.ledger.accepted == 10 && store.status.intake.copies == 10)

@@ -80,9 +80,9 @@ import Testing
             _ = store.store(Batch(stream: .named(stream), logs: timed(logs, at: seconds)))
         }
         store.flush("app")
-        store.isolate(packet, because: FakeSLS.reason)
+        store.end(packet, .isolate(FakeSLS.reason))
         let half = consumer.packets(1)[0]
-        store.isolate(half, because: FakeSLS.reason)
+        store.end(half, .isolate(FakeSLS.reason))
         let rest = consumer.packets(5)
         #expect(rest.map(\.logCount) == [10, 25, 11, 25, 50])
         for piece in [rest[1], rest[3], rest[4]] {
@@ -108,10 +108,10 @@ import Testing
             }
             let packet = consumer.packets(1, of: .named("app-log"))[0]
             if packet.stream.trailer.topic == "bad" {
-                store.isolate(packet, because: FakeSLS.reason)
+                store.end(packet, .isolate(FakeSLS.reason))
             } else {
                 good += 1
-                store.acknowledge(packet)
+                store.end(packet, .stored)
             }
         }
         // Every other one is a piece, and of the rest every other one of the good stream.
@@ -127,7 +127,7 @@ import Testing
         store.flush("app")
         let packet = consumer.packets(1)[0]
         _ = store.store(Batch(stream: .named("a"), logs: timed(7..<20, at: seconds)))
-        store.isolate(packet, because: FakeSLS.reason)
+        store.end(packet, .isolate(FakeSLS.reason))
         store.settle()
         let copy = directory.copy()
         let again = try open(in: copy.path)
@@ -219,7 +219,7 @@ import Testing
         try connection.execute(
             "UPDATE rows SET payload = zeroblob(size) WHERE id = \(packet.rows.lowerBound)"
         )
-        store.isolate(packet, because: FakeSLS.reason)
+        store.end(packet, .isolate(FakeSLS.reason))
         let rest = consumer.packets(1)[0]
         #expect(rest.logCount < 20)
         store.settle()
@@ -236,13 +236,13 @@ import Testing
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<4, at: seconds)))
         store.flush("app")
         let packet = consumer.packets(1)[0]
-        for _ in 0..<2 { store.isolate(packet, because: FakeSLS.reason) }
+        for _ in 0..<2 { store.end(packet, .isolate(FakeSLS.reason)) }
         let pieces = consumer.packets(2)
         #expect(pieces.map(\.logCount) == [2, 2])
-        store.isolate(packet, because: FakeSLS.reason)
-        store.acknowledge(packet)
-        store.acknowledge(pieces[0])
-        store.isolate(pieces[0], because: FakeSLS.reason)
+        store.end(packet, .isolate(FakeSLS.reason))
+        store.end(packet, .stored)
+        store.end(pieces[0], .stored)
+        store.end(pieces[0], .isolate(FakeSLS.reason))
         store.settle()
         #expect(store.status.ledger.delivered == 2 && store.status.ledger.queued == 2)
         #expect(store.status.packets == 1)
@@ -259,7 +259,7 @@ import Testing
         for number in 0..<3 {
             _ = store.store(Batch(stream: .named("a"), logs: timed([number], at: seconds)))
             store.flush("app")
-            store.discard(consumer.packets(1)[0], because: reason)
+            store.end(consumer.packets(1)[0], .discard(reason))
         }
         store.settle()
         let shown = try #require(store.status.destinations["app"])

@@ -49,7 +49,7 @@ import Testing
         #expect(Set(try lanes(of: packets).map(\.key)).count == 3)
         #expect(try lanes(of: packets).allSatisfy { $0.sequence == 1 })
         #expect(packets.allSatisfy { !$0.isRecovered })
-        store.acknowledge(packets[1])
+        store.end(packets[1], .stored)
         let next = consumer.next()[0]
         #expect(next.lane == Lane(key: packets[1].lane?.key ?? "", sequence: 2))
         store.wait { $0.destinations["app"]?.outlets["app-log"]?.lanesInUse == 3 }
@@ -81,7 +81,7 @@ import Testing
             fill(store, packets: 4)
             let consumer = Consumer(store)
             let first = consumer.packets(2)
-            store.acknowledge(first[0])
+            store.end(first[0], .stored)
             before = [first[1], consumer.packets(1)[0]]
             store.close()
         }
@@ -96,7 +96,7 @@ import Testing
         #expect(again.allSatisfy { $0.isRecovered })
         _ = store.store()
         #expect(consumer.waiting == 0)
-        store.acknowledge(again[1])
+        store.end(again[1], .stored)
         let next = consumer.next()[0]
         // The commit after its own may have been lost, and its next number used, so it gets a new key.
         #expect(next.lane?.sequence == 1)
@@ -110,11 +110,11 @@ import Testing
         defer { store.close() }
         let consumer = Consumer(store)
         fill(store, packets: 6)
-        store.acknowledge(consumer.packets(1)[0])
+        store.end(consumer.packets(1)[0], .stored)
         let packets = consumer.packets(2)
         let content = try store.contents(of: packets[0])
         // Told twice, it comes once.
-        for _ in 0..<2 { store.relane(packets[0]) }
+        for _ in 0..<2 { store.end(packets[0], .relane) }
         let again = consumer.packets(1)[0]
         #expect(again.number == packets[0].number && again.packID == packets[0].packID)
         #expect(try store.contents(of: again) == content)
@@ -124,11 +124,11 @@ import Testing
         #expect(store.status.relanes == 1)
         store.request(10, for: "app")
         var used: [Lane] = []
-        store.acknowledge(again)
+        store.end(again, .stored)
         for _ in 0..<2 {
             let packet = consumer.next()[0]
             used += [packet.lane].compactMap(\.self)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         #expect(used.count == 2)
         #expect(!used.contains { $0.key == packets[0].lane?.key })
@@ -144,7 +144,7 @@ import Testing
         #expect(packet.lane != nil)
         let content = try store.contents(of: packet)
         store.apply(["app": rules(lanes: 0)])
-        store.relane(packet)
+        store.end(packet, .relane)
         let again = consumer.packets(1)[0]
         #expect(again.number == packet.number && again.packID == packet.packID)
         #expect(again.lane == nil)
@@ -156,7 +156,7 @@ import Testing
         let other = Consumer(next)
         let third = other.packets(1)[0]
         #expect(third.packID == packet.packID && third.lane == nil)
-        next.acknowledge(third)
+        next.end(third, .stored)
         next.settle()
         #expect(next.status.ledger.isClosed)
     }
@@ -197,7 +197,7 @@ import Testing
             #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
         }
         let packets = consumer.packets(2)
-        store.isolate(packets[0], because: FakeSLS.reason)
+        store.end(packets[0], .isolate(FakeSLS.reason))
         // More lanes than there are, for a while: halves wait for nobody, and nobody for them.
         let more = consumer.packets(3)
         #expect(more.map(\.logCount) == [5, 10, 5])
@@ -205,8 +205,8 @@ import Testing
         let keys = Set(try lanes(of: packets + more).map(\.key))
         #expect(keys.count == 5)
         #expect(halves.allSatisfy { $0.lane?.sequence == 1 && !$0.isRecovered })
-        store.discard(halves[0], because: FakeSLS.reason)
-        for packet in [halves[1], more[1]] { store.acknowledge(packet) }
+        store.end(halves[0], .discard(FakeSLS.reason))
+        for packet in [halves[1], more[1]] { store.end(packet, .stored) }
         fill(store, packets: 1)
         let next = consumer.packets(1)[0]
         #expect(next.lane?.key != halves[0].lane?.key)
@@ -233,10 +233,10 @@ import Testing
         fill(store, packets: 1)
         store.settle()
         #expect(consumer.waiting == 0, "one place, and it is taken")
-        store.acknowledge(aside[0])
+        store.end(aside[0], .stored)
         store.settle()
         #expect(consumer.waiting == 0)
-        store.acknowledge(last)
+        store.end(last, .stored)
         let next = consumer.next()[0]
         #expect(next.lane == Lane(key: last.lane?.key ?? "", sequence: 2))
     }
@@ -251,15 +251,15 @@ import Testing
         let first = consumer.packets(1, of: outlet)[0]
         store.setAside(first)
         // Told twice, it comes once.
-        for _ in 0..<2 { store.postpone(first) }
+        for _ in 0..<2 { store.end(first, .postpone) }
         let others = consumer.packets(2, of: outlet)
         #expect(!others.map(\.number).contains(first.number))
         // Both places are taken.
         let again = consumer.packets(1, of: outlet)[0]
         #expect(again.number == first.number && again.packID == first.packID)
         #expect(again.lane == first.lane && again.isRecovered)
-        store.postpone(again)
-        store.acknowledge(others[0])
+        store.end(again, .postpone)
+        store.end(others[0], .stored)
         #expect(consumer.packets(1, of: outlet)[0].number == first.number)
         #expect(consumer.packets(1, of: outlet)[0].number > others[1].number)
         store.request(1, for: outlet)
@@ -282,10 +282,10 @@ import Testing
         var full = rules(lanes: 1)
         full.bytesMax = 1
         store.apply(["app": full])
-        store.isolate(first, because: FakeSLS.reason)
+        store.end(first, .isolate(FakeSLS.reason))
         let second = consumer.packets(1, of: .named("app-log"))[0]
         #expect(store.status.isolationsWaiting == 1)
-        store.acknowledge(second)
+        store.end(second, .stored)
         store.apply(["app": rules(lanes: 1)])
         store.settle()
         #expect(store.status.isolationsWaiting == 0 && store.status.ledger.dead == 1)
@@ -304,8 +304,8 @@ import Testing
         store.apply(["app": rules(lanes: 1)])
         // One place is left, and it is taken.
         store.request(1, for: "app")
-        for packet in laned[1...] { store.acknowledge(packet) }
-        store.acknowledge(laned[0])
+        for packet in laned[1...] { store.end(packet, .stored) }
+        store.end(laned[0], .stored)
         let last = consumer.next()[0]
         #expect(laned.map(\.lane?.key).contains(last.lane?.key))
         #expect(last.lane?.sequence == 2)

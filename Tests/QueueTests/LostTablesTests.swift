@@ -56,7 +56,7 @@ import Testing
         store.flush("app")
         let packet = Consumer(store).packets(1)[0]
         #expect(try store.contents(of: packet).elementsEqual(0..<10))
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         store.wait { $0.ledger.delivered == 10 }
         #expect(store.status.ledger.isClosed)
     }

@@ -127,7 +127,7 @@ private final class ModelRun {
     private func acknowledge() {
         guard let index = inFlight.indices.randomElement(using: &generator) else { return }
         let packet = inFlight.remove(at: index)
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         delivered[packet.stream.destination, default: 0] += Int64(packet.logCount)
     }
 

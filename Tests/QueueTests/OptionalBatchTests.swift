@@ -115,7 +115,7 @@ import Testing
             )
             store.flush("app")
             let consumer = Consumer(store)
-            store.acknowledge(consumer.packets(1)[0])
+            store.end(consumer.packets(1)[0], .stored)
             store.wait { $0.bytes == 0 }
         }
         let ledger = try #require(store.status.destinations["app"]?.ledger)

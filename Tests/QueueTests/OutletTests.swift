@@ -114,7 +114,7 @@ import Testing
         for round in 0..<3 {
             _ = store.store(batch(0..<10, .named("x")))
             #expect(events.take(1) == ["+x"], "round \(round)")
-            store.acknowledge(consumer.packets(1, of: .named("x"))[0])
+            store.end(consumer.packets(1, of: .named("x"))[0], .stored)
             store.request(7, for: .named("x"))
             #expect(events.take(1) == ["-x"], "round \(round)")
             store.wait { $0.destinations["app"]?.demand == 0 }

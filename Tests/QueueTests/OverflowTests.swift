@@ -102,7 +102,7 @@ import Testing
         for _ in 0..<40 {
             store.request(1, for: "app")
             store.settle()
-            while consumer.waiting > 0 { store.isolate(consumer.next()[0], because: reason) }
+            while consumer.waiting > 0 { store.end(consumer.next()[0], .isolate(reason)) }
             store.settle()
             #expect(store.status.bytes <= 20_000)
         }

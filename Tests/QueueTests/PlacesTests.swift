@@ -34,7 +34,7 @@ import Testing
     private func prove(_ logstore: String, in store: DurableQueue) {
         #expect(self.store(logstore, in: store) == .stored)
         store.flush("app")
-        store.acknowledge(Consumer(store).packets(1, of: .named(logstore))[0])
+        store.end(Consumer(store).packets(1, of: .named(logstore))[0], .stored)
         store.settle()
     }
 
@@ -118,7 +118,7 @@ import Testing
         let held = Consumer(queue).packets(1, of: .named("slow"))[0]
         wait(61)
         for _ in 0..<50 { queue.settle() }
-        queue.acknowledge(held)
+        queue.end(held, .stored)
         queue.settle()
         #expect(queue.status.ledger.delivered == 1 && queue.status.ledger.isClosed)
     }

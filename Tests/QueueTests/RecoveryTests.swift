@@ -29,7 +29,7 @@ import Testing
         _ = store.store(Batch(stream: .named("a"), logs: logs(10..<20)))
         store.flush("app")
         let sealed = consumer.packets(1)[0]
-        store.acknowledge(delivered)
+        store.end(delivered, .stored)
         _ = store.store(Batch(stream: .named("a"), logs: logs(20..<30)))
         store.wait { $0.ledger.delivered == 10 }
 
@@ -56,7 +56,7 @@ import Testing
             _ = store.store(Batch(stream: .named("a"), logs: logs([round])))
             store.flush("app")
             let packet = consumer.packets(1)[0]
-            store.acknowledge(packet)
+            store.end(packet, .stored)
             seen.append(packet)
         }
         #expect(seen.map(\.number) == seen.map(\.number).sorted())
@@ -173,7 +173,7 @@ import Testing
         while taken < 200 {
             let packet = consumer.next()[0]
             taken += packet.logCount
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         store.wait { $0.databaseBytes < 1 << 20 }
         #expect(eventually { fileSize(directory.path + "/queue.db") ?? 0 <= 1 << 20 })

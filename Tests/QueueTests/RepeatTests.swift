@@ -126,7 +126,7 @@ extension DurableQueue {
         #expect(store.send(stored - 1) == BatchIdentity.of(stored - 1).repeated)
         let consumer = Consumer(store)
         store.flush("app")
-        for packet in consumer.packets(1) { store.acknowledge(packet) }
+        for packet in consumer.packets(1) { store.end(packet, .stored) }
         store.wait { $0.ledger.queued == 0 }
         #expect(store.send(stored) == .stored)
     }

@@ -72,7 +72,7 @@ import Testing
     func leavesAndReturns() throws {
         let owner = try open()
         let held = handOver(owner)
-        owner.door.post(.acknowledge(held.number))
+        owner.door.post(.ended(held.number, .stored))
         _ = owner.takeMessages()
         owner.turn()
         let store = try #require(owner.store)

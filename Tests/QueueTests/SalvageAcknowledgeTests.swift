@@ -65,7 +65,7 @@ import Testing
     }
 
     private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
-        for packet in packets { owner.door.post(.acknowledge(packet.number)) }
+        for packet in packets { owner.door.post(.ended(packet.number, .stored)) }
         turn(owner)
     }
 
@@ -130,7 +130,7 @@ import Testing
         let packet = fill(owner, rows: 10, packets: 1)[0]
         try loseFirstRow(of: packet)
         salvage(owner)
-        owner.door.post(.isolate(packet.number, DeathReason(code: "A", message: "m")))
+        owner.door.post(.ended(packet.number, .isolate(DeathReason(code: "A", message: "m"))))
         turn(owner)
         #expect(owner.delivery.packets.areAllWhole)
         acknowledge([packet], owner)

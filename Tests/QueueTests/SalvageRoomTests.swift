@@ -94,7 +94,7 @@ import Testing
                 }
             }
             packs.append(packet.packID)
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         return (numbers, packs)
     }
@@ -301,7 +301,7 @@ import Testing
             _ = owner.takeMessages()
             owner.turn()
             for packet in arrived.take(arrived.count) {
-                owner.door.post(.acknowledge(packet.number))
+                owner.door.post(.ended(packet.number, .stored))
             }
         }
         let store = try #require(owner.store)

@@ -28,7 +28,7 @@ import Testing
         }
         let consumer = Consumer(store)
         let packets = consumer.packets(4)
-        store.acknowledge(packets[0])
+        store.end(packets[0], .stored)
         store.wait { $0.ledger.delivered == 100 }
         return (Array(packets[1...]), store.status.ledger)
     }
@@ -44,7 +44,7 @@ import Testing
             guard let packet = consumer.nextSoon() else { continue }
             guard let contents = contents(of: packet, in: store) else { continue }
             found += contents
-            store.acknowledge(packet)
+            store.end(packet, .stored)
         }
         return found
     }
@@ -288,8 +288,8 @@ import Testing
         #expect(try store.contents(of: mended).count == 90)
         #expect(store.status.ledger.discarded == ledger.discarded + 10)
         #expect(store.status.lostLogs == 10)
-        store.acknowledge(packets[1])
-        store.acknowledge(mended)
+        store.end(packets[1], .stored)
+        store.end(mended, .stored)
         store.wait { $0.ledger.delivered == ledger.delivered + 90 }
         #expect(store.status.ledger.isClosed)
     }

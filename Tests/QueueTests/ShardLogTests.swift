@@ -127,7 +127,7 @@ import Testing
         #expect(old.store(batch(6...9)) == .refused(.failing))
         #expect(recalled.wait { $0 == [held.id] })
         #expect { try old.blocks(of: held) } throws: { ($0 as? QueueError)?.kind == .withdrawn }
-        old.acknowledge(held)
+        old.end(held, .stored)
         #expect(old.store(batch(6...9)) == .refused(.failing))
         #expect(losses.now == 1)
         #expect(new.status.destinations["app"]?.ledger.queued == 5)
@@ -417,7 +417,7 @@ import Testing
             guard number.isMultiple(of: 3) else { continue }
             store.flush("app")
             for packet in consumer.packets(2) {
-                store.acknowledge(packet)
+                store.end(packet, .stored)
                 delivered += packet.logCount
             }
             store.wait { Int($0.destinations["app"]?.ledger.delivered ?? 0) == delivered }
@@ -455,7 +455,7 @@ import Testing
             #expect(store.store(some) == .stored)
             store.flush("app")
             for packet in consumer.packets(1) where packet.stream == .named("goes") {
-                store.acknowledge(packet)
+                store.end(packet, .stored)
             }
         }
         #expect(count < 3000, "a base makes what lies before it dispensable")
@@ -525,7 +525,7 @@ import Testing
         second.flush("app")
         let consumer = Consumer(second)
         while second.status.ledger.queued > 0 {
-            for packet in consumer.packets(1) { second.acknowledge(packet) }
+            for packet in consumer.packets(1) { second.end(packet, .stored) }
             second.wait { $0.ledger.queued == 0 || $0.packets == 0 }
         }
         #expect(eventually { second.admission == .open })

@@ -85,10 +85,10 @@ import Testing
         let entry = list(store)?.destinations["app"]?.entries.first
         #expect(entry?.logs == 7 && entry?.packets == 1)
         #expect(entry?.oldest == WallTime(seconds: 1_800_000_000))
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         let later = list(store)?.destinations["app"]?.entries.first
         #expect(later?.logs == 2 && later?.oldest == WallTime(seconds: 1_800_000_010))
-        store.acknowledge(consumer.packets(1)[0])
+        store.end(consumer.packets(1)[0], .stored)
         #expect(names(list(store)) == [])
     }
 

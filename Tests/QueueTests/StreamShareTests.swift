@@ -134,7 +134,7 @@ import Testing
         for _ in 0..<3 {
             #expect(fill(store, "a").stored == 4)
             store.flush("app")
-            for packet in consumer.packets(4) { store.acknowledge(packet) }
+            for packet in consumer.packets(4) { store.end(packet, .stored) }
             store.wait { $0.rows == 0 }
         }
         #expect(store.status.streams == 0)

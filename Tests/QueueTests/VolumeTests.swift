@@ -41,7 +41,7 @@ import Testing
         let consumer = Consumer(store)
         store.flush("app")
         let packet = consumer.packets(1)[0]
-        store.acknowledge(packet)
+        store.end(packet, .stored)
         store.settle()
         expected.delivered = packet.rawBytes
         #expect(volumes(store) == expected)
@@ -62,7 +62,7 @@ import Testing
         let consumer = Consumer(store)
         store.flush("app")
         let packet = consumer.packets(1)[0]
-        store.discard(packet, because: reason)
+        store.end(packet, .discard(reason))
         store.settle()
         store.wait { $0.destinations["app"]?.ledger.queued == 0 }
         #expect(volumes(store).discarded == volumes(store).accepted)

@@ -93,7 +93,7 @@ extension AdminCall {
     func replayLetters() throws(HTTPProblem) -> Response? { try change(.replay) }
     func purgeLetters() throws(HTTPProblem) -> Response? { try change(.purge) }
 
-    private func change(_ verb: LetterChanges.Verb) throws(HTTPProblem) -> Response? {
+    private func change(_ verb: DeadLetterWork) throws(HTTPProblem) -> Response? {
         try LetterChanges(verb: verb, query: try DeadLetterQuery(head), call: self).make()
         return nil
     }

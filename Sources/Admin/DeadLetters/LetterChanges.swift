@@ -6,12 +6,6 @@ import System
 
 /// A replay or a purge of dead letters, here and at the other gateways that have some.
 struct LetterChanges: Sendable {
-    enum Verb: String, Sendable {
-        case replay, purge
-
-        var done: String { self == .replay ? "replayed" : "purged" }
-    }
-
     /// What other gateways have done.
     struct Others: Sendable {
         var changed = 0
@@ -20,7 +14,7 @@ struct LetterChanges: Sendable {
         var troubles: [String] = []
     }
 
-    let verb: Verb
+    let verb: DeadLetterWork
     let query: DeadLetterQuery
     let call: AdminCall
 
@@ -113,10 +107,7 @@ struct LetterChanges: Sendable {
             sum.unreadable += others.unreadable
             call.respond { () throws(HTTPProblem) in try answer(sum, others.troubles) }
         }
-        switch verb {
-        case .replay: letters.replay(selection, whenDone: whenDone)
-        case .purge: letters.purge(selection, whenDone: whenDone)
-        }
+        letters.change(verb, selection, whenDone: whenDone)
     }
 
     private func answer(
@@ -140,6 +131,10 @@ struct LetterChanges: Sendable {
             json.member("unreadable", sum.unreadable)
         }
     }
+}
+
+extension DeadLetterWork {
+    fileprivate var done: String { self == .replay ? "replayed" : "purged" }
 }
 
 extension HTTPProblem {

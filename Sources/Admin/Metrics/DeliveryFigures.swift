@@ -33,23 +33,14 @@ enum DeliveryFigures {
             "Bytes of delivered logs, before compression.",
         Figure("sluice_delivery_wire_bytes_total", \.sentWireBytes):
             "Bytes of delivered packets, as they were sent.",
-        Figure(
-            "sluice_delivery_isolated_packets_total",
-            \.isolated.packets,
-            member: "isolated_packets"
-        ): "Packets returned to the queue because SLS refuses one of their logs.",
-        Figure(
-            "sluice_delivery_discarded_packets_total",
-            \.discarded.packets,
-            member: "discarded_packets"
-        ): "Packets dropped for lack of a permission, with drop_unauthorized.",
+        Figure("sluice_delivery_isolated_packets_total", \.isolated, member: "isolated_packets"):
+            "Packets returned to the queue because SLS refuses one of their logs.",
+        Figure("sluice_delivery_discarded_packets_total", \.discarded, member: "discarded_packets"):
+            "Packets dropped for lack of a permission, with drop_unauthorized.",
         Figure("sluice_delivery_relaned_packets_total", \.relaned, member: "relaned_packets"):
             "Packets that needed another lane.",
-        Figure(
-            "sluice_delivery_unreadable_packets_total",
-            \.voided.packets,
-            member: "unreadable_packets"
-        ): "Packets that the queue could not read.",
+        Figure("sluice_delivery_unreadable_packets_total", \.voided, member: "unreadable_packets"):
+            "Packets that the queue could not read.",
         Figure(
             "sluice_delivery_unknown_outcomes_total",
             \.unknownOutcomes,

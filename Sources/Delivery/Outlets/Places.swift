@@ -8,10 +8,6 @@ struct Places: Equatable {
     private(set) var taken = 0
     private(set) var takenByProbes = 0
 
-    init(total: Int) {
-        self.total = total
-    }
-
     /// At run time. Places taken beyond the total are given back as their requests end.
     mutating func set(total: Int) {
         self.total = total

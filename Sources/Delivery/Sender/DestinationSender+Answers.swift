@@ -11,7 +11,7 @@ extension DestinationSender {
         memory.release(body: work.bytes)
         if work.isRepeated {
             load.lease.mayBeStored = true
-            status.lostOutcome()
+            status.count(\.unknownOutcomes)
         }
         let attempt = load.attempt(isBodyTaken: work.isTaken)
         var judgement = output.judge(work.outcome, of: attempt, by: load.credential)
@@ -64,7 +64,7 @@ extension DestinationSender {
         var lease = load.lease
         if judgement.isOutcomeUnknown {
             lease.mayBeStored = true
-            status.lostOutcome()
+            status.count(\.unknownOutcomes)
         }
         if isCurrentGeneration { judgement = outlet.evidence.weigh(judgement, of: lease) }
         let failure = failure(judgement, of: outlet)
@@ -123,7 +123,7 @@ extension DestinationSender {
         case .again, .slowDown, .pause: again(lease, load, judgement, now)
         case .resign:
             lease.resigned += 1
-            status.resigned()
+            status.count(\.resigned)
             leases.retry(lease, of: outlet)
         case .split:
             let time = clock.time(of: load.endpoint, at: clock.now)

@@ -66,7 +66,7 @@ extension DestinationSender {
             signed: signed,
             dated: dated
         )
-        if lease.firstFailure != nil { status.retried() }
+        if lease.firstFailure != nil { status.count(\.retries) }
         let bytes = carrier.start(work, on: loop) { [self] in finish($0, load) }
         memory.reserve(body: bytes)
     }
@@ -81,7 +81,7 @@ extension DestinationSender {
             return try leases.blocks(of: lease)
         } catch {
             switch error.kind {
-            case .corrupt: leases.voided(lease, of: outlet, error.description)
+            case .corrupt: leases.voided(lease, of: outlet)
             case .withdrawn: leases.withdrawn(lease, of: outlet)
             // It passes for all packets at once.
             case .unreachable: leases.reread(lease, of: outlet, at: now + .milliseconds(500))

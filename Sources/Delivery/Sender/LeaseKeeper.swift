@@ -49,33 +49,33 @@ final class LeaseKeeper {
 
     func stored(_ lease: Lease, of outlet: DeliveryOutlet) {
         end(lease, of: outlet)
-        source.acknowledge(lease.packet)
+        source.end(lease.packet, .stored)
     }
 
     /// A log in the packet is refused: the queue finds it and takes it out.
     func isolate(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
         end(lease, of: outlet)
-        source.isolate(lease.packet, because: reason)
-        status.isolated(lease.packet, reason)
+        source.end(lease.packet, .isolate(reason))
+        status.count(\.isolated)
     }
 
     func discard(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
         end(lease, of: outlet)
-        source.discard(lease.packet, because: reason)
-        status.discarded(lease.packet, reason)
+        source.end(lease.packet, .discard(reason))
+        status.count(\.discarded)
     }
 
     /// SLS has seen the number of the packet's lane already.
     func relane(_ lease: Lease, of outlet: DeliveryOutlet) {
         end(lease, of: outlet)
-        status.relaned()
-        source.relane(lease.packet)
+        status.count(\.relaned)
+        source.end(lease.packet, .relane)
     }
 
     /// The queue has voided the packet and counts it itself.
-    func voided(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: String) {
+    func voided(_ lease: Lease, of outlet: DeliveryOutlet) {
         end(lease, of: outlet)
-        status.voided(reason)
+        status.count(\.voided)
     }
 
     /// The queue has withdrawn the packet.
@@ -151,7 +151,7 @@ final class LeaseKeeper {
     func giveBack(_ leases: [Lease]) {
         for lease in leases {
             release(lease)
-            source.giveBack(lease.packet)
+            source.end(lease.packet, .recalled)
         }
     }
 
@@ -159,7 +159,7 @@ final class LeaseKeeper {
     private func postpone(_ lease: Lease?) {
         guard let lease else { return }
         release(lease)
-        source.postpone(lease.packet)
+        source.end(lease.packet, .postpone)
     }
 
     /// A packet that was in flight, or about to be, is the queue's again.

@@ -13,12 +13,10 @@ struct StatusPublisher {
 
     // MARK: - What happened
 
-    func retried() { status.withLock { $0.retries += 1 } }
-
-    func resigned() { status.withLock { $0.resigned += 1 } }
-
-    /// A request's packet may be stored though no answer said so.
-    func lostOutcome() { status.withLock { $0.unknownOutcomes += 1 } }
+    /// Counts one more, such as a retry.
+    func count(_ event: WritableKeyPath<DestinationStatus, Int>) {
+        status.withLock { $0[keyPath: event] += 1 }
+    }
 
     func answered(_ answer: String, after latency: Duration, by route: TransferRoute?) {
         status.withLock { status in
@@ -67,23 +65,6 @@ struct StatusPublisher {
 
     func paused(_ reason: PauseReason) {
         status.withLock { $0.pauses[reason, default: 0] += 1 }
-    }
-
-    func isolated(_ packet: SealedPacket, _ reason: DeathReason) {
-        status.withLock { $0.isolated.count(packet, reason.message) }
-    }
-
-    func discarded(_ packet: SealedPacket, _ reason: DeathReason) {
-        status.withLock { $0.discarded.count(packet, reason.message) }
-    }
-
-    func relaned() { status.withLock { $0.relaned += 1 } }
-
-    func voided(_ reason: String) {
-        status.withLock { status in
-            status.voided.packets += 1
-            status.voided.reason = reason
-        }
     }
 
     /// Requests go to this endpoint from now on; `reason` says why it is not the first one.

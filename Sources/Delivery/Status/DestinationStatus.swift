@@ -16,28 +16,6 @@ package struct DestinationStatus: Sendable {
         case stopped
     }
 
-    /// Packets that the queue took back because it could not read them any more. What is left of them
-    /// comes again in new packets.
-    package struct Voided: Sendable, Equatable {
-        package var packets = 0
-        /// Why, for the latest of them.
-        package var reason: String?
-    }
-
-    /// Packets that were given back to the queue, to be taken apart or thrown away.
-    package struct GivenBack: Sendable, Equatable {
-        package var packets = 0
-        package var logs = 0
-        /// Why, for the latest of them.
-        package var reason: String?
-
-        mutating func count(_ packet: SealedPacket, _ reason: String) {
-            packets += 1
-            logs += packet.logCount
-            self.reason = reason
-        }
-    }
-
     package let name: String
     /// Nil for a kind without projects.
     package internal(set) var project: String?
@@ -72,11 +50,13 @@ package struct DestinationStatus: Sendable {
     /// Requests a second while the project's quota paces them, to all destinations of the project.
     package internal(set) var rate: Double?
 
-    package internal(set) var voided = Voided()
-    /// Each halving of a packet counts its logs once more.
-    package internal(set) var isolated = GivenBack()
-    /// Refused for want of a permission, where the operator wants such packets dropped.
-    package internal(set) var discarded = GivenBack()
+    /// Packets that the queue took back because it could not read them any more. What is left of them comes again in new
+    /// packets.
+    package internal(set) var voided = 0
+    /// Packets given back to be taken apart, halves of them included.
+    package internal(set) var isolated = 0
+    /// Packets given back to be dropped: refused for want of a permission, where the operator wants that.
+    package internal(set) var discarded = 0
     /// Packets that needed another lane.
     package internal(set) var relaned = 0
     /// Requests whose packet may be stored though no answer said so.

@@ -26,8 +26,4 @@ package struct OutletStatus: Sendable, Equatable {
     package internal(set) var failures: [DeliveryFailure.Kind: Int] = [:]
     package internal(set) var lastFailure: DeliveryFailure?
     package internal(set) var lastSuccess: WallTime?
-
-    init(logstore: String) {
-        self.logstore = logstore
-    }
 }

@@ -46,10 +46,6 @@ package struct FilteredLogs {
     package var added = 0
     /// A step gave a log another time, which a destination's rules have not seen.
     package var areRetimed = false
-
-    init(groups: [Group<EncodedLogs>] = []) {
-        self.groups = groups
-    }
 }
 
 extension FilteredLogs {

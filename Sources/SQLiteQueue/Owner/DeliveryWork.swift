@@ -36,20 +36,22 @@ final class DeliveryWork {
         case .recall(let receiver): packets.tellRecalls(to: receiver)
         case .request(let count, let outlet): outlets.request(count, for: outlet, in: store)
         case .flush(let name): flushes.append(name)
-        case .acknowledge(let number): returns.acknowledge(number)
         case .setAside(let number): store?.packets.setAside(number)
+        case .ended(let number, let end):
+            if end == .stored || packets.acceptReturn(number) { take(number, end, store) }
         case .unreadable(let number):
             if packets.acceptReturn(number) { returns.addUnreadable(number) }
-        case .recalled(let number):
-            if packets.acceptReturn(number) { returns.addRecalled(number) }
-        case .relane(let number):
-            if packets.acceptReturn(number) { returns.relane(number) }
-        case .isolate(let number, let reason):
-            if packets.acceptReturn(number) { isolations.add(number, because: reason) }
-        case .discard(let number, let reason):
-            if packets.acceptReturn(number) { discards.add(number, because: reason) }
-        case .postpone(let number):
-            guard packets.acceptReturn(number) else { return }
+        }
+    }
+
+    private func take(_ number: Int64, _ end: PacketEnd, _ store: OpenStore?) {
+        switch end {
+        case .stored: returns.acknowledge(number)
+        case .recalled: returns.addRecalled(number)
+        case .relane: returns.relane(number)
+        case .isolate(let reason): isolations.add(number, because: reason)
+        case .discard(let reason): discards.add(number, because: reason)
+        case .postpone:
             // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
             packets.takeBack([number])
             store?.packets.postpone(number)

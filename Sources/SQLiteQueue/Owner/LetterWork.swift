@@ -30,11 +30,7 @@ enum LetterRequest: Sendable {
 
 /// A replay or a purge, which runs in steps.
 struct LetterJob: Sendable {
-    enum Work: Sendable {
-        case replay, purge
-    }
-
-    let work: Work
+    let work: DeadLetterWork
     /// Ids are distinct.
     var selection: DeadLetterSelection
     let answer: @Sendable (DeadLetterChange) -> Void

@@ -21,16 +21,10 @@ enum DeliveryMessage: Sendable {
     case recall(@Sendable ([Outlet: Set<PacketID>]) -> Void)
     case request(Int, Outlet)
     case flush(String)
-    case acknowledge(Int64)
-    case isolate(Int64, DeathReason)
-    case discard(Int64, DeathReason)
-    case relane(Int64)
+    case ended(Int64, PacketEnd)
     case setAside(Int64)
-    case postpone(Int64)
     /// Delivery could not read this packet.
     case unreadable(Int64)
-    /// Delivery knows that the packet is recalled.
-    case recalled(Int64)
 }
 
 /// The batches of one call. The queue stores all required ones or none.
@@ -47,24 +41,6 @@ struct Append: Sendable {
     let answer: @Sendable (AppendOutcome) -> Void
     /// Set if the append was refused at once because too much waits.
     private(set) var refusal: QueueAdmission?
-
-    init(
-        batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        rawBytes: Int,
-        thread: (any CallbackThread)?,
-        answer: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
-        self.batches = batches
-        self.identity = identity
-        self.sender = sender
-        self.tally = tally
-        self.rawBytes = rawBytes
-        self.thread = thread
-        self.answer = answer
-    }
 
     /// Compresses the batches that need no others for a good row.
     mutating func compress(_ packer: RowPacker) {

@@ -215,16 +215,30 @@ final class MemorySource: PacketSource {
         state.change { $0.recaller = receiver }
     }
 
-    func giveBack(_ packet: SealedPacket) {
+    func end(_ packet: SealedPacket, _ end: PacketEnd) {
+        switch end {
+        case .stored: settle(packet) { $0.acknowledged.append(packet.number) }
+        case .isolate(let reason): isolate(packet, because: reason)
+        case .discard(let reason): settle(packet) { $0.discarded.append((packet.number, reason)) }
+        case .relane: relane(packet)
+        case .postpone: postpone(packet)
+        case .recalled: settle(packet) { $0.givenBack.append(packet.number) }
+        }
+    }
+
+    private func settle(
+        _ packet: SealedPacket,
+        _ note: @escaping @Sendable (inout State) -> Void
+    ) {
         state.change { state in
-            state.givenBack.append(packet.number)
+            note(&state)
             state.unsettled.remove(packet.number)
         }
     }
 
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
         guard !state.now.recalls.contains(packet.number) else {
-            giveBack(packet)
+            end(packet, .recalled)
             throw QueueError(.withdrawn, "packet \(packet.number) is taken back")
         }
         if let recent = packet.recent { return recent }
@@ -238,14 +252,7 @@ final class MemorySource: PacketSource {
         return blocks
     }
 
-    func acknowledge(_ packet: SealedPacket) {
-        state.change { state in
-            state.acknowledged.append(packet.number)
-            state.unsettled.remove(packet.number)
-        }
-    }
-
-    func isolate(_ packet: SealedPacket, because reason: DeathReason) {
+    private func isolate(_ packet: SealedPacket, because reason: DeathReason) {
         let logs = state.now.blocks[packet.number].flatMap(Self.logs) ?? []
         let isAlone = logs.count <= 1
         let middle = logs.count / 2
@@ -294,7 +301,7 @@ final class MemorySource: PacketSource {
     }
 
     /// The packet comes again, behind all others.
-    func postpone(_ packet: SealedPacket) {
+    private func postpone(_ packet: SealedPacket) {
         state.change { state in
             state.postponed += 1
             state.offered.append(packet)
@@ -302,15 +309,8 @@ final class MemorySource: PacketSource {
         handOver()
     }
 
-    func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        state.change { state in
-            state.discarded.append((packet.number, reason))
-            state.unsettled.remove(packet.number)
-        }
-    }
-
     /// The packet comes again in another lane.
-    func relane(_ packet: SealedPacket) {
+    private func relane(_ packet: SealedPacket) {
         state.change { $0.relaned.append(packet.number) }
         let blocks = state.now.blocks[packet.number] ?? []
         let lane = Lane(key: String(repeating: "e", count: 32), sequence: 1)

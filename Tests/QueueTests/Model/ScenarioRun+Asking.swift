@@ -30,22 +30,22 @@ extension ScenarioRun {
         case .ask(let outlet, let count): ask(Settings.outlet(outlet), count)
         case .acknowledge(let pick):
             take(pick) {
-                store.acknowledge($0.packet)
+                store.end($0.packet, .stored)
                 pending.append(.acknowledge($0))
             }
         case .refuse(let pick):
             take(pick) {
-                store.isolate($0.packet, because: FakeSLS.reason)
+                store.end($0.packet, .isolate(FakeSLS.reason))
                 pending.append(.refuse($0))
             }
         case .drop(let pick):
             take(pick) {
-                store.discard($0.packet, because: FakeSLS.reason)
+                store.end($0.packet, .discard(FakeSLS.reason))
                 pending.append(.drop($0))
             }
         case .relane(let pick):
             take(pick) {
-                store.relane($0.packet)
+                store.end($0.packet, .relane)
                 pending.append(.relane($0))
             }
         case .setAside(let pick):
@@ -56,7 +56,7 @@ extension ScenarioRun {
         case .postpone(let pick):
             take(pick) {
                 store.setAside($0.packet)
-                store.postpone($0.packet)
+                store.end($0.packet, .postpone)
             }
         case .read(let pick): try read(pick)
         case .giveBack(let pick): giveBack(pick)
@@ -146,7 +146,7 @@ extension ScenarioRun {
         let recalled = inFlight.indices.filter { queue.isRecalled(inFlight[$0].packet.number) }
         guard !recalled.isEmpty else { return }
         let held = inFlight.remove(at: recalled[pick % recalled.count])
-        store.giveBack(held.packet)
+        store.end(held.packet, .recalled)
         pending.append(.giveBack(held))
     }
 }

@@ -30,11 +30,11 @@ extension ScenarioRun {
     }
 
     func replay(_ pick: Int, _ count: Int) throws {
-        try change(pick, count, to: .queued) { store.replay($0, whenDone: $1) }
+        try change(pick, count, to: .queued) { store.change(.replay, $0, whenDone: $1) }
     }
 
     func purge(_ pick: Int, _ count: Int) throws {
-        try change(pick, count, to: .discarded) { store.purge($0, whenDone: $1) }
+        try change(pick, count, to: .discarded) { store.change(.purge, $0, whenDone: $1) }
     }
 
     /// So many letters, or all of them.
