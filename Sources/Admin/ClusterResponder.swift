@@ -5,11 +5,15 @@ import Queue
 import System
 
 /// Answers what other gateways of the cluster ask for their operators.
-struct ClusterResponder: Sendable {
-    let shared: AdminHandler.Shared
+package struct ClusterResponder: Sendable {
+    private let shared: AdminHandler.Shared
+
+    package init(_ shared: AdminHandler.Shared) {
+        self.shared = shared
+    }
 
     /// From now on.
-    func begin() {
+    package func begin() {
         shared.store.others?.answerQuestions { [self] question, reply in
             let isTaken = shared.workers.answers.post { answer(ClusterQuestion(question), reply) }
             if !isTaken { reply(ClusterAnswer.bytes(of: Self.busy)) }

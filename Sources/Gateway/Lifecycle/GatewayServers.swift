@@ -46,6 +46,7 @@ struct GatewayServers: Sendable {
         admin = try Self.forOperators(configuration, certificates.admin, journal) {
             AdminHandler(operators)
         }
+        ClusterResponder(operators).begin()
         (devices, secureDevices) = try Self.forDevices(
             configuration,
             shared,

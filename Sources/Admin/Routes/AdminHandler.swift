@@ -77,7 +77,6 @@ package final class AdminHandler: RequestHandler {
             shared.journal,
             isSecure: isSecure
         )
-        ClusterResponder(shared: shared).begin()
     }
 
     package func admit(_ head: RequestHead) -> Admission {
