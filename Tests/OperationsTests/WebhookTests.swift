@@ -30,7 +30,9 @@ import Testing
     private func settings(_ receiver: RecordingServer) throws -> WebhookSettings {
         var settings = WebhookSettings()
         settings.address = try WebAddress(
-            webhook: "\(receiver.url)/canary-path?token=canary-query"
+            parsing: "\(receiver.url)/canary-path?token=canary-query",
+            example: "",
+            secretKey: ""
         )
         settings.authorization = Secret("Bearer canary-header")
         return settings
