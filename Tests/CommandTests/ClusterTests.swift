@@ -263,11 +263,11 @@ import Testing
             }
         )
         #expect(try one.admin("POST", "/admin/destinations/app/pause").status == 200)
-        #expect(two.eventually("/admin/destinations") { $0.contains("paused") })
+        #expect(two.eventually("/admin/destinations") { $0.contains(#""paused":true"#) })
         post(10..<13, to: two)
         #expect(
             one.eventually("/admin/queue") { queue in
-                queue.contains(#""other_gateways":{"two":{"queue":"#)
+                queue.contains(#""other_gateways":{"two":{"queued_logs":"#)
                     && queue.contains(#""queued_logs":3"#)
             }
         )
