@@ -10,7 +10,7 @@ package enum ShellWord {
         if isPlain, !text.isEmpty { return text }
         // Within single quotes a shell leaves everything as it is.
         guard text.unicodeScalars.contains(where: TerminalText.steers) else {
-            return "'\(text.replacing("'", with: #"'\''"#))'"
+            return "'\(text.escaping(["'": #"'\''"#]))'"
         }
         guard !text.utf8.contains(0), text.utf8.last != UInt8(ascii: "\n") else { return nil }
         return "\"$(\(printing(text)))\""

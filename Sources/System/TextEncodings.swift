@@ -145,3 +145,19 @@ extension String {
         return String(self[..<end])
     }
 }
+
+extension String {
+    /// Replaces single ASCII characters. `replacing` and a `switch` over Characters would miss one
+    /// that a combining mark follows: the two together are another Character.
+    package func escaping(_ marks: KeyValuePairs<Unicode.Scalar, String>) -> String {
+        var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if let mark = marks.first(where: { $0.key == scalar }) {
+                text.append(contentsOf: mark.value.unicodeScalars)
+            } else {
+                text.append(scalar)
+            }
+        }
+        return String(text)
+    }
+}

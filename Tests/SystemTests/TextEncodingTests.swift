@@ -23,6 +23,16 @@ import Testing
     }
 }
 
+@Suite struct EscapingTests {
+    @Test("A character is escaped whatever mark follows it")
+    func marks() {
+        for mark in ["", "\u{301}", "\u{200d}", "\u{fe0f}"] {
+            let text = "a\"\(mark)b\n\(mark)".escaping(["\"": "\\\"", "\n": "\\n"])
+            #expect(text.utf8.elementsEqual("a\\\"\(mark)b\\n\(mark)".utf8))
+        }
+    }
+}
+
 @Suite struct Base64Tests {
     private func decoded(_ text: String, _ alphabet: Base64Alphabet) -> [UInt8]? {
         base64Decoded(Array(text.utf8)[...], alphabet)

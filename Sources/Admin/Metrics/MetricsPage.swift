@@ -106,22 +106,9 @@ private func labelled(_ pairs: some Sequence<(String, String)>) -> String {
 }
 
 private func escapedLabel(_ value: String) -> String {
-    value.reduce(into: "") { text, character in
-        switch character {
-        case "\\": text += "\\\\"
-        case "\"": text += "\\\""
-        case "\n": text += "\\n"
-        default: text.append(character)
-        }
-    }
+    value.escaping(["\\": "\\\\", "\"": "\\\"", "\n": "\\n"])
 }
 
 private func escapedHelp(_ help: String) -> String {
-    help.reduce(into: "") { text, character in
-        switch character {
-        case "\\": text += "\\\\"
-        case "\n": text += "\\n"
-        default: text.append(character)
-        }
-    }
+    help.escaping(["\\": "\\\\", "\n": "\\n"])
 }
