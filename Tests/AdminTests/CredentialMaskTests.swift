@@ -169,6 +169,11 @@ import Testing
             _ = try trial.devices.post(label, #"{"m":"1"}"#.utf8, ["x-sluice-key": Self.key])
             sent += 1
         }
+        // A client may begin its first line with a key.
+        for word in [Self.key.replacing("/", with: ""), Self.reader, Self.token] {
+            let line = "\(word) /logs/app HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
+            _ = try trial.devices.opened(sending: line).readToEnd()
+        }
         let last = try trial.devices.post(
             "/logs/last",
             #"{"m":"the end"}"#.utf8,
@@ -182,6 +187,7 @@ import Testing
         }
         for token in [SandboxedGateway.token, Self.reader] {
             try expectHidden(trial, id, try trial.captureEntries(id).count, token)
+            try expectHidden(trial, ["/admin/queue", "/admin/status", "/metrics"], token)
         }
         #expect(known.count == 2)
     }

@@ -162,13 +162,13 @@ extension JSONWriter {
         member("id", session.id)
         object("filter") { json in
             let filter = session.filter
-            json.member("path", filter.path)
+            json.member("path", filter.path.map { Mask.hidingSecrets(in: $0) })
             json.member("host", filter.host)
             json.member("tag", filter.tag?.text)
             json.member("key", filter.key)
             json.member("address", filter.address?.description)
             json.member("status", filter.status.map { $0 < 10 ? "\($0)xx" : "\($0)" })
-            json.member("text", filter.text)
+            json.member("text", filter.text.map { Mask.hidingSecrets(in: $0) })
         }
         member("records", session.limits.records)
         member("bytes", session.limits.bytes)

@@ -1,3 +1,4 @@
+import Ingest
 import JSON
 import Logs
 import Operations
@@ -65,7 +66,7 @@ extension JSONWriter {
     }
 }
 
-/// The names of a stream, cut to a bounded size.
+/// The names of a stream without known secrets, cut to a bounded size.
 struct StreamNames {
     static let scalarsMax = 256
     static let tagsMax = 32
@@ -77,7 +78,7 @@ struct StreamNames {
     let tagsLeft: Int
 
     init(_ key: StreamKey) {
-        logstore = key.logstore
+        logstore = Self.cut(key.logstore)
         topic = Self.cut(key.trailer.topic)
         source = Self.cut(key.trailer.source)
         let all = key.trailer.tags
@@ -86,6 +87,8 @@ struct StreamNames {
     }
 
     private static func cut(_ text: String) -> String {
+        // A long label was cut before it was stored, perhaps within a secret.
+        let text = Mask.hidingKnownSecrets(in: text, isCut: true)
         let scalars = text.unicodeScalars
         guard scalars.count > scalarsMax else { return text }
         return String(scalars.prefix(scalarsMax)) + "…"

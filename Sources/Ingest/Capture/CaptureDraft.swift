@@ -197,7 +197,7 @@ struct CaptureDraft: Sendable {
         let address = head.clientAddress(behind: proxies)
         return CaptureRecord(
             time: head.arrival,
-            method: head.methodText,
+            method: head.shownMethod,
             path: Mask.path(head.pathText, hidesLogs: redacts),
             query: head.query.map { Mask.query(head.bytes[$0], hidesLogs: redacts) },
             minorVersion: head.minorVersion,

@@ -77,7 +77,7 @@ package final class RefusedRequests: Sendable {
         let request = RefusedRequest(
             id: id,
             time: time,
-            method: head?.methodText ?? "",
+            method: head?.shownMethod ?? "",
             path: head.map { head in
                 masked(head.pathText.utf8, to: 200) {
                     Mask.path($0, hidesLogs: hidesLogs, isCut: $1)
@@ -85,9 +85,11 @@ package final class RefusedRequests: Sendable {
             } ?? "",
             query: head.flatMap { head in
                 head.query.map { range in
-                    masked(head.bytes[range], to: 500) {
-                        Mask.query($0.utf8, hidesLogs: hidesLogs, isCut: $1)
-                    }
+                    let (beginning, isCut) = (head.bytes[range].prefix(2000), range.count > 2000)
+                    return clipped(
+                        Mask.query(beginning, hidesLogs: hidesLogs, isCut: isCut),
+                        to: 500
+                    )
                 }
             },
             address: address ?? head?.peer.host ?? "",
@@ -121,7 +123,14 @@ package final class RefusedRequests: Sendable {
 
 extension RequestHead {
     /// The method as it was sent.
-    package var methodText: String {
-        String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }.prefix(32), as: UTF8.self)
+    package var methodText: String { methodText(atMost: 32) }
+
+    /// The method without secrets: some clients begin their first line with a key.
+    var shownMethod: String {
+        Mask.hidingSecrets(in: methodText(atMost: 512), isCut: true).prefix(bytes: 32)
+    }
+
+    private func methodText(atMost count: Int) -> String {
+        String(decoding: bytes.prefix(count).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
     }
 }
