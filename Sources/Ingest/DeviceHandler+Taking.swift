@@ -64,11 +64,6 @@ extension DeviceHandler {
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
-        let light = logCount - max(body.count, 1)
-        if light > 0 {
-            let counter = request.sender?.counter ?? shared.keyless
-            try counter.takeLight(light, dialect.label, at: shared.clock())
-        }
         // The client's own name for the request takes precedence over its content.
         if let key {
             let outcome = taken.outcome
@@ -91,6 +86,11 @@ extension DeviceHandler {
                 routing(head, request, receipt, repeatedBytesMax)
             )
         logCount += dispatched.counts.added
+        let light = logCount - max(body.count, 1)
+        if light > 0 {
+            let counter = request.sender?.counter ?? shared.keyless
+            try counter.takeLight(light, dialect.label, at: shared.clock())
+        }
         if let trace { draft?.dispatched(taken.groups, dispatched, trace, plans) }
         // Logs may name their own targets.
         for part in dispatched.parts {

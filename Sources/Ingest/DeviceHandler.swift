@@ -187,7 +187,8 @@ package final class DeviceHandler: RequestHandler {
         _ admitted: Admitted?,
         body: UnsafeRawBufferPointer
     ) -> Int? {
-        let short = ContentCost.shortBytes
+        // A split copies the other fields of a log for each of its elements.
+        let short = ContentCost.shortBytes / tables.routing.growth
         guard decoder.limit.allowance(for: body.count) > short else { return nil }
         guard case .logs(let dialect) = route(of: head, admitted) else { return nil }
         let bytes = decoder.contentBytesMax(of: body.count, head, dialect.coding)

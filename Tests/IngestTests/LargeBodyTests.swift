@@ -143,6 +143,21 @@ import Testing
         }
     }
 
+    @Test("A split copies fields for each element, so with it a small body is large")
+    func split() throws {
+        let filters = "filters: [{ steps: [{ split: { field: items, most: 1000 } }] }]\n"
+        let end = try DeviceListener(filters + DeviceListener.twoDestinations)
+        let items = Array(repeating: "1", count: 500).joined(separator: ",")
+        let body = Array(#"{"items":[\#(items)]}"#.utf8)
+        #expect(try end.client.post("/logs/app", #"{"items":[1]}"#.utf8).status == 200)
+        #expect(end.server.counters[.largeStarted] == 0)
+        #expect(try end.client.post("/logs/app", body).status == 200)
+        #expect(end.server.counters[.largeStarted] == 1)
+        let coding: KeyValuePairs = ["content-encoding": "zstd"]
+        #expect(try end.client.post("/logs/app", Zstd.compress(body), coding).status == 200)
+        #expect(end.server.counters[.largeStarted] == 2)
+    }
+
     @Test("Content that a loop inflates to estimate its cost belongs to its body alone")
     func prepared() throws {
         let end = try DeviceListener()

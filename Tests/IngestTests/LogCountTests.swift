@@ -60,6 +60,21 @@ import Testing
         #expect(try post(body, to: end, key: key) == 200)
     }
 
+    @Test("Logs that a split makes count, too")
+    func split() throws {
+        let filters = "filters: [{ steps: [{ split: { field: items } }] }]\n"
+        let end = try DeviceListener(
+            filters + DeviceListener.twoDestinations,
+            clock: ManualClock()
+        )
+        try end.shared.keyless.takeLight(999_900, .logs, at: end.shared.clock())
+        let items = Array(repeating: "1", count: 1000).joined(separator: ",")
+        let body = Zstd.compress(Array(#"{"items":[\#(items)]}"#.utf8))
+        let coding: KeyValuePairs = ["content-encoding": "zstd"]
+        #expect(try end.client.post("/logs/app", body, coding).status == 429)
+        #expect(end.queue.stored.isEmpty)
+    }
+
     @Test("Logs that are as short as their dialect allows are taken in any number")
     func sent() throws {
         let end = try DeviceListener()

@@ -10,6 +10,14 @@ extension RoutingTable {
 
     var hasFilters: Bool { router?.rules.filters.isEmpty == false }
 
+    /// So many logs may filters make of one.
+    static func growth(_ router: Router?) -> Int {
+        (router?.rules.filters ?? []).flatMap(\.steps).reduce(1) { growth, step in
+            guard case .split(let splitting) = step.action else { return growth }
+            return min(growth * splitting.most, 1 << 20)
+        }
+    }
+
     /// The configuration was checked with a router of its own.
     static func router(_ rules: RoutingRules) -> Router? {
         guard !rules.isEmpty else { return nil }

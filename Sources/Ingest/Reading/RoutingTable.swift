@@ -53,6 +53,8 @@ package final class RoutingTable: Sendable {
     let names: [String: RoutedDestination]
     /// nil: there are neither filters nor routes.
     package let router: Router?
+    /// So many logs may filters make of one.
+    let growth: Int
     /// A filter redacts logs of some tag.
     let redacts: Bool
     /// The common rules of the destinations that routes can reach; nil: they differ.
@@ -69,6 +71,7 @@ package final class RoutingTable: Sendable {
         fallback = RoutedDestination(configuration.defaultDestination)
         names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
+        growth = Self.growth(router)
         redacts = configuration.routing.redacts
         routedIntake = Self.commonIntake(configuration)
     }

@@ -15,10 +15,11 @@ package final class KeyCounter: Sendable {
         case bytes, destination, logs, origin, rate
     }
 
-    /// Logs of a sender beyond one for each byte sent: only compressed bodies of nearly empty logs
-    /// have such logs. The meter bounds what they make of a device's traffic where `bytes` is not
+    /// Logs of a sender beyond one for each byte sent: only compressed bodies of nearly empty logs and
+    /// splits have such logs. The meter bounds what they make of a device's traffic where `bytes` is not
     /// set.
-    private static let lightLogs = RateBudget(Allowance(1_000_000, per: .minute))
+    private static let lightLogs = RateBudget(Allowance(lightMax, per: .minute))
+    private static let lightMax = 1_000_000
 
     let rateMeter = Meter()
     let byteMeter = Meter()
@@ -33,7 +34,7 @@ package final class KeyCounter: Sendable {
     }
 
     func takeLight(_ logs: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        guard let time = lightMeter.take(logs, Self.lightLogs, at: now) else { return }
+        guard let time = lightMeter.take(min(logs, Self.lightMax), Self.lightLogs, at: now) else { return }
         refused.count(.logs)
         throw .overBudget("too many logs that are nearly empty", label, after: time)
     }
