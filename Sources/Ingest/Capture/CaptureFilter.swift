@@ -21,11 +21,10 @@ package struct CaptureFilter: Sendable {
 
     func admits(_ head: RequestHead, behind proxies: [AddressRange]) -> Bool {
         if let path, !Self.matches(head.bytes[head.path], path + "*") { return false }
-        let sent = (head.field("host") ?? "").lowercased()
-        if let host,
-            !Self.matches((host.contains(":") ? sent : AskedRequest.hostName(sent)).utf8, host)
-        {
-            return false
+        if let host {
+            let sent = (head.field("host") ?? "").lowercased()
+            let name = host.contains(":") ? sent : AskedRequest.hostName(sent)
+            guard Self.matches(name.utf8, host) else { return false }
         }
         guard let address else { return true }
         return head.clientAddress(behind: proxies).map(address.contains) ?? false

@@ -71,17 +71,18 @@ package struct AskedRequest: Sendable {
                 omittingEmptySubsequences: false
             )
             guard text(sides[0])?.utf8.elementsEqual(name.utf8) == true else { continue }
-            return sides.count > 1 ? text(sides[1]).map { Array($0.utf8) } : []
+            // What cannot be decoded exists all the same.
+            return sides.count > 1 ? text(sides[1]).map { Array($0.utf8) } ?? Array(sides[1]) : []
         }
         return nil
     }
 
-    /// In lower case, without a port.
+    /// In lower case, without a port and the dot that may end a name.
     static func hostName(_ host: String) -> String {
-        let lower = host.lowercased()
-        guard let colon = lower.lastIndex(of: ":"), !lower[colon...].contains("]") else {
-            return lower
+        var name = host.lowercased()[...]
+        if let colon = name.lastIndex(of: ":"), !name[colon...].contains("]") {
+            name = name[..<colon]
         }
-        return String(lower[..<colon])
+        return String(name.hasSuffix(".") ? name.dropLast() : name)
     }
 }
