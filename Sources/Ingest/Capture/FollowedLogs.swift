@@ -128,7 +128,7 @@ package final class FollowedLogs: Sendable {
         update { state in for ended in concerned { Self.note(ended, in: &state) } }
     }
 
-    private func mayHave(_ first: Int64, _ last: Int64) -> Bool {
+    func mayHave(_ first: Int64, _ last: Int64) -> Bool {
         first <= numbers.upperBound && numbers.lowerBound <= last
     }
 
@@ -161,7 +161,7 @@ package final class FollowedLogs: Sendable {
 
 extension EndedLogs {
     /// The numbers that the end removes or changes.
-    fileprivate var affected: ClosedRange<Int64> {
+    var affected: ClosedRange<Int64> {
         numbers.lowerBound...max(numbers.upperBound, renumberedThrough ?? numbers.upperBound)
     }
 }

@@ -126,16 +126,27 @@ final class FollowedRequests: Sendable {
                 state.followed.compactMap { each in each.logs.map { ($0, each.missesNews) } }
             )
         }
+        // Most news concern other logs: their numbers tell, without a look at each.
+        let spans = news.map { news -> ClosedRange<Int64>? in
+            guard case .ended(let ended) = news,
+                let first = ended.map(\.numbers.lowerBound).min(),
+                let last = ended.map(\.affected.upperBound).max(), first <= last
+            else { return nil }
+            return first...last
+        }
         for (logs, missesNews) in followed {
-            for news in news {
+            for (news, span) in zip(news, spans) {
                 switch news {
-                case .ended(let ended): logs.note(ended)
+                case .ended(let ended):
+                    if let span, logs.mayHave(span.lowerBound, span.upperBound) { logs.note(ended) }
                 case .attempt(let attempt): logs.note(attempt)
                 }
             }
             if missesNews { logs.loseTrack() }
         }
-        remove { $0.logs?.isDone ?? true }
+        // Asked outside the lock, for which the queue waits.
+        let done = Set(followed.filter(\.0.isDone).map { ObjectIdentifier($0.0) })
+        remove { each in each.logs.map { done.contains(ObjectIdentifier($0)) } ?? true }
     }
 }
 
