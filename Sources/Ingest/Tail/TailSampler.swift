@@ -40,7 +40,8 @@ struct TailSampler {
         allowance -= Double(chosen)
         (matched, shown) = (matched + count, shown + chosen)
         // Logs that come all at once are spread, too.
-        return (0..<chosen).map { $0 * count / chosen }
+        let offset = count > 1 ? Int.random(in: 0..<count) : 0
+        return (0..<chosen).map { ($0 * count + offset) / chosen }
     }
 
     /// Starts the counts again, after a report.
