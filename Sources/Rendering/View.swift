@@ -11,16 +11,19 @@ package enum View: String, CaseIterable, Sendable {
 
     /// `page` counts the pages of a listing from 0.
     package func text(_ document: JSONValue, page: Int = 0) -> String {
-        ViewTemplate(Self.templates[rawValue] ?? []).text(document, page: page)
+        template.text(document, page: page)
     }
 
-    /// A body that is no JSON stays as it is.
+    /// A body that is no such document stays as it is.
     package func text(of body: [UInt8], page: Int = 0) -> String {
-        guard let document = try? JSONValue(parsing: body) else {
+        let template = template
+        guard let document = try? JSONValue(parsing: body), template.fits(document) else {
             return TerminalText.lines(String(decoding: body, as: UTF8.self))
         }
-        return text(document, page: page)
+        return template.text(document, page: page)
     }
+
+    private var template: ViewTemplate { ViewTemplate(Self.templates[rawValue] ?? []) }
 
     /// A command's own result, without the end of the last line.
     package func line(_ document: String, asJSON: Bool) -> String {
@@ -43,10 +46,12 @@ package enum View: String, CaseIterable, Sendable {
 
     private static let text = """
         == readiness
+        @of ready
         [ready{ready?}]
         @each reasons
         | {.}
         == status
+        @of destinations
         @each summary
         | {.}
 
@@ -63,8 +68,8 @@ package enum View: String, CaseIterable, Sendable {
         | [             because {endpoint_reason}]
         | [  address    {address}, from {resolver}]
         |   ledger     {ledger:ledger}
-        | [             IT IS OFF: report this as a defect of Sluice; see GET /admin/ledger\
-        {ledger_closed=false}]
+        | [             IT IS OFF BY {imbalance} LOGS: report this as a defect of Sluice; \
+        see GET /admin/ledger]
         | [  oldest     {queue.oldest_seconds:span}]
         | [  pace       {delivery.rate:tenths} requests/s, which the project's quota allows]
         | [  notice     {notice}]
@@ -123,11 +128,13 @@ package enum View: String, CaseIterable, Sendable {
         taken by other gateways {losses}, packets perhaps sent twice {late_acknowledgements}, \
         repeats recognised {recognised_repeats}, not told to others {untold_repeats}
         == drain
+        @of draining
         [draining, no more logs are accepted{draining?}|accepting logs]: {queued} queued\
         [, {arriving:request} being stored][, {held} of them for paused destinations]\
         [, {dead:dead letter}]
         # A list, one destination, or the name of a forgotten one.
         == destinations
+        @of destinations status name
         @each destinations
         | @use destination
         @if status?
@@ -140,8 +147,10 @@ package enum View: String, CaseIterable, Sendable {
         [  {status.notice}]
         [  decided at run time: {decided:json}]
         == destinationTest
+        @of verdict
         {destination}: [{message}{verdict=accepted}|{verdict}: [{code}: ]{message}; {remedy}]
         == credentials
+        @of credentials source name
         @each credentials
         | {>credential}
         | @use credentialNotes
@@ -161,12 +170,14 @@ package enum View: String, CaseIterable, Sendable {
         [  next: fingerprint {next.fingerprint} from {next.activation}]
         [  {last_problem}]
         == proofs
+        @of proofs
         @each proofs
         | {/name} at {destination}: {verdict}[: [{code}: ]{message}; {remedy}]
         @each role_proofs
         | {/name} for the role {role}: {verdict}[: [{code}: ]{message}; {remedy}]
         [{name}: no destination or role uses it, so it cannot be proved{verdict!}]
         == queue
+        @of destinations
         @use queueLines
         @each other_gateways
         |
@@ -194,6 +205,7 @@ package enum View: String, CaseIterable, Sendable {
         |
         | no answer from {.}
         == waitingLogs
+        @of logs
         @use waitingLines
         @each other_gateways
         |
@@ -205,8 +217,10 @@ package enum View: String, CaseIterable, Sendable {
         | {accepted}  {logstore}  [{topic}]  {log}
         [no logs wait there{logs!}]
         == deadLetters
-        @each missing
-        | {.} did not answer; its dead letters are not listed
+        @of dead_letters
+        @if #!
+        | @each missing
+        | | {.} did not answer; its dead letters are not listed
         @each sums
         | {letters} of {destination} died of {code} ({bytes:size}, the last {latest})
         @if sums?
@@ -216,6 +230,7 @@ package enum View: String, CaseIterable, Sendable {
         | {id}  {died}  {destination}/{logstore}  [{status} ]{code}: {message}\
         [ (replayed once){replays=1}| (replayed {replays} times)]
         == deadLetter
+        @of id
         dead letter  {id}
         for          {destination}/{logstore}
         [replayed     [once{replays=1}|{replays} times], last at {last_replay}|\
@@ -228,26 +243,32 @@ package enum View: String, CaseIterable, Sendable {
         [remedy       {remedy}]
         log          [{log:json}|damaged on disk; purge it or replace it]
         == editedLetter
+        @of id
         dead letter {id} is changed; replay it to deliver it
         == letterChange
-        [{replayed} replayed|{purged} purged|0 changed]\
+        @of replayed purged
+        [{replayed} replayed|{purged} purged|0 replayed{replayed=0}|0 purged{purged=0}]\
         [, {unreadable} are damaged on disk and stay]
         == clients
+        @of keys
         @each keys
         | {name}: {requests:request}, {logs:log}, {bytes:bytes}, {refused:total} refused\
         [; last: {last_refusal.code}: {last_refusal.message}]
         [no keys are configured (devices.keys): every device may send{keys!}]
         == refusals
+        @of refusals
         @each refusals
         | {time}  {status} {code}  [{method} {path}|unreadable request] from {address}\
         [ (key {key})]: {message}
         [no request was refused since the start{refusals!}]
         == configuration
+        @of values
         @each problems refused?
         | refused: {message}
         @each values
         | {key} = [(not shown){hidden?}|{value}|(not set)] ({origin}[, line {line}|, {given_by}])
         == resolvers
+        @of resolvers
         [no resolvers are configured; the system resolves all names{resolvers!}{hosts!}]
         @each resolvers
         | resolver  {name}: {kind}, [not asked for {closed_seconds:span}|\
@@ -261,25 +282,33 @@ package enum View: String, CaseIterable, Sendable {
         | @each addresses
         | |   {address}[, connects in {connect_seconds:span}][, failed a moment ago{failed?}]
         == lookup
+        @of answers
         @each answers
         | {resolver}, after {seconds:span}[: {problem}]
         | @each addresses
         | |   {address}  TTL {ttl_seconds:span}  [FAILS: {problem}|\
         connects, certificate fine{/encrypted?}|connects][ in {connect_seconds:span}]
         == resolverRefresh
+        @of asked
         [the resolvers are asked again{asked?}]
         == captures
+        @of captures
         @each captures
         | @use capture
         [no capture; start one with sluice capture start{captures!}]
         == capture
-        {id}  {state}, {kept:request}, {kept_bytes:bytes}; [{filter}|everything]; \
+        {id}  {state}, {kept:request}, {kept_bytes:bytes}; [requests with{filter?}\
+        [ path={filter.path:shown}][ host={filter.host:shown}][ tag={filter.tag:shown}]\
+        [ key={filter.key:shown}][ address={filter.address:shown}]\
+        [ status={filter.status:shown}][ text of {filter.text:bytes}]|everything]; \
         started by {actor} at {started}, ends by {ends}
         == captureEntries
+        @of entries
         @use capture
         @each entries
         | {n}  {time}  [{status}|-][ {code}]  {method} {path} from {address}, {logs} logs
         == captureRecord
+        @of n
         {method} {path}[?{query}] {version}
         @each head
         | {0}: {1}
@@ -318,13 +347,14 @@ package enum View: String, CaseIterable, Sendable {
         [dead letters {dead_letters}]
         # What a replay would do, or the receipt of one that was sent.
         == captureReplay
+        @of dry
         @if dry!
         | sent {logs:log} again, receipt {receipt}: {copies} queued, {filtered} filtered, \
         {dropped} dropped by routes[; {left_out} unreadable ones are left out]
         @if dry?
         | under the {configuration} filters and routes; nothing is stored
         | @each changes
-        | |   log {log}
+        | |   log {log:1}
         | | @each fields
         | | |     {$}: [{was}|-] -> [{is}|-]
         | | [    tag: {tag.was} -> {tag.is}]
@@ -334,8 +364,9 @@ package enum View: String, CaseIterable, Sendable {
         |
         | @use routeTest
         == routeTest
+        @of results
         tag          {tag:shown}
-        [filters      none matches{filters!}]
+        [filters      none{filters!}]
         @each filters
         |
         | filter {filter}     {name}\
@@ -343,14 +374,14 @@ package enum View: String, CaseIterable, Sendable {
         | @each steps
         | |   step {step}     {does:json}
         | | @each logs
-        | | |     log {log}    {>effect}
+        | | |     log {log:1}    {>effect}
         | | | @each before
         | | | |              - {$:shown}={.:shown}
         | | | @each after
         | | | |              + {$:shown}={.:shown}
         @each results
         |
-        | log {#}        [{fields}|no fields][ with the tag {tag:shown}{tag!=/tag}]
+        | log {#1}        [{fields}|no fields][ with the tag {tag:shown}{tag!=/tag}]
         | [  refused    {refused.message} ({refused.code})]
         | [  dropped    by {dropped_by}]
         | [  dead       {dead_letter.message} ({dead_letter.code})]

@@ -10,7 +10,7 @@ import System
 /// - `{a.b}` is a member's text: elements joined with commas, an object's members as `name=value`.
 ///   `/a` begins at the document; `.` is the value itself, `$` its member's name, `#` its number.
 /// - `{a:span}` applies a format of `JSONValue.text`. Any other word is counted: `{logs:log}` is
-///   "2 logs".
+///   "2 logs". `{a:1}` and `#1` count from 1 what counts from 0. `bytes` of a text is its length.
 /// - `{a?}` has a value, `{a!}` has none, `{a=b}`, `{a!=b}` and `{a<}` (negative) are conditions:
 ///   they print nothing. A `b` that begins with `/` is a path.
 /// - `[one|other]` prints its first alternative whose placeholders all have a value: not null,
@@ -19,15 +19,25 @@ import System
 ///   lines below that begin with `|`. A table's first line has the titles, `>` before those of
 ///   numbers.
 /// - `@use NAME` has the lines of another template, and `{>NAME}` its first one.
+/// - `@of NAME NAME` is the first line: a document for this template has one of these members.
 /// - A line that has only brackets and prints nothing is left out.
 ///
 /// Foreign text cannot steer the terminal or begin a line.
 struct ViewTemplate {
     private let items: [Item]
+    private let members: [String]
 
     init(_ lines: [Substring]) {
-        var lines = lines[...]
+        let words = lines.first?.split(separator: " ") ?? []
+        let hasMembers = words.first == "@of"
+        members = hasMembers ? words.dropFirst().map(String.init) : []
+        var lines = lines.dropFirst(hasMembers ? 1 : 0)
         items = Self.items(&lines)
+    }
+
+    /// False for a document that comes from something else.
+    func fits(_ document: JSONValue) -> Bool {
+        members.isEmpty || members.contains { document[$0] != nil }
     }
 
     /// `page` is the document's `#`.
@@ -337,12 +347,17 @@ extension JSONValue {
             }.joined(separator: " ")
         case "span": spanText(.seconds(min(abs(number), 1e12)))
         case "size": roughSize(whole)
-        case "bytes": sizeText(whole)
+        case "bytes": sizeText(length ?? whole)
+        case "1": "\(whole &+ 1)"
         case "tenths": "\((number * 10).rounded() / 10)"
         case "total": "\(sum)"
         case "ledger": equation
         default: counted(elements?.count ?? whole, String(format))
         }
+    }
+
+    private var length: Int? {
+        if case .string(let text) = self { text.utf8.count } else { nil }
     }
 
     private var sum: Int {

@@ -86,7 +86,7 @@ import Testing
         #expect(place["name"] as? String == "default" && place["outcome"] as? String == "stored")
         let text = try ask(trial, #"{"tag":"pv.a.b"}"#).shown(.routeTest)
         #expect(text.contains("\nfilter 0     mask captured a.b\n"), "\(text)")
-        #expect(text.contains("\nlog 0        no fields\n  goes to    default/"), "\(text)")
+        #expect(text.contains("\nlog 1        no fields\n  goes to    default/"), "\(text)")
         #expect(text.contains("\nnear misses  `pv.*` wants exactly one term after `pv.`;"))
     }
 

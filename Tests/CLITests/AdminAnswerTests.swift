@@ -13,12 +13,14 @@ import Testing
             #"{"error":{"code":"CredentialRefused","message":"SLS says \"no\"","position":3}}"#
         #expect(problem(text) == #"SLS says "no" (CredentialRefused)"#)
         #expect(problem(#"{"error":{"message":"no"}}"#) == "no")
+        #expect(problem(#"{"ready":false,"reasons":["a","b"]}"#) == "a\nb")
     }
 
     @Test(
         "What is no refusal of ours is left as it is",
         arguments: [
             "", "ok\n", "{}", #"{"error":"x"}"#, #"{"error":{"code":"X"}}"#, #"{"error":{"#,
+            #"{"reasons":[]}"#, #"{"reasons":"x"}"#,
         ]
     )
     func others(text: String) {

@@ -80,5 +80,7 @@ import Testing
         let text = answer(#"{"version":"0.1.0","queue":{"problem":null}}"#)
         #expect(text.contains("queue.engine") && text.split(separator: "\n").count == 1)
         #expect(answer(#"{"queue":{}}"#, asJSON: true) == "null\n")
+        // Something other than a gateway answered.
+        #expect(answer("{}") == "{}" && answer("{}", asJSON: true) == "{}")
     }
 }

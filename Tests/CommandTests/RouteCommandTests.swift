@@ -48,8 +48,8 @@ import Testing
         for text in [#"[{"a":1},{"b":2}]"#, "{\"a\":1}\n{\"b\":2}\n", #"[{"a":1}] [{"b":2}]"#] {
             let outcome = try logs(text)
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
-            #expect(outcome.output.contains("\nlog 0        a=1\n"), "\(outcome.output)")
-            #expect(outcome.output.contains("\nlog 1        b=2\n"))
+            #expect(outcome.output.contains("\nlog 1        a=1\n"), "\(outcome.output)")
+            #expect(outcome.output.contains("\nlog 2        b=2\n"))
         }
         for (text, complaint) in [
             ("", "has no logs"), ("[7]", "element 0 is no object"), ("{", "is no JSON at byte"),

@@ -19,6 +19,7 @@ import Testing
             ("{a:shown}", #"{"a":"x y"}"#, #""x y""#), ("{a:span}", #"{"a":-61.5}"#, "1m 1s"),
             ("{a:size} {a:bytes}", #"{"a":1536}"#, "1.5KiB 1536B"),
             ("{a:size} {a:log}", #"{"a":1e300}"#, "0B 0 logs"),
+            ("{a:bytes} {b:1}", #"{"a":"äb","b":0}"#, "3B 1"),
             ("{a:tenths}", #"{"a":1.26}"#, "1.3"), ("{a:total}", #"{"a":{"x":1,"y":2}}"#, "3"),
             ("{a:log}", #"{"a":1}"#, "1 log"), ("{a:log}", #"{"a":["x","y"]}"#, "2 logs"),
         ]
@@ -134,6 +135,49 @@ import Testing
         for view in View.allCases { #expect(View.templates[view.rawValue] != nil, "\(view)") }
     }
 
+    @Test("A document of something else stays as it is", arguments: View.allCases)
+    func foreign(view: View) {
+        // The commands write these themselves.
+        let own: [View] = [
+            .cluster, .queueCheck, .backup, .restore, .shards, .queueToShard, .shardToQueue,
+        ]
+        #expect(own.contains(view) || view.text(of: Array("{}".utf8)) == "{}")
+    }
+
+    @Test("Changes of dead letters, filters and captures are named, also where there are none")
+    func sentences() {
+        func text(_ view: View, _ json: String) -> String { view.text(of: Array(json.utf8)) }
+        #expect(text(.letterChange, #"{"replayed":0,"unreadable":0}"#) == "0 replayed\n")
+        #expect(text(.letterChange, #"{"purged":0}"#) == "0 purged\n")
+        #expect(
+            text(.letterChange, #"{"purged":3,"unreadable":2}"#)
+                == "3 purged, 2 are damaged on disk and stay\n"
+        )
+        let rules = #""tag":"t","filters":[],"results":[{"fields":{"a":"1"}}]}"#
+        let route = "tag          t\nfilters      none\n\nlog 1        a=1\n"
+        #expect(text(.routeTest, "{" + rules) == route)
+        let changes = #"{"dry":true,"configuration":"present","changes":[{"log":0}],"#
+        #expect(text(.captureReplay, changes + rules).hasSuffix("\n  log 1\n\n" + route))
+        func capture(_ filter: String) -> String {
+            let head = #"{"id":"c","state":"running","kept":1,"kept_bytes":5,"actor":"a","#
+            let tail = #""started":"s","ends":"e","filter":\#(filter)}"#
+            return text(.captures, #"{"captures":["# + head + tail + "]}")
+        }
+        let (head, tail) = ("c  running, 1 request, 5B; ", "; started by a at s, ends by e\n")
+        #expect(capture(#"{"path":null,"text":null}"#) == "\(head)everything\(tail)")
+        #expect(
+            capture(#"{"path":"/logs","text":"secret"}"#)
+                == "\(head)requests with path=/logs text of 6B\(tail)"
+        )
+    }
+
+    @Test("A destination whose ledger is off is named with the number of logs")
+    func imbalance() {
+        let json = #"{"destinations":[{"name":"app","ledger_closed":false,"imbalance":9}]}"#
+        let text = View.status.text(of: Array(json.utf8))
+        #expect(text.contains("\n             IT IS OFF BY 9 LOGS: report"), "\(text)")
+    }
+
     @Test("Pages after the first do not repeat that nothing is there, and no JSON stays as it is")
     func pages() throws {
         #expect(
@@ -143,6 +187,9 @@ import Testing
         #expect(
             View.deadLetters.text(of: Array(#"{"sums":[],"dead_letters":[]}"#.utf8), page: 1) == ""
         )
+        let missing = Array(#"{"sums":[],"missing":["gw-2"],"dead_letters":[]}"#.utf8)
+        #expect(View.deadLetters.text(of: missing).hasPrefix("gw-2 did not answer"))
+        #expect(View.deadLetters.text(of: missing, page: 1) == "")
         #expect(View.readiness.text(of: Array("ok\n".utf8)) == "ok\n")
     }
 }

@@ -12,8 +12,10 @@ extension AdminCall {
     func consoleFile() -> Response? { ConsoleDesk.shared.file(values[0], head) }
 
     func consoleStatus() -> Response? {
-        let page = visitor.map { _ in View.status.text(of: status().body) }
-        return ConsoleDesk.statusPage(page)
+        guard visitor != nil else { return ConsoleDesk.statusPage(nil) }
+        // The whole status is written, read and shown, which takes a while.
+        respond(on: .views) { ConsoleDesk.statusPage(View.status.text(of: status().body)) }
+        return nil
     }
 }
 
@@ -107,8 +109,7 @@ final class ConsoleDesk: Sendable {
     ]
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-            .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+        text.escaping(["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
     }
 }
 

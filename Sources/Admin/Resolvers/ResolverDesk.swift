@@ -49,7 +49,7 @@ extension AdminCall {
         let running = Self.lookups.add(1, ordering: .relaxed).newValue
         guard running <= Self.lookupsMax else {
             Self.lookups.subtract(1, ordering: .relaxed)
-            throw .busy("\(Self.lookupsMax) lookups are under way; retry")
+            throw .busy("\(Self.lookupsMax) lookups are under way; try again when one has ended")
         }
         let place = reporter.place(of: host)
         shared.names.inquire(
@@ -134,23 +134,5 @@ extension JSONWriter {
             json.member("connect_seconds", decimal: trial.connectTime?.inSeconds)
             json.member("problem", trial.problem)
         }
-    }
-}
-
-extension [InquiryAnswer] {
-    fileprivate func text(isEncrypted: Bool) -> String {
-        let fine = isEncrypted ? "connects, certificate fine" : "connects"
-        var lines: [String] = []
-        for answer in self {
-            let problem = answer.problem.map { ": \(printable($0))" } ?? ""
-            lines.append("\(answer.resolver), after \(spanText(answer.took))\(problem)")
-            for trial in answer.trials {
-                let verdict = trial.problem.map { "FAILS: \(printable($0))" } ?? fine
-                let time = trial.connectTime.map { " in \(spanText($0))" } ?? ""
-                let lifetime = spanText(trial.timeToLive)
-                lines.append("  \(trial.address)  TTL \(lifetime)  \(verdict)\(time)")
-            }
-        }
-        return lines.joined(separator: "\n") + "\n"
     }
 }

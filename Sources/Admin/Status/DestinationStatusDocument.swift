@@ -24,6 +24,7 @@ extension JSONWriter {
         member("next_attempt", delivery.standstill?.until?.rfc3339)
         object("ledger") { $0.ledger(destination.queue.ledger) }
         member("ledger_closed", destination.queue.imbalance == 0)
+        member("imbalance", destination.queue.imbalance)
         object("queue") { $0.backlog(destination.queue, now: now) }
         object("delivery") { $0.delivery(delivery, now: now) }
         lastError(delivery.lastFailure)

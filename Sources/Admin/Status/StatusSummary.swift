@@ -114,7 +114,14 @@ extension GatewayReport {
             "host         \($0.host): "
                 + ($0.addresses.isEmpty ? "no address" : "only old addresses")
         }
-        return resolvers + hosts
+        return Self.first(resolvers) + Self.first(hosts)
+    }
+
+    /// The first lines, and how many are left out.
+    private static func first(_ lines: [String]) -> [String] {
+        let more = lines.count - troublesMax
+        return Array(lines.prefix(troublesMax))
+            + (more > 0 ? ["             and \(more) more"] : [])
     }
 
     private func age(of time: WallTime) -> String {

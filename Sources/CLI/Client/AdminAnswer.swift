@@ -1,4 +1,5 @@
 import JSON
+import System
 
 /// The gateway's answer.
 package struct AdminAnswer: Sendable {
@@ -12,10 +13,16 @@ package struct AdminAnswer: Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
     package var isFine: Bool { (200..<300).contains(status) }
 
-    /// The gateway's error `{"error":{"code":…,"message":…}}` as a sentence.
+    /// Why the gateway refuses, safe for a terminal: `{"error":{"code":…,"message":…}}` as a
+    /// sentence, or the lines of `{"ready":false,"reasons":[…]}`.
     var problem: String? {
-        let error = (try? JSONValue(parsing: body))?["error"]
-        guard let message = error?["message"]?.text else { return nil }
-        return error?["code"]?.text.map { "\(message) (\($0))" } ?? message
+        let json = try? JSONValue(parsing: body)
+        if let message = json?["error"]?["message"]?.text {
+            let code = json?["error"]?["code"]?.text.map { " (\($0))" } ?? ""
+            return TerminalText.sentence(message + code)
+        }
+        let reasons = (json?["reasons"]?.elements ?? []).compactMap(\.text).prefix(20)
+        guard !reasons.isEmpty else { return nil }
+        return reasons.map { TerminalText.sentence($0) }.joined(separator: "\n")
     }
 }

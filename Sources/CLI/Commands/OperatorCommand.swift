@@ -54,10 +54,12 @@ package struct OperatorCommand: Sendable {
     }
 
     static func complaint(_ answer: AdminAnswer, _ shown: AdminRequest.Shown? = nil) -> String {
+        // Only the results of tests at SLS are documents of their views.
+        let view = [422, 502].contains(answer.status) ? shown : nil
         // The answer may come from something other than a gateway.
         let text =
-            answer.problem.map { TerminalText.sentence($0) }
-            ?? (shown?(answer.body, 0) ?? answer.text).split(separator: "\n").prefix(20)
+            answer.problem
+            ?? (view?(answer.body, 0) ?? answer.text).split(separator: "\n").prefix(20)
             .map { TerminalText.sentence(String($0), scalarsMax: 200) }.joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway refuses the token; set the right one with SLUICE_ADMIN_TOKEN or "

@@ -1,5 +1,6 @@
 import JSON
 import Rendering
+import System
 
 /// The cluster as one gateway's `/admin/status` has it, with the ledgers of all gateways summed.
 enum ClusterStatus {
@@ -12,8 +13,8 @@ enum ClusterStatus {
 
     /// The answer to `sluice status --cluster`, from the gateway's whole status.
     static func text(of body: [UInt8], asJSON: Bool) -> String {
-        guard let status = try? JSONValue(parsing: body) else {
-            return String(decoding: body, as: UTF8.self)
+        guard let status = try? JSONValue(parsing: body), status["queue"] != nil else {
+            return TerminalText.lines(String(decoding: body, as: UTF8.self))
         }
         guard let cluster = document(of: status) else {
             return asJSON

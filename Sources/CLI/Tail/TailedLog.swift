@@ -20,6 +20,8 @@ struct TailedLog: Equatable {
     }
 
     static let fieldsMax = 64
+    /// Something other than the gateway may send any number.
+    private static let cutMax = 1_000_000
 
     /// Parses `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, members in any
     /// order; nil for anything else. `"cut":{"fields":3}` counts fields that the gateway left out of a large log.
@@ -37,7 +39,8 @@ struct TailedLog: Equatable {
         fields += tags.map { Field(name: "__tag__:\($0.name)", value: $0.value) }
         fieldsLeft = max(0, fields.count - Self.fieldsMax)
         self.fields = fields.dropLast(fieldsLeft)
-        fieldsLeft += json["cut"]?["fields"]?.wholeNumber ?? 0
+        let cut = json["cut"]?["fields"]?.wholeNumber ?? 0
+        fieldsLeft += min(max(cut, 0), Self.cutMax)
     }
 
     private static func text(_ value: JSONValue?) -> String? { value == nil ? "" : value?.text }

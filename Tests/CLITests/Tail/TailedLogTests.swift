@@ -37,6 +37,10 @@ import Testing
             #"{"destination":"d","logstore":"l","topic":"","cut":{"bytes":900000,"fields":3},"#
             + #""log":{"__time__":"0","a":"1"}}"#
         #expect(read(json) == "1970-01-01T00:00:00.000Z  d/l  a=1 … 3 more fields")
+        for (count, shown) in [("-3", ""), ("9223372036854774784", " … 1000000 more fields")] {
+            let text = read(json.replacing(#""fields":3"#, with: #""fields":\#(count)"#))
+            #expect(text == "1970-01-01T00:00:00.000Z  d/l  a=1\(shown)")
+        }
         #expect(TailDisplay.sampled(Array(#"{"matched":9870,"shown":200}"#.utf8))?.shown == 200)
         #expect(TailDisplay.sampled(Array("[]".utf8)) == nil)
     }
