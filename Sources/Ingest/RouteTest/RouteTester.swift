@@ -31,12 +31,19 @@ package struct RouteTester {
 
     /// The bytes of the logs, times the steps of all filters, that one trial may have.
     static let workMax = 256 << 20
+    private static let tooMuchWork = HTTPProblem(
+        400,
+        "ParameterInvalid",
+        "the filters need more work for these logs than one trial may take; send fewer or shorter "
+            + "logs, fewer conditions, shorter expressions, or steps that write less text"
+    )
 
     package func findings(_ question: RouteQuestion) throws(HTTPProblem) -> RouteFindings {
         try checkWork(question)
         let sender = try question.key.map { name throws(HTTPProblem) in try senderRules(of: name) }
         let rights = SenderRights(destinations: sender?.destinations)
-        let request = request(question, rights.limited(to: question.rights))
+        let work = TrialWork()
+        let request = request(question, rights.limited(to: question.rights), work)
         let trace = FilterTrace()
         let dispatch = LogDispatch(limits, FilterCounters())
         dispatch.trace = trace
@@ -70,8 +77,9 @@ package struct RouteTester {
                 fallbackTopic: labels.fallbackTopic
             )
             logs.append(try follow(group, request, dispatch, trace))
+            guard !work.isSpent else { throw Self.tooMuchWork }
         }
-        let plan = table.router?.plan(for: question.tag)
+        let plan = dispatch.plans(table)?.plan(for: question.tag)
         let rules = table.router?.rules ?? RoutingRules()
         return RouteFindings(
             rules: rules,
@@ -130,7 +138,8 @@ package struct RouteTester {
 
     private func request(
         _ question: RouteQuestion,
-        _ rights: SenderRights
+        _ rights: SenderRights,
+        _ work: TrialWork
     ) -> DispatchRequest {
         let asked = question.request ?? AskedRequest(path: "/logs/\(question.tag)")
         return DispatchRequest(
@@ -141,6 +150,7 @@ package struct RouteTester {
                 clientIP: question.clientIP,
                 key: question.key ?? "",
                 receipt: question.receipt,
+                work: work,
                 part: { asked.text(of: $0) }
             ),
             repeatedBytesMax: decoder.limit.repeating(for: RouteQuestion.bytesMax),
@@ -181,10 +191,12 @@ package struct RouteTester {
         } else {
             log.fields = try fields(of: group.logs)
         }
-        let plan = table.router?.plan(for: log.tag)
+        let plan = dispatch.plans(table)?.plan(for: log.tag)
         log.routes = plan?.routes ?? []
         do throws(Refusal) {
             let dispatched = try outcome.get()
+            let written = dispatched.parts.reduce(0) { $0 + $1.logs.bytes }
+            _ = request.sender.work?.spend(8 * written)
             if dispatched.counts.dropped > 0 {
                 log.droppedBy =
                     plan?.outcome == .dropped

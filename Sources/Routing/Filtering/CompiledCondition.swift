@@ -23,13 +23,15 @@ indirect enum CompiledCondition {
     func holds(_ draft: LogDraft, _ tag: TagState) -> Bool {
         switch self {
         case .field(let number, let test):
-            guard let value = draft.value(of: number) else {
+            let value = draft.value(of: number)
+            guard draft.spend(draft.fieldCount + test.work(value?.count ?? 0)) else { return false }
+            guard let value else {
                 if case .exists(false) = test { return true }
                 return false
             }
             return test.holds(draft.bytes(value))
-        case .tag(let number): return tag.plan.holds(number)
-        case .request(let number, let test): return test.holds(part: draft.requestParts[number])
+        case .tag(let number): return draft.spend(16) && tag.plan.holds(number)
+        case .request(let number, let test): return test.holds(part: number, draft)
         case .all(let conditions): return conditions.allSatisfy { $0.holds(draft, tag) }
         case .any(let conditions): return conditions.contains { $0.holds(draft, tag) }
         case .not(let condition): return !condition.holds(draft, tag)
@@ -38,7 +40,9 @@ indirect enum CompiledCondition {
 }
 
 extension CompiledCondition.Test {
-    func holds(part: [UInt8]?) -> Bool {
+    func holds(part number: Int, _ draft: LogDraft) -> Bool {
+        let part = draft.requestParts[number]
+        guard draft.spend(work(part?.count ?? 0)) else { return false }
         guard let part else {
             if case .exists(false) = self { return true }
             return false
@@ -100,14 +104,18 @@ extension FilterCompiler {
     mutating func condition(_ condition: Condition) -> CompiledCondition {
         switch condition {
         case .field(let name, let test): .field(number(name), compiled(test))
-        case .tag(let patterns):
-            // A router knows all conditions of its rules.
-            router.condition(patterns).map { .tag($0) } ?? .any([])
+        case .tag(let patterns): tagged(patterns)
         case .request(let part, let test): .request(number(part), compiled(test))
         case .all(let conditions): .all(conditions.map { self.condition($0) })
         case .any(let conditions): .any(conditions.map { self.condition($0) })
         case .not(let inner): .not(self.condition(inner))
         }
+    }
+
+    private mutating func tagged(_ patterns: [TagPattern]) -> CompiledCondition {
+        addTagWork(patterns)
+        // A router knows all conditions of its rules.
+        return router.condition(patterns).map { .tag($0) } ?? .any([])
     }
 
     private func compiled(_ test: FieldTest) -> CompiledCondition.Test {

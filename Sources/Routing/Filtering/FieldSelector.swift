@@ -31,6 +31,14 @@ struct FieldSelector {
         let name = draft.bytes(field.name)
         return globs.contains { $0.matches(name) }
     }
+
+    /// Units of `TrialWork` for all fields.
+    func work(_ draft: LogDraft) -> Int {
+        let fields = draft.fieldCount
+        guard !globs.isEmpty else { return 4 * fields }
+        let names = (0..<fields).reduce(0) { $0 + draft.field($1).name.count }
+        return globs.reduce(4 * fields) { $0 + $1.work(names) + 16 * fields }
+    }
 }
 
 /// A name with `*` for any text.
@@ -59,6 +67,9 @@ struct NameGlob {
         }
         return true
     }
+
+    /// Units of `TrialWork`: each byte of the name may start a comparison with the piece that is searched.
+    func work(_ bytes: Int) -> Int { 16 + bytes * (8 + pieces.reduce(0) { $0 + $1.count } / 16) }
 
     private func isAt(_ place: Int, _ piece: [UInt8], _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !piece.isEmpty, let start = name.baseAddress else { return true }

@@ -71,6 +71,8 @@ struct FilterProgram {
     let texts: TextIndex
     /// What conditions ask of a request.
     let parts: [RequestPart]
+    /// Units of `TrialWork` for a new tag or new labels.
+    let tagWork: Int
 
     init(_ router: Router) {
         let rules = router.rules
@@ -81,6 +83,8 @@ struct FilterProgram {
         filters = compiler.filters(rules.filters)
         texts = compiler.index
         parts = compiler.parts
+        for route in rules.routes ?? [] { compiler.addTagWork(route.patterns) }
+        tagWork = compiler.tagWork
     }
 }
 
@@ -114,6 +118,7 @@ struct FilterCompiler {
     private(set) var index = TextIndex([])
     private var isFixed = false
     private(set) var parts: [RequestPart] = []
+    private(set) var tagWork = 0
 
     init(_ router: Router) {
         self.router = router
@@ -137,6 +142,11 @@ struct FilterCompiler {
         return parts.count - 1
     }
 
+    /// A new tag's plan asks each pattern, and a tag has at most 128 bytes.
+    mutating func addTagWork(_ patterns: [TagPattern]) {
+        tagWork += patterns.reduce(256) { $0 + 512 + 1024 * $1.instructions }
+    }
+
     mutating func text(_ text: String) -> DraftText {
         let number = number(text)
         return isFixed ? DraftText(ofProgram: index.place(number)) : .empty
@@ -144,7 +154,9 @@ struct FilterCompiler {
 
     mutating func filters(_ filters: [Filter]) -> [FilterProgram.Filter] {
         filters.map { filter in
-            FilterProgram.Filter(
+            addTagWork(filter.patterns)
+            tagWork += 64 * filter.steps.count
+            return FilterProgram.Filter(
                 name: filter.name,
                 steps: filter.steps.map { step in
                     FilterProgram.Step(

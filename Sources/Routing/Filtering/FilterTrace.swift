@@ -94,6 +94,7 @@ package final class FilterTrace {
         // A failed step may have removed what it could not redact.
         if effect == .changed || effect.isFailure {
             let new = draft.texts
+            _ = draft.spend(256 * new.count)
             before = fields.without(new)
             after = new.without(fields)
             fields = new

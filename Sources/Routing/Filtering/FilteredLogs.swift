@@ -5,6 +5,8 @@ package struct SenderText: Sendable {
     let clientIP: [UInt8]
     let key: [UInt8]
     let receipt: [UInt8]
+    /// Bounds what a trial's filters do; nil for devices.
+    package let work: TrialWork?
     /// For conditions; nil: the request has no such part.
     let part: @Sendable (RequestPart) -> [UInt8]?
 
@@ -12,9 +14,11 @@ package struct SenderText: Sendable {
         clientIP: String = "",
         key: String = "",
         receipt: String = "",
+        work: TrialWork? = nil,
         part: @escaping @Sendable (RequestPart) -> [UInt8]? = { _ in nil }
     ) {
         self.part = part
+        self.work = work
         self.clientIP = Array(clientIP.utf8)
         self.key = Array(key.utf8)
         self.receipt = Array(receipt.utf8)

@@ -58,6 +58,8 @@ final class LogDraft {
     private(set) var changes = 0
     /// The time that a step gave the log.
     private(set) var newTime: LogTime?
+    /// nil: the logs are a device's, whose rules are the owner's.
+    var work: TrialWork?
     /// What the program asks of the request that brought the logs.
     var requestParts: [[UInt8]?] = []
 
@@ -82,6 +84,13 @@ final class LogDraft {
         (newTextCount, changes, newTime) = (0, 0, nil)
         newText.shrink(to: 256 << 10)
         fields.shrink(to: 1024)
+    }
+
+    /// False when a trial has too little work left. A device's logs pay for a comparison with nil.
+    @inline(__always)
+    func spend(_ units: @autoclosure () -> Int) -> Bool {
+        guard let work else { return true }
+        return work.spend(units())
     }
 
     // MARK: - Reading

@@ -41,7 +41,9 @@ extension LogFilter {
             if let earlier, earlier.filters.contains(where: { $0.index == filter.index }) {
                 continue
             }
-            for step in program.filters[filter.index].steps where step.coversStreams {
+            let steps = program.filters[filter.index].steps
+            guard draft.spend(32 * steps.count) else { return }
+            for step in steps where step.coversStreams {
                 guard step.condition?.holds(tag, draft) != false else { continue }
                 let place = FilterPlace(tag: tag, position: position)
                 // A value that cannot be looked at is removed before the step fails.
@@ -61,7 +63,7 @@ extension CompiledCondition {
         switch self {
         case .field: return nil
         case .tag(let number): return tag.plan.holds(number)
-        case .request(let number, let test): return test.holds(part: draft.requestParts[number])
+        case .request(let number, let test): return test.holds(part: number, draft)
         case .not(let condition): return condition.holds(tag, draft).map { !$0 }
         case .all(let conditions):
             let all = conditions.map { $0.holds(tag, draft) }

@@ -33,7 +33,7 @@ package final class LogFilter {
         program = FilterProgram(router)
         draft = LogDraft(program.texts, limits)
         tags = TagStates(plans, groupsMax: limits.batches)
-        runner = StepRunner(draft, tags)
+        runner = StepRunner(draft, tags, tagWork: program.tagWork)
         sets = program.filters.map { counters.set(for: $0.name) }
         draft.requestParts = Array(repeating: nil, count: program.parts.count)
         counts = Array(repeating: Counts(), count: program.filters.count)
@@ -42,6 +42,7 @@ package final class LogFilter {
     /// Begins a request whose logs have so many bytes.
     package func begin(_ sender: SenderText, logBytes: Int) {
         runner.sender = sender
+        draft.work = sender.work
         runner.splitRoom = Self.splitBytesFree + logBytes
         if !program.parts.isEmpty { draft.requestParts = program.parts.map { sender.part($0) } }
     }
@@ -203,6 +204,8 @@ package final class LogFilter {
             if fault == nil, firstStep == 0 { counts[index][.seen] += 1 }
             let steps = program.filters[index].steps
             for step in firstStep..<steps.count {
+                // The tester refuses the whole trial.
+                guard draft.spend(16) else { return .dropped }
                 if fault != nil, !steps[step].isRedaction { continue }
                 if let condition = steps[step].condition, !condition.holds(draft, tag) {
                     trace?.add(.skipped, step, of: place, draft)
@@ -235,6 +238,7 @@ package final class LogFilter {
                         tag = new
                     case .split(let pieces):
                         trace?.add(.split(pieces.count), step, of: place, draft)
+                        _ = draft.spend(16 * pieces.bytes.count)
                         counts[index][.added] += pieces.count - 1
                         counts[index][.changed] += 1
                         return .split(pieces, Point(start, tag, position, step + 1))

@@ -45,7 +45,7 @@ struct Redactor {
             try replace(value, draft)
             return try bounded(draft.text(from: start), draft)
         }
-        guard let first = try find(in: draft.bytes(value), from: 0) else { return nil }
+        guard let first = try find(in: draft, value, from: 0) else { return nil }
         let start = draft.textStart
         var found: Range<Int>? = first
         var copied = 0
@@ -62,7 +62,7 @@ struct Redactor {
             searched += value.count - next
             guard isSelfBounded || searched <= max(Self.searchMin, Self.searchFactor * value.count)
             else { throw .tooManyMatches }
-            found = try find(in: draft.bytes(value), from: next)
+            found = try find(in: draft, value, from: next)
         }
         try draft.write(value.part(copied..<value.count))
         return try bounded(draft.text(from: start), draft)
@@ -79,13 +79,21 @@ struct Redactor {
     }
 
     private func find(
-        in text: UnsafeBufferPointer<UInt8>,
+        in draft: LogDraft,
+        _ value: DraftText,
         from start: Int
     ) throws(StepFailure) -> Range<Int>? {
+        let text = draft.bytes(value)
         switch what {
-        case .everything: 0..<text.count
-        case .known(let kind): PersonalDataFinder(text).find(kind, from: start)
-        case .matches(let pattern): pattern.find(in: text, from: start)
+        case .everything: return 0..<text.count
+        case .known(let kind):
+            let found = PersonalDataFinder(text).find(kind, from: start)
+            let end = found?.upperBound ?? text.count
+            guard draft.spend(64 + 32 * (end - start)) else { throw .outOfWork }
+            return found
+        case .matches(let pattern):
+            guard draft.spend(pattern.work(text.count - start)) else { throw .outOfWork }
+            return pattern.find(in: text, from: start)
         }
     }
 
@@ -97,6 +105,7 @@ struct Redactor {
     }
 
     private func replace(_ text: DraftText, _ draft: LogDraft) throws(StepFailure) {
+        guard draft.spend(1024 + 4 * text.count) else { throw .outOfWork }
         switch with {
         case .text(let replacement): try draft.write(replacement)
         case .mask:

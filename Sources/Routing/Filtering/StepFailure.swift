@@ -5,7 +5,7 @@ enum StepFailure: Error {
     case tag, tooManyTags
     case notArray, tooManyElements(most: Int), tooMuchSplit, tooDeepSplit
     case notTime, labelTooLong, tooManyLabels
-    case noSecret, tooManyMatches
+    case noSecret, tooManyMatches, outOfWork
 
     var reason: String {
         switch self {
@@ -30,6 +30,7 @@ enum StepFailure: Error {
             "the logs of the request would have too many different topics and sources"
         case .noSecret: "there is no filters_secret"
         case .tooManyMatches: "the pattern matches too often"
+        case .outOfWork: "the trial needs too much work"
         }
     }
 }

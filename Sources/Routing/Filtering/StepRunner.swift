@@ -23,6 +23,7 @@ final class StepRunner {
 
     private let draft: LogDraft
     private let tags: TagStates
+    private let tagWork: Int
     private var groups: [Range<Int>?] = []
     /// SplitMix64.
     private var random = UInt64.random(in: .min ... .max)
@@ -34,9 +35,10 @@ final class StepRunner {
     var splits = 0
     private var encoded = RawMemory(capacity: 4096)
 
-    init(_ draft: LogDraft, _ tags: TagStates) {
+    init(_ draft: LogDraft, _ tags: TagStates, tagWork: Int) {
         self.draft = draft
         self.tags = tags
+        self.tagWork = tagWork
     }
 
     /// Performs a step. When it throws, the log is as it was before, except for values that could not be redacted.
@@ -47,6 +49,9 @@ final class StepRunner {
         _ tag: TagState,
         _ place: FilterPlace
     ) throws(StepFailure) -> Result {
+        guard draft.spend(64 + 4 * draft.fieldCount + action.work(draft)) else { throw .outOfWork }
+        let written = draft.textStart
+        defer { _ = draft.spend(8 * (draft.textStart - written)) }
         switch action {
         case .add(let assignments):
             try undoing(assignments.count > 1) { () throws(StepFailure) in
@@ -175,6 +180,7 @@ final class StepRunner {
         guard 1...Self.tagBytesMax ~= new.count, !new.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else { throw .tag }
         if tag.isTag(new) { return .goesOn }
+        guard draft.spend(tagWork) else { throw .outOfWork }
         guard let plain = tags.state(of: new) else { throw .tooManyTags }
         let state = tag.labels == .none ? plain : tags.state(plain, with: tag.labels)
         guard let state, tags.hasRoom(for: state) else { throw .tooManyTags }
@@ -194,6 +200,7 @@ final class StepRunner {
 
     private func relabel(_ tag: TagState, _ labels: NewLabels) throws(StepFailure) -> Result {
         guard labels != tag.labels else { return .goesOn }
+        guard draft.spend(tagWork) else { throw .outOfWork }
         guard let state = tags.state(tag, with: labels), tags.hasRoom(for: state) else {
             throw .tooManyLabels
         }

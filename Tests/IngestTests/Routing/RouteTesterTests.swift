@@ -200,6 +200,42 @@ import Testing
         #expect(try ask("pv.a", log, makesHashes: false).logs[0].fields[0].value != other)
     }
 
+    @Test("Rules that need too much work are refused, and cheap ones with the same logs are not")
+    func work() throws {
+        let log = Array(#"{"msg":"\#(String(repeating: "ab", count: 1750))"}"#.utf8)
+        func problem(_ pattern: String, times growth: Int, _ tests: Int, logs: Int) throws
+            -> HTTPProblem?
+        {
+            let tests = (0..<tests).map { "{ field: b, matches: '\(pattern)\($0)' }" }
+            let rules = """
+                filters:
+                  - steps:
+                      - set: { b: "\(String(repeating: "{{field:msg}}", count: growth))" }
+                      - drop: true
+                        when: { any: [\(tests.joined(separator: ", "))] }
+                """
+            var question = try #require(RouteQuestion(tag: "a"))
+            question.logs = Array(repeating: log, count: logs)
+            let tester = RouteTester(try configuration(rules), makesHashes: true)
+            do throws(HTTPProblem) {
+                let effects = try tester.findings(question).logs[0].steps.map(\.effect)
+                #expect(effects == [.changed, .skipped])
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let costly = "(a|b)*a(a|b){14}c"
+        let grown = try problem(costly, times: 280, 4, logs: 1)
+        #expect(grown?.status == 400 && grown?.code == "ParameterInvalid")
+        #expect(grown?.message.contains("more work") == true, "\(grown as Any)")
+        #expect(try problem("c", times: 280, 4, logs: 1) == nil)
+        #expect(try problem(costly, times: 1, 40, logs: 1) == nil)
+        // The logs of a trial share its work.
+        #expect(try problem(costly, times: 1, 40, logs: 20) == grown)
+        #expect(try problem("c", times: 1, 40, logs: 20) == nil)
+    }
+
     @Test("A log that cannot be read is named")
     func unreadable() throws {
         let problem = #expect(throws: HTTPProblem.self) { try ask("a", "{}", #"{"a":tru}"#) }
