@@ -43,15 +43,20 @@ struct JSONMask {
             members.append((name, Array(reader.value() ?? [])))
         }
         // `{"key": "password", "value": …}`
-        let isLabel = { (name: String) in Mask.labelNames.contains(name.lowercased()) }
+        let isAttribute = members.contains { Mask.labelledNames.contains($0.name.lowercased()) }
+        let isLabel = { (name: String) in
+            Mask.labelNames.contains(name.lowercased())
+                || isAttribute && Mask.weakLabelNames.contains(name.lowercased())
+        }
         let secretNames = members.filter { isLabel($0.name) }.compactMap { text(of: $0.value) }
             .filter { SecretNames.contains($0) }
-        let isAttribute = members.contains { $0.name.lowercased() == "value" }
         let parts = members.map { name, value in
             let names: [String] =
                 isLabel(name) ? (isAttribute ? [] : [name]) : secretNames + [name]
             let isHidden = names.contains { isSecret($0, value) }
-            return quoted(Array(name.utf8)) + [UInt8(ascii: ":")]
+            let shownName = Mask.hidingKnownSecrets(in: name, isCut: isCut)
+            hidesAny = hidesAny || shownName != name
+            return quoted(Array(shownName.utf8)) + [UInt8(ascii: ":")]
                 + (isHidden ? hidden(value) : masked(value))
         }
         return Array("{".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("}".utf8)

@@ -98,6 +98,9 @@ package enum Mask {
 
     /// Names of members that name a value beside them, as in OTLP's attributes.
     static let labelNames: Set = ["key", "name", "k", "label", "field", "header", "attribute"]
+    /// Names that do so only where a value stands beside them: a log may have `{"type": "session"}`.
+    static let weakLabelNames: Set = ["id", "n", "param", "type"]
+    static let labelledNames: Set = ["value", "val", "v"]
     /// Strings within strings that are looked into. A deeper one that may have a name is masked as a whole.
     private static let depthMax = 4
 
@@ -143,6 +146,8 @@ package enum Mask {
     package static func hidingKnownSecrets(in text: String, isCut: Bool = false) -> String {
         let bytes = Array(text.utf8)
         let found = SecretValues.ranges(in: bytes, isCut: isCut)
+        let isKnown = { !SecretValues.ranges(in: $0, isCut: isCut).isEmpty }
+        if TextMask.unescapedForms(bytes[...]).contains(where: isKnown) { return redacted(bytes) }
         return found.isEmpty ? text : String(decoding: replacing(found, in: bytes), as: UTF8.self)
     }
 }

@@ -1,64 +1,75 @@
 /// The names of fields, parameters and JSON members whose values are never shown: one list for refusals, captures and
 /// their exports.
 package enum SecretNames {
-    private static let whole: Set<String> = ["s", "sign", "ak", "key", "idempotencykey"]
+    private static let whole = ["s", "sign", "ak", "key", "idempotencykey"].map { Array($0.utf8) }
     /// Parts of a name's letters and digits, so that `access_key`, `Access-Key` and `accessKeyId` are one.
     private static let parts = [
         "token", "secret", "password", "passwd", "passcode", "passphrase", "session", "credential",
         "signature", "accesskey", "apikey", "privatekey", "sluicekey", "authorization", "cookie",
-    ]
+        "userpwd", "pincode", "phpsessid",
+    ].map { Array($0.utf8) }
     /// Whole words of a name, since `spin` and `author` are no secrets.
-    private static let words: Set<String> = [
-        "pwd", "pass", "jwt", "otp", "pin", "cvv", "cvc", "auth", "sig",
-    ]
+    private static let words = [
+        "pwd", "pass", "jwt", "otp", "totp", "mfa", "pin", "cvv", "cvc", "auth", "sig", "csrf",
+        "sid",
+    ].map { Array($0.utf8) }
 
-    package static func contains(_ name: some StringProtocol) -> Bool {
-        var (joined, word) = ("", "")
+    package static func contains(_ name: some StringProtocol) -> Bool { contains(Array(name.utf8)) }
+
+    /// In bytes, since hostile text has very many names.
+    static func contains(_ name: [UInt8]) -> Bool {
+        var joined: [UInt8] = []
+        joined.reserveCapacity(name.count)
+        var wordStart = 0
         var wasSmall = false
-        for scalar in name.unicodeScalars {
-            let (isSmall, isCapital) = ("a"..."z" ~= scalar, "A"..."Z" ~= scalar)
+        let isWord = { (word: ArraySlice<UInt8>) in
+            (3...4).contains(word.count) && words.contains { word.elementsEqual($0) }
+        }
+        for byte in name {
+            let (isSmall, isCapital) = ((0x61...0x7a) ~= byte, (0x41...0x5a) ~= byte)
             // A capital after a small letter begins a word (userPin). In PINCode the small o shows that C began one.
             if isCapital && wasSmall || !isSmall && !isCapital {
-                if words.contains(word) { return true }
-                word = ""
-            } else if isSmall, !wasSmall, word.count > 1 {
-                if words.contains(String(word.dropLast())) { return true }
-                word = String(word.suffix(1))
+                if isWord(joined[wordStart...]) { return true }
+                wordStart = joined.count
+            } else if isSmall, !wasSmall, joined.count > wordStart + 1 {
+                if isWord(joined[wordStart...].dropLast()) { return true }
+                wordStart = joined.count - 1
             }
             wasSmall = isSmall
             if isSmall || isCapital {
-                let letter = String(scalar).lowercased()
-                joined += letter
-                word += letter
-            } else if "0"..."9" ~= scalar {
-                joined.unicodeScalars.append(scalar)
+                joined.append(byte | 0x20)
+            } else if (0x30...0x39) ~= byte {
+                joined.append(byte)
+                wordStart = joined.count
             }
         }
-        return words.contains(word) || whole.contains(joined)
-            || parts.contains { joined.contains($0) }
+        return isWord(joined[wordStart...]) || whole.contains(joined)
+            || joined.indices.contains { place in
+                parts.contains { $0[0] == joined[place] && joined[place...].starts(with: $0) }
+            }
     }
 
     /// Names in bodies and logs that have a harmless value as a rule: `{"key": "Enter"}`.
-    private static let weak: Set<String> = ["s", "ak", "key"]
+    private static let weak = ["s", "ak", "key"].map { Array($0.utf8) }
     /// Behind a weak name, a value of so many bytes without a blank is a secret.
-    private static let weakValueBytesMin = 16
+    static let weakValueBytesMin = 16
 
     /// True for the name of a secret with this value in a body or a log.
     static func contains(
         _ name: some StringProtocol,
         value: some Collection<UInt8>
     ) -> Bool {
-        guard contains(name) else { return false }
-        guard isWeak(name) else { return true }
-        return value.count >= weakValueBytesMin && !value.contains { $0 <= 0x20 }
+        let name = Array(name.utf8)
+        return contains(name) && hides(value, behind: name)
     }
 
-    static func isWeak(_ name: some StringProtocol) -> Bool {
-        let letters = name.utf8.filter { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-                || (0x61...0x7a).contains(byte)
+    /// True for a secret, if the name is that of one.
+    static func hides(_ value: some Collection<UInt8>, behind name: [UInt8]) -> Bool {
+        if value.count >= weakValueBytesMin, !value.contains(where: { $0 <= 0x20 }) { return true }
+        let letters = name.filter {
+            (0x30...0x39) ~= $0 || (0x41...0x5a) ~= $0 || (0x61...0x7a) ~= $0
         }
-        return weak.contains(String(decoding: letters, as: UTF8.self).lowercased())
+        return !weak.contains(letters.map { $0 | 0x20 })
     }
 
     /// The header fields whose values are shown, of requests and answers. Any other may have a credential.

@@ -4,8 +4,13 @@ import Crypto
 enum SecretValues {
     /// The beginnings of `{"` in base64, also with space between.
     private static let tokenStarts = ["eyJ", "eyA", "ewo", "ew0", "ewk"].map { Array($0.utf8) }
-    private static let keyStart = Array("-----BEGIN".utf8)
-    private static let keyEnd = Array("-----END".utf8)
+    /// Of PEM, SSH2, PuTTY and age.
+    private static let keyStarts = [
+        "-----BEGIN", "---- BEGIN", "PuTTY-User-Key", "AGE-SECRET-KEY-",
+    ]
+    .map { Array($0.utf8) }
+    private static let keyEnds = ["-----END", "---- END"].map { Array($0.utf8) }
+    private static let keyName = Array("PRIVATE KEY".utf8)
 
     /// In order, without overlaps. `isCut`: a token at the end may have lost its points.
     static func ranges(in text: [UInt8], isCut: Bool = false) -> [Range<Int>] {
@@ -21,7 +26,9 @@ enum SecretValues {
                     ranges.append(place..<end)
                     tokensFrom = end
                 }
-            } else if byte == keyStart[0], place >= keysFrom, let end = keyEnd(in: text, place) {
+            } else if byte == 0x2d || byte == 0x41 || byte == 0x50, place >= keysFrom,
+                let end = keyEnd(in: text, place)
+            {
                 ranges.append(place..<end)
                 keysFrom = end
             }
@@ -64,10 +71,13 @@ enum SecretValues {
 
     /// Up to the line of the end, or all that follows.
     private static func keyEnd(in text: [UInt8], _ place: Int) -> Int? {
-        guard text[place...].starts(with: keyStart),
-            text[place...].prefix(48).firstRange(of: Array("PRIVATE KEY".utf8)) != nil
-        else { return nil }
-        guard let end = text[place...].firstRange(of: keyEnd) else { return text.count }
-        return min(text.count, end.upperBound + 32)
+        guard let kind = keyStarts.firstIndex(where: text[place...].starts) else { return nil }
+        guard kind < keyEnds.count else {
+            return kind == 2 ? text.count : partEnd(in: text, place)
+        }
+        let starts = { (part: [UInt8]) in { (place: Int) in text[place...].starts(with: part) } }
+        guard text[place...].prefix(48).indices.contains(where: starts(keyName)) else { return nil }
+        let end = text.indices[place...].first(where: starts(keyEnds[kind]))
+        return end.map { min(text.count, $0 + keyEnds[kind].count + 32) } ?? text.count
     }
 }

@@ -10,8 +10,16 @@ enum TextMask {
         let newline = UInt8(ascii: "\n")
         var output: [UInt8] = []
         var hidesAny = false
+        // Lines indented deeper than one with a secret continue it.
+        var continued: Int?
         for line in bytes.split(separator: newline, omittingEmptySubsequences: false) {
             if line.startIndex > bytes.startIndex { output.append(newline) }
+            let indent = line.prefix(while: isBlank).count
+            if let depth = continued, indent > depth {
+                output += Array(Mask.redacted(line).utf8)
+                continue
+            }
+            continued = nil
             if line.count < bytes.count, let json = JSONMask(line, depth: depth) {
                 hidesAny = hidesAny || json.hidesAny
                 output += json.output
@@ -23,6 +31,7 @@ enum TextMask {
                 continue
             }
             hidesAny = true
+            continued = indent
             let end = secret.isOpen ? bytes.endIndex : line.endIndex
             output += bytes[line.startIndex..<secret.start]
             output += Array(Mask.redacted(bytes[secret.start..<end]).utf8)
@@ -31,51 +40,80 @@ enum TextMask {
         return hidesAny ? output : nil
     }
 
-    /// A line with escapes that has a secret without them is masked as a whole.
+    /// A line that shows a secret without its escapes is masked as a whole.
     private static func secret(
         in line: ArraySlice<UInt8>,
         isCut: Bool
     ) -> (start: Int, isOpen: Bool)? {
-        let percent =
-            line.contains(UInt8(ascii: "%")) ? percentDecoded(line, keepsMalformed: true) : nil
-        for plain in [unescaped(line), percent].compactMap(\.self) where plain != Array(line) {
-            let inner = SecretScanner(plain[...])
-            guard inner.start != nil || !SecretValues.ranges(in: plain, isCut: isCut).isEmpty
-            else { continue }
-            return (line.startIndex, inner.isOpen || SecretScanner(line).isOpen)
-        }
         let scanner = SecretScanner(line)
-        return scanner.start.map { ($0, scanner.isOpen) }
+        guard let plain = plainSecret(in: line, isCut: isCut) else {
+            return scanner.start.map { ($0, scanner.isOpen) }
+        }
+        let isOpen = plain.isOpen || scanner.isOpen
+        // What stands before a name may be shown if it has no secret by itself.
+        let shown = line[..<max(line.startIndex, (scanner.start ?? 0) - 1)]
+        let isWhole = plainSecret(in: shown, isCut: true) != nil
+        return (isWhole ? line.startIndex : scanner.start ?? line.startIndex, isOpen)
     }
 
-    /// The text without JSON's escapes of visible ASCII, at any depth of strings.
-    fileprivate static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        guard bytes.contains(UInt8(ascii: "\\")) else { return Array(bytes) }
+    /// Looks for known values in each form without escapes, and for names in the last, which has
+    /// the fewest: a scan is dear.
+    private static func plainSecret(in line: ArraySlice<UInt8>, isCut: Bool) -> SecretScanner? {
+        var forms = unescapedForms(line)
+        let last = { forms.last?[...] ?? line }
+        if line.contains(UInt8(ascii: "%")), let form = percentDecoded(last(), keepsMalformed: true)
+        {
+            forms.append(form)
+        }
+        if line.contains(where: { $0 == 0x1b || $0 == UInt8(ascii: "&") }) {
+            forms.append(undecorated(last()))
+        }
+        guard !forms.isEmpty, !last().elementsEqual(line) else { return nil }
+        let scanner = SecretScanner(last())
+        let isKnown = { !SecretValues.ranges(in: $0, isCut: isCut).isEmpty }
+        return scanner.start != nil || forms.contains(where: isKnown) ? scanner : nil
+    }
+
+    /// The text without JSON's escapes of visible ASCII, once for each of some levels of strings.
+    static func unescapedForms(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
+        var forms: [[UInt8]] = []
+        while forms.count < 6, (forms.last?[...] ?? bytes).contains(UInt8(ascii: "\\")) {
+            let next = unescaped(forms.last?[...] ?? bytes)
+            if next == forms.last { break }
+            forms.append(next)
+        }
+        return forms
+    }
+
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
-        var rest = bytes
-        while let first = rest.first {
-            guard first == UInt8(ascii: "\\") else {
+        output.reserveCapacity(bytes.count)
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let code = bytes[place] == UInt8(ascii: "\\") ? bytes[(place + 1)...].prefix(5) : []
+            if let first = code.first, "\"\\/".utf8.contains(first) {
                 output.append(first)
-                rest = rest.dropFirst()
-                continue
-            }
-            let slashes = rest.prefix { $0 == first }
-            let code = rest[slashes.endIndex...]
-            let digits = code.dropFirst().prefix(4)
-            if code.first == UInt8(ascii: "u"), digits.count == 4,
-                let unit = UInt8(String(decoding: digits, as: UTF8.self), radix: 16),
+                place += 2
+            } else if code.count == 5, code.first == UInt8(ascii: "u"),
+                let unit = UInt8(String(decoding: code.dropFirst(), as: UTF8.self), radix: 16),
                 (0x20...0x7e).contains(unit)
             {
                 output.append(unit)
-                rest = code.dropFirst(5)
-            } else if code.first == UInt8(ascii: "/") {
-                rest = code
+                place += 6
             } else {
-                output += slashes
-                rest = code
+                output.append(bytes[place])
+                place += 1
             }
         }
         return output
+    }
+
+    /// The text without a terminal's colours and with HTML's quotes as they are shown.
+    private static func undecorated(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let pieces = bytes.split(separator: 0x1b, omittingEmptySubsequences: false)
+        let plain =
+            pieces[0] + pieces[1...].flatMap { $0.drop { $0 < 0x40 || $0 == 0x5b }.dropFirst() }
+        return Array(String(decoding: plain, as: UTF8.self).replacing("&quot;", with: "\"").utf8)
     }
 }
 
@@ -93,16 +131,22 @@ private struct SecretScanner {
     private(set) var start: Int?
     /// A value may go on behind the line.
     private(set) var isOpen = false
+    /// Where the tag begins that is open here.
+    private var tagStart: Int?
+    /// What may still be searched for ends of quotes, so that many open ones do not take long.
+    private var searchLeft: Int
+    private lazy var hasValue = bytes.indices.contains { bytes[$0...].starts(with: "value".utf8) }
 
     init(_ line: ArraySlice<UInt8>) {
-        bytes = line
-        for (position, byte) in zip(line.indices, line) {
-            switch byte {
-            case UInt8(ascii: ":") where line[position...].starts(with: "://".utf8):
+        bytes = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        searchLeft = 16 * line.count
+        for position in bytes.indices {
+            switch bytes[position] {
+            case UInt8(ascii: ":") where bytes[position...].starts(with: "://".utf8):
                 findUser(position + 3)
             case UInt8(ascii: ":"), UInt8(ascii: "="): findNamed(position)
-            case UInt8(ascii: " ") where !line[..<position].suffix(1).contains(where: isBlank):
-                findSpaced(position)
+            case 0x09, 0x20: findSpaced(position)
+            case UInt8(ascii: "<"): tagStart = position
             case UInt8(ascii: ">"): findElement(position)
             default: break
             }
@@ -118,85 +162,118 @@ private struct SecretScanner {
         bytes[start...].firstIndex { !isPart($0) } ?? bytes.endIndex
     }
 
-    /// The name before a separator, and true if a quote ends it.
-    private func name(before separator: Int) -> (text: String, isQuoted: Bool) {
-        let before = bytes[..<separator]
-        let end = separator - before.suffix(16).reversed().prefix(while: isBlank).count
-        guard let quote = bytes[..<end].last, isQuote(quote) else {
-            let name = bytes[..<end].suffix(Self.nameBytesMax).reversed().prefix(while: isNameByte)
-            return (String(decoding: name.reversed(), as: UTF8.self), false)
+    /// The name before a separator, and true if a quote ends it. nil: there is none.
+    private func name(before separator: Int) -> (text: [UInt8], isQuoted: Bool)? {
+        var end = separator
+        while end > bytes.startIndex, isBlank(bytes[end - 1]) || bytes[end - 1] == UInt8(ascii: "*")
+        {
+            end -= 1
+        }
+        let word = word(before: end)
+        guard word.isEmpty, let last = bytes[..<end].last, isQuote(last) else {
+            return word.isEmpty ? nil : (Array(word), false)
         }
         // Skip the backslashes of an escaped quote.
-        var last = end - 1
-        while last > bytes.startIndex, bytes[last - 1] == UInt8(ascii: "\\") { last -= 1 }
-        let name = bytes[..<last].suffix(Self.nameBytesMax).reversed().prefix { $0 != quote }
-        return (text(bytes[last - name.count..<last]), true)
+        end -= 1
+        while end > bytes.startIndex, bytes[end - 1] == UInt8(ascii: "\\") { end -= 1 }
+        let name = bytes[..<end].suffix(Self.nameBytesMax).reversed().prefix { $0 != last }
+        return (unescaped(bytes[end - name.count..<end]), true)
     }
 
-    private func text(_ name: ArraySlice<UInt8>) -> String {
-        String(decoding: TextMask.unescaped(name), as: UTF8.self)
+    private func word(before end: Int) -> ArraySlice<UInt8> {
+        // `user['password']`
+        let hasQuotes = bytes[..<end].last == UInt8(ascii: "]")
+        let name = bytes[..<end].suffix(Self.nameBytesMax).reversed()
+            .prefix { isNameByte($0) || hasQuotes && isQuote($0) }
+        return bytes[end - name.count..<end]
     }
 
-    /// The value that begins here: the text between quotes, or a word.
-    private func value(
-        from start: Int,
-        isWeak: Bool
-    ) -> (content: ArraySlice<UInt8>, isClosed: Bool) {
+    private func unescaped(_ name: ArraySlice<UInt8>) -> [UInt8] {
+        TextMask.unescapedForms(name).last ?? Array(name)
+    }
+
+    /// The value that begins here: the text between quotes, or the beginning of a word. A value
+    /// with a bracket has an end that cannot be told from those in strings here.
+    private mutating func value(
+        from start: Int
+    ) -> (content: ArraySlice<UInt8>, isClosed: Bool, isBracket: Bool) {
         let first = end(from: start) { $0 == UInt8(ascii: "\\") }
         // It is on the next line.
-        guard first < bytes.endIndex else { return ([], false) }
+        guard first < bytes.endIndex else { return ([], false, false) }
         guard isQuote(bytes[first]) else {
-            // Its beginning is enough, and a bound: a word may have many names.
-            let word = bytes[start...].prefix(Self.nameBytesMax)
+            let word = bytes[start...].prefix(SecretNames.weakValueBytesMin)
                 .prefix { $0 > 0x20 && !",;&<\"'".utf8.contains($0) }
-            // A block of YAML, or a bracket, whose end cannot be told from those in strings here.
-            return (word, !(isWeak ? "|" : "|{[(").utf8.contains(bytes[first]))
+            // `|` and `>-` begin a block of YAML.
+            let isBlock =
+                bytes[first] == UInt8(ascii: "|")
+                || start > bytes.startIndex && bytes[start - 1] == UInt8(ascii: ">")
+                    && word.count < 3 && word.allSatisfy { isDigit($0) || "+-".utf8.contains($0) }
+            let isScheme = isScheme(word) && end(from: word.endIndex, isBlank) == bytes.endIndex
+            return (word, !isBlock && !isScheme, "{[(".utf8.contains(bytes[first]))
         }
         // Escaped quotes (JSON in a string) end at a quote escaped equally often.
         let level = first - start
         var escapes = 0
         for position in bytes.indices[(first + 1)...] {
+            searchLeft -= 1
+            if searchLeft < 0 {
+                find(bytes.startIndex, isOpen: true)
+                break
+            }
             if bytes[position] == UInt8(ascii: "\\") {
                 escapes += 1
                 continue
             }
             if bytes[position] == bytes[first], escapes % (2 * (level + 1)) <= level {
-                return (bytes[(first + 1)..<position - min(escapes, level)], true)
+                return (bytes[(first + 1)..<position - min(escapes, level)], true, false)
             }
             escapes = 0
         }
-        return (bytes[(first + 1)...], false)
+        return (bytes[(first + 1)...], false, false)
     }
 
     private mutating func findNamed(_ separator: Int) {
-        let (name, isQuoted) = name(before: separator)
-        if Mask.labelNames.contains(name.lowercased()) {
-            let value = value(from: end(from: separator + 1, isBlank), isWeak: true)
-            // `{"key": "password", "value": …}`: the value may stand on any side.
-            if value.isClosed, bytes[..<value.content.startIndex].last.map(isQuote) ?? false,
-                SecretNames.contains(text(value.content))
-            {
-                return find(bytes.startIndex, isOpen: true)
-            }
-        }
-        let isUnit = name == "s" && bytes[separator] == UInt8(ascii: ":") && !isQuoted
+        guard let (name, isQuoted) = name(before: separator) else { return }
+        if name.count < 10 { findLabelled(by: name, separator) }
+        let isUnit =
+            name == [UInt8(ascii: "s")] && bytes[separator] == UInt8(ascii: ":") && !isQuoted
         if !isUnit { findValue(of: name, separator) }
     }
 
+    /// `{"key": "password", "value": …}`: the value may stand on any side.
+    private mutating func findLabelled(by name: [UInt8], _ separator: Int) {
+        let label = String(decoding: name, as: UTF8.self).lowercased()
+        let isWeak = Mask.weakLabelNames.contains(label)
+        guard isWeak || Mask.labelNames.contains(label) else { return }
+        let value = value(from: end(from: separator + 1, isBlank))
+        let name = unescaped(value.content.prefix(Self.nameBytesMax))
+        guard value.isClosed, isQuote(bytes[value.content.startIndex - 1]),
+            SecretNames.contains(name)
+        else { return }
+        // The next line may have the value.
+        let isLast = value.content.endIndex + 3 > bytes.endIndex
+        if !isWeak || isLast || hasValue { find(bytes.startIndex, isOpen: true) }
+    }
+
     /// `key=Enter` is no secret, but a value that goes on behind this line is not known.
-    private mutating func findValue(of name: String, _ separator: Int) {
+    private mutating func findValue(of name: [UInt8], _ separator: Int) {
         guard !isOpen, SecretNames.contains(name) else { return }
         let start = end(from: separator + 1) { isBlank($0) || ":=>".utf8.contains($0) }
-        let value = value(from: start, isWeak: SecretNames.isWeak(name))
-        guard !value.isClosed || SecretNames.contains(name, value: value.content) else { return }
-        find(separator + 1, isOpen: !value.isClosed)
+        let value = value(from: start)
+        guard !value.isClosed || SecretNames.hides(value.content, behind: name) else { return }
+        find(separator + 1, isOpen: !value.isClosed || value.isBracket)
+    }
+
+    private func isScheme(_ word: ArraySlice<UInt8>) -> Bool {
+        (5...6).contains(word.count)
+            && Self.schemes.contains(String(decoding: word, as: UTF8.self).lowercased())
     }
 
     /// `Bearer value`, and `--name value`.
     private mutating func findSpaced(_ space: Int) {
-        let word = name(before: space).text
-        if word.hasPrefix("--") { findValue(of: word, space) }
-        guard Self.schemes.contains(word.lowercased()) else { return }
+        let word = word(before: bytes[..<space].last.map(isQuote) == true ? space - 1 : space)
+        if word.starts(with: "--".utf8) { findValue(of: Array(word), space) }
+        guard isScheme(word) else { return }
         let start = end(from: space, isBlank)
         let token = bytes[start...].prefix { isNameByte($0) || "+/=~".utf8.contains($0) }
         let isToken =
@@ -207,9 +284,10 @@ private struct SecretScanner {
 
     /// `<name …>value<`
     private mutating func findElement(_ end: Int) {
-        let tag = bytes[..<end].suffix(Self.nameBytesMax)
-        guard let start = tag.lastIndex(of: UInt8(ascii: "<")) else { return }
-        let name = String(decoding: tag[(start + 1)...].prefix { $0 > 0x20 }, as: UTF8.self)
+        guard let start = tagStart else { return }
+        tagStart = nil
+        let tag = bytes[(start + 1)..<end].prefix(Self.nameBytesMax).prefix { $0 > 0x20 }
+        let name = String(decoding: tag, as: UTF8.self)
         guard !isOpen, !name.hasPrefix("/"), SecretNames.contains(name) else { return }
         let value = bytes[(end + 1)...].prefix { $0 != UInt8(ascii: "<") }
         guard SecretNames.contains(name, value: value) else { return }

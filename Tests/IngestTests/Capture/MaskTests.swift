@@ -35,6 +35,21 @@ import Testing
             #"shown {'password' => 'canary'}"#, "shown user[password]=canary",
             "shown\n-----BEGIN EC PRIVATE KEY-----\ncanary\n-----END EC PRIVATE KEY-----",
             "shown Bearer canary01canary", "shown eyJjYW5hcnkiOjF9.canary.canary",
+            "shown\nkey: [0123456789abcdef0,\n  canary]", "shown Bearer\t Canary0123456789",
+            "shown --password\t canary", "shown '--password' canary", "shown\npassword: >-\ncanary",
+            "shown\npassword: >+\ncanary",
+            "shown\r\npassword:\r\n canary", "shown\nAuthorization: Bearer\r\n canary",
+            "shown\nAuthorization: Bearer\n canary", "shown\npassword: abc\n  canary\nm",
+            "shown password\(String(repeating: " ", count: 40))= canary",
+            "shown\n\u{1b}[1mpin\u{1b}[0m=\u{1b}[32mcanary\u{1b}[0m", "shown **password**: canary",
+            "shown password['x']=canary", "shown\n{&quot;password&quot;:&quot;canary&quot;}",
+            #"{"m":[{"type":"password","value":"canary"}],"n":"shown"}"#,
+            #"{"m":[{"id":"otp","val":"canary"},{"param":"pin","v":"canary"}],"n":"shown"}"#,
+            "shown\n\"n\":\"password\",\"value\":\"canary\"",
+            "shown\n\"id\":\"password\",\n\"value\":\"canary\"",
+            "shown\nPuTTY-User-Key-File-2: x\nPrivate-Lines: 1\ncanary",
+            "shown\n---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\ncanary\n---- END",
+            "shown AGE-SECRET-KEY-1canary",
             "cookie: a=canary; b=canary\nshown", #"m=shown "password" : "\\"# + #"\"canary""#,
         ]
     )
@@ -51,6 +66,7 @@ import Testing
             "pwd", "jwt", "otp", "pin", "cvv", "private_key", "auth", "x-auth", "userPin",
             "PINCode", "pin_1",
             "db.pass", "accessKeySecret", "Access-Key", "api_key", "clientSecret", "sessionId",
+            "userpwd", "pincode", "totp", "mfa_code", "csrf", "connect.sid", "PHPSESSID",
         ]
     )
     func names(name: String) {
@@ -72,11 +88,37 @@ import Testing
             "12:30:01 error: it's a basic function, see https://host:443/@name", "a&b=1;c",
             #"{"key":"service.name","value":{"stringValue":"app"}}"#, "x\r\n\r\ny: \u{1b}[0m",
             "eyebrows.raised", #"{"key":"Enter","s":1.5,"ak":"two words, but long"}"#,
-            "key=Enter s=1 ak='x'", "<key>Enter</key>",
+            "key=Enter s=1 ak='x'", "<key>Enter</key>", "key: [1, 2]\nnext", "* a: 1\n* b: 2",
+            "invalid token\nGET /x", "it's a basic function\n  and more",
+            #"{"type":"session","id":"token_refresh","n":1}"#, "type=session user=bob",
+            "\u{1b}[32mINFO\u{1b}[0m: a > b: c &amp; d", #"path=C:\x\y m="a \"quoted\" b""#,
         ]
     )
     func unchanged(text: String) {
         #expect(shown(text) == text)
+    }
+
+    @Test("A known secret with a quote and a backslash is masked at each level of strings")
+    func escaped() {
+        let canary = #"quote"canary\0123456789"#
+        let secret = Secret(canary)
+        var text = canary
+        for level in 0..<5 {
+            for text in [text, "sent \(text)", "{\"x\":\(text)", "{\"x\":\"\(text)\"}"] {
+                #expect(!shown(text).contains("canary"), "\(level): \(shown(text))")
+                let known = Mask.hidingKnownSecrets(in: text)
+                #expect(!known.contains("canary"), "\(level): \(known)")
+            }
+            text = jsonQuoted(text)
+        }
+        #expect(!shown("{\(jsonQuoted(canary)):1}").contains("canary"), "a name")
+        #expect(secret.byteCount == canary.utf8.count)
+    }
+
+    @Test("Quotes that are escaped ever more often are masked within the time limit")
+    func levels() {
+        let run = (60..<380).map { "key=\(String(repeating: "\\", count: $0))\"" }.joined()
+        #expect(!shown("\(run)\ntoken=canary").contains("canary"))
     }
 
     @Test("What the process keeps secret is masked wherever it stands, also where a limit cut it")
@@ -109,6 +151,8 @@ import Testing
         "Long runs of one piece are masked within the time limit",
         arguments: [
             "\\", "\"", "key:\"", "=", ":", "%25", ",\"", "<", "{", "[{\"", "://", "--pin ",
+            ":=", "a:", "\":", "`:", "*:", "]:", "\u{1b}[0m=", "<a>", "> <", "--x ", "key=",
+            "name=\"",
             "-----BEGIN ", "eyJ", "eyJhbGciOiJ.", "s=x ",
         ]
     )
