@@ -9,13 +9,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from harness.host import Host
 from harness.program import Programs
 from harness.signals import signals_deferred
+from harness.waiting import look_until
 
 SYNC = 'server_tags: ["sync:always"]'
 
@@ -94,12 +94,13 @@ class Broker:
 
     def wait(self, seconds: float = 10) -> None:
         """Waits until it takes connections."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), self.connect(1):
-                return
-            time.sleep(0.02)
-        raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
+        if not look_until(self.listens, seconds):
+            raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
+
+    def listens(self) -> bool:
+        with contextlib.suppress(OSError), self.connect(1):
+            return True
+        return False
 
 
 class Brokers:

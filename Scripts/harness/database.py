@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 from harness.brokers import free_port
 from harness.program import Programs
 from harness.signals import signals_deferred
+from harness.waiting import look_until
 
 PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=pathlib.Path("/usr/bin"))
 
@@ -54,30 +54,13 @@ class Server:
         with signals_deferred(), open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen([*self.user, *words], stdout=log, stderr=log)
             self.programs.add(self)
-        deadline = time.monotonic() + 30
         ready = [f"{PROGRAMS}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
-        while subprocess.run(ready, check=False).returncode != 0:
-            if time.monotonic() > deadline:
-                raise TimeoutError((self.directory / "log").read_text()[-1000:])
-            time.sleep(0.05)
+        if not look_until(lambda: subprocess.run(ready, check=False).returncode == 0, 30):
+            raise TimeoutError((self.directory / "log").read_text()[-1000:])
 
     def query(self, sql: str) -> str:
-        words = [
-            "psql",
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-h",
-            "127.0.0.1",
-            "-p",
-            str(self.port),
-            "-U",
-            "sluice",
-            "-d",
-            "postgres",
-        ]
-        done = subprocess.run([*words, "-c", sql], check=True, capture_output=True, text=True)
+        words = f"psql -X -q -A -t -h 127.0.0.1 -p {self.port} -U sluice -d postgres -c".split()
+        done = subprocess.run([*words, sql], check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
     def kill(self) -> None:

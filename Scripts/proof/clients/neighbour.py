@@ -2,10 +2,10 @@
 
 import calendar
 import random
-import threading
 import time
 
 from harness.calibration import slowness
+from harness.worker import Worker
 from proof.clients.device import Device, body, log
 from proof.trial import Trial
 
@@ -15,7 +15,7 @@ ANSWER, DELIVERY = 0.5, 2
 EVERY = 0.05
 
 
-class Neighbour:
+class Neighbour(Worker):
     """Writes a log at a fixed pace on one connection, from an address of its own. Logs that fall due while an
     answer is late are sent together, and each wait counts from its due time. Otherwise one long stall would count
     as a single log among thousands."""
@@ -28,11 +28,9 @@ class Neighbour:
         self.problem: str | None = None
         # The due time of the request that waits for its answer.
         self.waiting_since: float | None = None
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.write)
-        self.thread.start()
+        self.begin()
 
-    def write(self) -> None:
+    def work(self, _: int) -> None:
         due = time.monotonic()
         try:
             while not self.ended.wait(max(0, due - time.monotonic())):
@@ -58,8 +56,7 @@ class Neighbour:
         return times[min(len(times) - 1, int(len(times) * share))] if times else None
 
     def end(self) -> None:
-        self.ended.set()
-        self.thread.join()
+        super().end()
         self.device.close()
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from harness.sandbox import Log, Sandbox
+from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.promised_logs import Arrived, PromisedLogs, request
 from proof.trial import Trial
@@ -87,8 +88,7 @@ class Senders:
     def go_on(self, what: str, within: float) -> bool:
         """Waits for answers."""
         began, goal = time.monotonic(), self.answered + GOES_ON
-        while self.answered < goal and time.monotonic() < began + within:
-            time.sleep(0.02)
+        look_until(lambda: self.answered >= goal, within)
         self.longest = max(self.longest, time.monotonic() - began)
         return self.trial.expect(self.answered >= goal, f"no answers within {within} s: {what}")
 

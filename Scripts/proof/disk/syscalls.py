@@ -4,8 +4,9 @@ import dataclasses
 import pathlib
 import re
 import subprocess
-import time
 from collections.abc import Iterable, Iterator
+
+from harness.waiting import look_until
 
 FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
 TALK = "sendto,recvfrom"
@@ -48,13 +49,9 @@ def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | Non
 def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: float = 20) -> list[str]:
     """The lines of the trace, once strace has reported the end of the process."""
     last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        text = pathlib.Path(file).read_text()
-        if last.search(text[-4096:]):
-            return text.splitlines()
-        time.sleep(0.005)
-    raise RuntimeError(f"strace does not report in {file} that process {process.pid} has ended")
+    if not look_until(lambda: last.search(file.read_text()[-4096:]), seconds, pause=0.005):
+        raise RuntimeError(f"strace does not report in {file} that process {process.pid} has ended")
+    return file.read_text().splitlines()
 
 
 @dataclasses.dataclass

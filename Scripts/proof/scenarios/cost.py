@@ -2,13 +2,13 @@
 on a machine as fast as the usual one."""
 
 import socket
-import threading
 import time
 import typing
 
 from harness.calibration import slowness
 from harness.gateway import Gateway
 from harness.process import busy, contention, per_thread
+from harness.worker import Worker
 from proof.attacks import costly_requests
 from proof.attacks.known_costly_requests import KNOWN
 from proof.attacks.pieces import Built, Genes
@@ -137,18 +137,17 @@ class CostMeter:
         return best, status
 
 
-class HealthProber:
+class HealthProber(Worker):
     """Asks every loop for /healthz repeatedly, and keeps the longest wait."""
 
     def __init__(self, port: int) -> None:
         # The kernel spreads connections over the loops. Sixteen are enough to reach each of them.
         self.connections = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(16)]
-        self.longest, self.asked, self.ended = 0.0, 0, threading.Event()
-        self.threads = [threading.Thread(target=self.ask, args=(each,), daemon=True) for each in self.connections]
-        for thread in self.threads:
-            thread.start()
+        self.longest, self.asked = 0.0, 0
+        self.begin(len(self.connections))
 
-    def ask(self, connection: socket.socket) -> None:
+    def work(self, number: int) -> None:
+        connection = self.connections[number]
         while not self.ended.wait(0.02):
             began = time.monotonic()
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n")
@@ -158,9 +157,7 @@ class HealthProber:
             self.longest, self.asked = max(self.longest, time.monotonic() - began), self.asked + 1
 
     def end(self) -> None:
-        self.ended.set()
-        for thread in self.threads:
-            thread.join()
+        super().end()
         for connection in self.connections:
             connection.close()
 

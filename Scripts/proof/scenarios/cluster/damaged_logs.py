@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.brokers import Broker, Brokers, stream_of
 from harness.program import DidNotStart
+from harness.waiting import look_until
 from proof.scenarios.cluster.session import ADOPTED_WITHIN, MAX_BYTES, Member, Session
 from proof.trial import Trial
 
@@ -57,13 +58,15 @@ class Copies:
 
     def end(self) -> int:
         """The last entry, once the brokers have elected a leader for the stream."""
-        deadline = time.monotonic() + ELECTED_WITHIN
-        while time.monotonic() < deadline:
+
+        def state() -> dict[str, Any] | None:
             with contextlib.suppress(OSError):
-                if (state := self.info().get("state")) is not None:
-                    return int(state["last_seq"])
-            time.sleep(0.1)
-        raise TimeoutError(f"{self.stream} has no leader")
+                return self.info().get("state")
+            return None
+
+        if (found := look_until(state, ELECTED_WITHIN, pause=0.1)) is None:
+            raise TimeoutError(f"{self.stream} has no leader")
+        return int(found["last_seq"])
 
     def directories(self, broker: Broker) -> list[Path]:
         return [messages_of(broker) / self.stream, broker.store / "jetstream" / "$SYS" / "_js_" / self.group]

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.gateway import Gateway
 from harness.host import Host
+from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.senders import Senders
 from proof.trial import Trial
@@ -146,12 +147,7 @@ class Session:
 
     def wait_for(self, holds: Callable[[], object], within: float, what: str) -> bool:
         """Waits until a gateway's status or the journal shows it. Too late is a complaint."""
-        began = time.monotonic()
-        while not holds():
-            if time.monotonic() > began + within:
-                return self.trial.expect(False, f"after {within:.0f} s: {what}")
-            time.sleep(0.1)
-        return True
+        return self.trial.expect(look_until(holds, within, pause=0.1), f"after {within:.0f} s: {what}")
 
     def post(self, member: Member) -> int | None:
         """One request to this gateway alone."""

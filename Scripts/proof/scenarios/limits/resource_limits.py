@@ -11,8 +11,9 @@ from collections.abc import Callable
 from harness.calibration import delay
 from harness.gateway import TOKEN, Gateway
 from harness.http import ask
+from harness.process import memory
 from harness.sandbox import Sandbox
-from harness.waiting import wait_until
+from harness.waiting import look_until, wait_until
 from proof.clients.connection_herd import ConnectionHerd
 from proof.clients.device import Device
 from proof.gateway_life import Life
@@ -37,9 +38,7 @@ def check(trial: Trial) -> None:
 def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
     """Descriptors and resident KiB, from the kernel."""
     directory = f"/proc/{gateway.process.pid}"
-    with open(f"{directory}/status") as status:
-        resident = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-    return len(os.listdir(f"{directory}/fd")), resident
+    return len(os.listdir(f"{directory}/fd")), round(memory(gateway.process.pid, "VmRSS") * 1024)
 
 
 def few_descriptors(trial: Trial, sandbox: Sandbox) -> None:
@@ -117,16 +116,15 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
 
 def still_serves(life: Life) -> bool:
     """True if the admin listener answers, and reports within seconds that everything is delivered."""
-    ends = time.monotonic() + 30
-    while time.monotonic() < ends:
-        try:
-            ledger = ask(life.gateway.admin, "/admin/ledger", token=TOKEN, timeout=5)
-        except OSError:
-            return False
-        if json.loads(ledger)["ledger"]["queued"] == 0:
-            return True
-        time.sleep(0.05)
-    return False
+
+    def is_delivered() -> bool:
+        ledger = json.loads(ask(life.gateway.admin, "/admin/ledger", token=TOKEN, timeout=5))
+        return ledger["ledger"]["queued"] == 0
+
+    try:
+        return look_until(is_delivered, 30, pause=0.05)
+    except OSError:
+        return False
 
 
 def drop_refused(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
