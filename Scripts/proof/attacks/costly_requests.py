@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from harness.compressors import lz4, zstd
 from proof.attacks import agent_requests, loki_requests, otlp_requests, plain_requests, sls_requests
-from proof.attacks.compressors import lz4, zstd
 from proof.attacks.expensive_bodies import JSON
 from proof.attacks.pieces import LARGE, SHORT, Built, Dialects, Genes, set_size
 

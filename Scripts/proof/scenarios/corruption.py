@@ -2,7 +2,6 @@
 accepted."""
 
 import json
-import pathlib
 import shutil
 import urllib.error
 from collections import Counter
@@ -14,7 +13,7 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead, Harm
+from proof.faults.file_damage import Damage
 from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
 from proof.trial import Trial
 
@@ -27,19 +26,22 @@ def check(trial: Trial) -> None:
     promises, queues = prepare(trial, sandbox)
     tally = Tally()
     for table, page in queues[1].first_pages.items():
-        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
+        zero = lambda damage: damage.zero_first_page(table, page)
+        flip = lambda damage: damage.flip_in_first_page(table, page)
+        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, zero)
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
-            flip_byte = lambda random, data: FlippedByte(table, page, random, data)
-            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip_byte)
+            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip)
     for number in range(15 if trial.is_long else 3):
-        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, CutOff)
+        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, Damage.cut_off)
     for number in range(200 if trial.is_long else 4):
-        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+        queue = queues[number % 2 * 2]
+        DamageCase(trial, sandbox, promises, queue, f"both {number}").run(tally, Damage.cut_and_damage)
     for number in range(40 if trial.is_long else 2):
-        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
+        queue = queues[number % 2 * 2]
+        DamageCase(trial, sandbox, promises, queue, f"head {number}").run(tally, Damage.flip_head)
     for number in range(500 if trial.is_long else 12):
         queue = Random(f"base/{trial.seed}/{number}").choice(queues)
-        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage)
+        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage.anywhere)
     for where, cases in tally.silent.items():
         trial.expect(
             not cases, f"losses from damage in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}"
@@ -67,10 +69,11 @@ class DamageCase:
         self.data = trial.work / f"case-{name}".replace(" ", "-")
         shutil.copytree(queue.data, self.data)
 
-    def run(self, tally: Tally, damage: Callable[[Random, pathlib.Path], Harm]) -> None:
+    def run(self, tally: Tally, harm: Callable[[Damage], object]) -> None:
         self.sandbox.control("DELETE", "/logs")
-        self.damage = damage(self.random, self.data)
-        self.description += f", {self.damage.description}"
+        self.damage = Damage(self.random, self.data)
+        harm(self.damage)
+        self.description += f", {'; '.join(self.damage.said)}"
         tally.counts["cases"] += 1
         gateway = None
         try:

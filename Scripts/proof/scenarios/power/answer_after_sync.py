@@ -6,11 +6,11 @@ import random
 import sqlite3
 from collections.abc import Iterable
 
+from harness.compressors import unlz4
 from harness.gateway import Gateway
 from harness.sandbox import Log
 from proof.clients.writer import DEVICES, Writer, post_together
 from proof.disk import syscalls
-from proof.disk.lz4_block import unpacked
 from proof.disk.posix_files import File
 from proof.disk.replay import RecordedDisk
 from proof.disk.syscalls import Call
@@ -39,7 +39,7 @@ class SyncedQueue:
                 (self.directory / name).write_bytes(node.synced)
         database = sqlite3.connect(self.directory / "queue.db")
         try:
-            self.logs = b"".join(unpacked(*row) for row in database.execute("SELECT payload, raw FROM rows"))
+            self.logs = b"".join(unlz4(*row) for row in database.execute("SELECT payload, raw FROM rows"))
             self.changes = database.execute(CHANGES).fetchone()[0]
         except sqlite3.Error:
             pass  # No tables yet.
