@@ -1,15 +1,14 @@
 """Costly requests as JSON or lines: /logs/{tag}."""
 
-from proof.attacks import pieces
 from proof.attacks.expensive_bodies import JSON
 from proof.attacks.pieces import CODINGS, COUNTS, MEMBERS, TEXTS, Built, Dialects, Genes, members, repeated
 
 
 def logs(genes: Genes) -> Built:
-    one = b"{" + members(genes, genes["count"], pieces.size() - 40) + b"}"
+    one = b"{" + members(genes, genes["count"], spare=40) + b"}"
     path, between = "/logs/cost" + genes["query"], genes["between"]
     if between == b",":
-        return path, b"[" + repeated(one, between, pieces.size() - 2) + b"]", [JSON]
+        return path, b"[" + repeated(one, between, spare=2) + b"]", [JSON]
     return path, repeated(one, between), [JSON]
 
 

@@ -11,7 +11,7 @@ import typing
 
 from harness.calibration import slowness
 from harness.gateway import TOKEN, Gateway
-from harness.process import memory, per_thread
+from harness.process import memory, thread_seconds
 from harness.protobuf import field, varint
 from proof.attacks.admin_requests import KNOWN, Request, any_request, walk
 from proof.clients.device import Device
@@ -119,9 +119,7 @@ class AdminMeter:
         return int(letters[0]["id"])
 
     def thread_seconds(self) -> float:
-        names = per_thread(self.gateway.process.pid, "comm", lambda file: file.read().strip())
-        spent = per_thread(self.gateway.process.pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
-        return sum(spent.get(thread, 0.0) for thread, name in names.items() if name == "admin-0")
+        return sum(thread_seconds(self.gateway.process.pid, "admin-0").values())
 
     def exchange(self, sent: bytes) -> Answer:
         beginning, count = b"", 0

@@ -7,7 +7,7 @@ import typing
 
 from harness.calibration import slowness
 from harness.gateway import Gateway
-from harness.process import busy, contention, per_thread
+from harness.process import busy, contention, thread_seconds
 from harness.worker import Worker
 from proof.attacks import costly_requests
 from proof.attacks.known_costly_requests import KNOWN
@@ -26,13 +26,6 @@ CLIMB = {False: 1, True: 90}
 RIGHT = {200, 204, 400, 413, 503}
 # Nothing leaves this gateway, so the queue drops its oldest logs.
 SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
-
-
-def loop_seconds(pid: int) -> dict[str, float]:
-    """Processor seconds so far of each device thread, by thread name."""
-    names = per_thread(pid, "comm", lambda file: file.read().strip())
-    spent = per_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
-    return {name: spent[thread] for thread, name in names.items() if name.startswith("http-") and thread in spent}
 
 
 class Cost(typing.NamedTuple):
@@ -108,12 +101,12 @@ class CostMeter:
         sent = f"GET {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n".encode("latin-1")
         if content is not None:
             sent = request(path, content, *fields, "Connection: close")
-        before = loop_seconds(self.pid)
+        before = thread_seconds(self.pid, "http-")
         try:
             status, answer = exchange(self.gateway.devices, sent)
         except (OSError, IndexError) as error:
             status, answer = None, str(error).encode()
-        spent = {name: total - before.get(name, 0) for name, total in loop_seconds(self.pid).items()}
+        spent = {name: total - before.get(name, 0) for name, total in thread_seconds(self.pid, "http-").items()}
         loops = [seconds for name, seconds in spent.items() if "large" not in name]
         return Cost(max(spent.values()), max(loops)), status, answer
 

@@ -41,12 +41,8 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
             gateway.require_drained()
             before = stored(sandbox)
             device = Device(gateway.devices, 30, address="127.0.9.1")
-            status, answer = device.post(
-                expensive_bodies.OTLP,
-                content,
-                expensive_bodies.PROTOBUF,
-                *(["Content-Encoding: gzip"] if is_packed else []),
-            )
+            fields = [expensive_bodies.PROTOBUF, *(["Content-Encoding: gzip"] if is_packed else [])]
+            status, answer = device.post(expensive_bodies.OTLP, content, *fields)
             device.close()
             gateway.require_drained()
             name, grown = f"{count} records that share {size} B, in {len(content)} B", stored(sandbox) - before
@@ -67,11 +63,8 @@ def stored(sandbox: Sandbox) -> int:
 def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
     """Repeats the most expensive bodies from several connections at a time. Long form only."""
     until = time.monotonic() + 60
-    costly = [
-        each
-        for each in work
-        if each[0].startswith(("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names"))
-    ]
+    chosen = ("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names")
+    costly = [each for each in work if each[0].startswith(chosen)]
 
     def send(number: int) -> None:
         while time.monotonic() < until:
@@ -127,18 +120,15 @@ def check(trial: Trial) -> None:
     try:
         size = (9 if trial.is_long else 3) << 20
         attack = AttackMeter(trial, gateway, size)
-        explosives, inundation, tricks = (
-            list(decompression_bombs.bombs()),
-            list(expensive_bodies.floods(size)),
-            list(hostile_heads.requests()),
-        )
+        explosives, inundation = list(decompression_bombs.bombs()), list(expensive_bodies.floods(size))
+        tricks = list(hostile_heads.requests())
         for each in (explosives, inundation, tricks):
             trial.random.shuffle(each)
         parts: dict[str, Callable[[], object]] = {
-            "bombs": lambda: attack.bodies(explosives),
-            "floods": lambda: attack.bodies(inundation),
+            "bombs": lambda: [attack.body(*each) for each in explosives],
+            "floods": lambda: [attack.body(*each) for each in inundation],
             # Often enough for the neighbour to notice.
-            "heads": lambda: attack.heads(tricks * 10),
+            "heads": lambda: [attack.head(*each) for each in tricks * 10],
             "guesses": lambda: token_guessing.check(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
             "readers": lambda: held_connections.readers(trial, gateway),
@@ -163,10 +153,8 @@ def check(trial: Trial) -> None:
                 f"{name}: the neighbour's 99th percentile is {slow * 1000:.0f} ms of {allowed * 1000:.0f} allowed, undisturbed at most "
                 f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"
             )
-            trial.expect(
-                slow < allowed,
-                f"{name}: the neighbour's 99th percentile is {slow:.2f} s, {allowed:.2f} s are allowed",
-            )
+            told = f"{name}: the neighbour's 99th percentile is {slow:.2f} s, {allowed:.2f} s are allowed"
+            trial.expect(slow < allowed, told)
     finally:
         neighbour.end()
         control.end()
