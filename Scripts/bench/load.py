@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from bench.cases import Case
 from harness.brokers import Brokers
+from harness.certificates import make_certificate
 from harness.database import Database
 from harness.gateway import Gateway
 from harness.http import ask, port_of
@@ -76,9 +77,7 @@ class Bench:
     def certificate(self) -> tuple[pathlib.Path, pathlib.Path]:
         key, certificate = self.work / "key.pem", self.work / "certificate.pem"
         if not key.exists():
-            words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench"
-            command = [*words.split(), "-keyout", str(key), "-out", str(certificate)]
-            subprocess.run(command, check=True, capture_output=True)
+            make_certificate(certificate, key, "bench")
         return key, certificate
 
     def measure(self, case: Case, sluice: str) -> Result:

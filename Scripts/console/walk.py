@@ -3,8 +3,6 @@
 import json
 import pathlib
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 
 from selenium.webdriver.common.keys import Keys
@@ -12,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from console.browser import Browser
 from harness.check import Check
 from harness.gateway import Gateway
+from harness.http import status_of
 from harness.sandbox import SandboxControl
 from harness.waiting import wait_until
 
@@ -40,12 +39,7 @@ HOSTILE = {
 
 def post(gateway: Gateway, path: str, body: object) -> int:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{gateway.devices}{path}", data=content)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
+    return status_of(gateway.devices, path, method="POST", body=content)
 
 
 def prepare(gateway: Gateway, sandbox: SandboxControl) -> None:

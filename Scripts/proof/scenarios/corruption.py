@@ -3,12 +3,12 @@ accepted."""
 
 import json
 import shutil
-import urllib.error
 from collections import Counter
 from collections.abc import Callable
 from random import Random
 
 from harness.gateway import Gateway
+from harness.http import status_of
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
@@ -162,10 +162,7 @@ class DamageCase:
 
 
 def replay_dead_letters(gateway: Gateway) -> bool:
-    try:
-        gateway.ask("/admin/dead-letters/replay?all=true", "POST")
-    except urllib.error.HTTPError as error:
-        if error.code != 503:
-            raise
-        return False
-    return True
+    status = status_of(gateway.admin, "/admin/dead-letters/replay?all=true", method="POST", token=gateway.token)
+    if status not in (200, 503):
+        raise OSError(f"a replay is answered with {status}")
+    return status == 200
