@@ -9,8 +9,7 @@ from collections.abc import Callable
 import lz4.block
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import taken
+from clients.arrivals import Arrivals, Sent, taken
 
 # Times and fields of the logs of one packet.
 Packet = list[tuple[int, dict[str, str]]]

@@ -7,8 +7,7 @@ import time
 
 import logging_loki
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import Answer
+from clients.arrivals import Answer, Arrivals, Sent
 from harness.compressors import snappy
 from harness.protobuf import field, varint
 

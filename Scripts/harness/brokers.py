@@ -12,8 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from harness.host import Host
-from harness.program import Programs
+from harness.program import Host, Programs
 from harness.signals import signals_deferred
 from harness.waiting import look_until
 

@@ -1,5 +1,6 @@
-"""A `sluice` process: how it starts, what its journal says, and how it ends."""
+"""A `sluice` process: how it starts, on which host, what its journal says, and how it ends."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -126,3 +127,18 @@ class Program:
         """Asks it to end, and returns its exit code."""
         self.signal(signal.SIGTERM)
         return self.process.wait(seconds)
+
+
+class Host:
+    """This machine, by its loopback address. Other hosts have a network, an address or a clock of their own."""
+
+    address = "127.0.0.1"
+    # The address at which brokers reach each other.
+    route_address = address
+
+    def __init__(self, launch: LaunchOptions | None = None) -> None:
+        self.launch: LaunchOptions = launch or {}
+
+    def inside(self) -> contextlib.AbstractContextManager[None]:
+        """What this thread starts and connects in the block, it starts and connects on this host."""
+        return contextlib.nullcontext()

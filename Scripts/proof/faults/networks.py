@@ -11,7 +11,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
-from harness.host import Host
+from harness.program import Host
 
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)

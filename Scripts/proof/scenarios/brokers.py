@@ -8,7 +8,7 @@ import urllib.error
 from harness.brokers import Brokers
 from harness.gateway import Gateway
 from harness.waiting import look_until
-from proof.clients.loaded_gateway import LoadedGateway
+from proof.clients.senders import LoadedGateway
 from proof.scenarios import judge
 from proof.trial import Trial
 

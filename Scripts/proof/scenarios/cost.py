@@ -10,7 +10,7 @@ from harness.gateway import Gateway
 from harness.process import busy, contention, thread_seconds
 from harness.worker import Worker
 from proof.attacks import costly_requests
-from proof.attacks.known_costly_requests import KNOWN
+from proof.attacks.costly_requests import KNOWN
 from proof.attacks.pieces import Built, Genes
 from proof.clients.device import request
 from proof.trial import Trial

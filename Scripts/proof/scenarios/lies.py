@@ -10,14 +10,35 @@ from harness.calibration import slowness
 from harness.gateway import Gateway
 from harness.process import busy, contention, cpu_seconds, memory
 from harness.sandbox import Log
+from harness.worker import Worker
 from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
-from proof.faults import lying_answers
 from proof.faults.log_server import LogServer
-from proof.faults.lying_server import LyingServer
-from proof.measures.lateness import Lateness
+from proof.faults.lying_server import ANSWERS, ONLY_FOR_SLS, LyingServer
 from proof.trial import Trial
+
+LOOKS_EVERY = 0.02
+# Seconds. A machine that is later than this proves nothing about timeouts, and must not pass.
+LATENESS_MOST = 1.0
+
+
+class Lateness(Worker):
+    """Measures until it is ended; `most` is the longest delay."""
+
+    def __init__(self) -> None:
+        self.seen = 0.0
+        self.begin()
+
+    def work(self, _: int) -> None:
+        began = time.monotonic()
+        while not self.ended.wait(LOOKS_EVERY):
+            self.seen, began = max(self.seen, time.monotonic() - began - LOOKS_EVERY), time.monotonic()
+
+    @property
+    def most(self) -> float:
+        return min(self.seen, LATENESS_MOST)
+
 
 # Invalid answers of each kind before a valid one.
 TIMES = 3
@@ -86,14 +107,12 @@ def post_to_all(
 
 def check(trial: Trial) -> None:
     sandbox, trap = trial.sandbox(), RedirectTrap()
-    servers = {
-        name: LyingServer(sandbox.port, answer, TIMES, trap.port) for name, answer in lying_answers.ANSWERS.items()
-    }
+    servers = {name: LyingServer(sandbox.port, answer, TIMES, trap.port) for name, answer in ANSWERS.items()}
     store = trial.remember(LogServer(Random(trial.seed)))
     seconds = {
         name: LyingServer(store.port, answer, TIMES, trap.port)
-        for name, answer in lying_answers.ANSWERS.items()
-        if name not in lying_answers.ONLY_FOR_SLS
+        for name, answer in ANSWERS.items()
+        if name not in ONLY_FOR_SLS
     }
     everyone = [*servers.values(), *seconds.values()]
     lines, routes = [destination("honest", sandbox.port)], []
@@ -154,7 +173,7 @@ def judge(
         trial.expect(is_whole(each), f"a log was altered: {each}")
     arrived = {each.get("name", "") for each in logs}
     statuses = {each["name"]: each for each in json.loads(gateway.ask("/admin/status"))["destinations"]}
-    for index, name in enumerate(lying_answers.ANSWERS):
+    for index, name in enumerate(ANSWERS):
         if not (server := servers.get(name)):
             continue
         ledger = whole["destinations"].get(f"{project(index)}{kind}", {})

@@ -4,8 +4,7 @@ is still noticed, and no answered log is lost."""
 import time
 
 from harness.brokers import Brokers
-from harness.host import Host
-from harness.program import Program
+from harness.program import Host, Program
 from proof.faults import fake_clock
 from proof.faults.fake_clock import FakedClock
 from proof.scenarios.cluster.kills import KilledCluster

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness.gateway import Gateway
-from harness.host import Host
+from harness.program import Host
 from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.senders import Senders
