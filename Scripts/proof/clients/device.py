@@ -59,9 +59,9 @@ def request(path: str, body: bytes, *fields: str, host: str = "gateway") -> byte
     return "\r\n".join(head).encode() + body
 
 
-def log(name: str, random: Random, size: int = 60) -> Log:
-    """A log with a name, random noise and a checksum over both, so that any alteration shows."""
-    noise = f"{random.getrandbits(4 * size):x}"
+def log(name: str, random: Random, size: int = 60, noise: str | None = None) -> Log:
+    """A log with a name, random noise unless it is given, and a checksum over both, so that any alteration shows."""
+    noise = noise or f"{random.getrandbits(4 * size):x}"
     return {"name": name, "noise": noise, "sum": str(zlib.crc32(f"{name}/{noise}".encode()))}
 
 

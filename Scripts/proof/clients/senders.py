@@ -64,14 +64,12 @@ class Senders:
     def new_logs(self) -> list[Log]:
         with self.lock:
             logs = self.promises.logs(self.batch)
-            self.promises.unanswered |= {log["name"] for log in logs}
+            self.promises.note_sent(logs)
             return logs
 
     def note_answered(self, logs: list[Log]) -> None:
-        names = {log["name"] for log in logs}
         with self.lock:
-            self.promises.unanswered -= names
-            self.promises.answered |= names
+            self.promises.note_answered(logs)
             self.answered += 1
 
     def post_once(self, connect: Callable[[], Device]) -> int | None:

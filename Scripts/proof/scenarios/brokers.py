@@ -48,16 +48,7 @@ class BrokenBrokers(LoadedGateway):
         super().__init__(trial, brokers.settings("steady", "broken"))
 
     def kill(self, count: int) -> None:
-        chosen = self.trial.random.sample(self.brokers.all, count)
-        for broker in chosen:
-            broker.kill()
-        if count == 1:
-            self.goes_on("one broker is dead")
-        else:
-            time.sleep(self.trial.random.uniform(0, 1))
-        for broker in chosen:
-            broker.start()
-        self.goes_on(f"{count} brokers were killed and are back")
+        self.brokers.kill_some(self.trial.random, count, 1, self.goes_on)
 
     def stop_one(self) -> None:
         broker = self.trial.random.choice(self.brokers.all)

@@ -111,17 +111,8 @@ class KilledCluster(Session):
         self.goes_on("a gateway that hung goes on")
 
     def kill_brokers(self, count: int) -> None:
-        chosen = self.trial.random.sample(self.brokers.all, count)
-        for broker in chosen:
-            broker.kill()
         self.counts[BROKERS_KILLED] += count
-        if count == 1:
-            self.goes_on("a broker is dead")
-        else:
-            time.sleep(self.trial.random.uniform(0, 3))
-        for broker in chosen:
-            broker.start()
-        self.goes_on(f"{count} brokers were killed and are back")
+        self.brokers.kill_some(self.trial.random, count, 3, self.goes_on)
 
     def kill_both(self) -> None:
         """A gateway and a broker die at the same moment."""

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from harness.calibration import delay
@@ -109,7 +110,7 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
     device = Device(life.gateway.devices)
     life.expect(life.promises.post(device, life.promises.logs(2)) == 200, "after the crowd it accepts nothing")
     trial.say(
-        f"{name}: of {count} connections it kept {kept} and refused {turned.get('503', 0)} with 503, {turned.get('closed', 0)} without; "
+        f"{name}: of {count} connections it kept {kept} and refused {turned['503']} with 503, {turned['closed']} without; "
         f"{most} descriptors at most, {before} before; {grown} KiB more memory, {grown / max(1, kept):.1f} for each"
     )
 
@@ -127,14 +128,13 @@ def still_serves(life: Life) -> bool:
         return False
 
 
-def drop_refused(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
+def drop_refused(herd: ConnectionHerd) -> tuple[Counter[str], int]:
     """Repeats until no connection is refused any more. Returns how the others ended, and how many are left."""
-    turned: dict[str, int] = {}
+    turned: Counter[str] = Counter()
     while True:
         now = herd.ask("drop refused")
         kept = now.pop("kept")
-        for key, value in now.items():
-            turned[key] = turned.get(key, 0) + value
+        turned.update(now)
         if not any(now.values()):
             return turned, kept
 
@@ -169,18 +169,17 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
         life.expect(kept == count, f"only {kept} of {count} were accepted")
         began = time.monotonic()
         herd.ask("begin heads")
-        told: dict[str, int] = {}
-        while sum(told.values()) < kept and time.monotonic() < began + limit + 20:
+        told: Counter[str] = Counter()
+        while told.total() < kept and time.monotonic() < began + limit + 20:
             herd.ask("send a byte")
             ordinary_device(life, times, 20)
-            for key, value in herd.ask("count ended").items():
-                told[key] = told.get(key, 0) + value
+            told.update(herd.ask("count ended"))
         took = time.monotonic() - began
     finally:
         herd.end()
-    life.expect(set(told) <= {"503", "closed"} and sum(told.values()) == kept, f"slow clients ended with {told}")
+    life.expect(set(told) <= {"503", "closed"} and told.total() == kept, f"slow clients ended with {told}")
     # A byte that arrives after the end of a connection discards its answer.
-    life.expect(told.get("503", 0) >= 0.9 * kept, f"slow clients ended with {told}")
+    life.expect(told["503"] >= 0.9 * kept, f"slow clients ended with {told}")
     for share in (0.5, 0.9):
         now, before_it = quantile(times, share), quantile(alone, share)
         life.expect(
