@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from collections.abc import Iterable
 from typing import Any
 
 from harness.sandbox import Sandbox
@@ -45,6 +46,9 @@ class Life:
 
     def expect(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def wrong(self, lines: Iterable[str]) -> None:
+        self.trial.wrong(*(f"{self.name}: {line}" for line in lines))
 
     def check_after_kill(self, keeps_running: bool = False) -> None:
         """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""

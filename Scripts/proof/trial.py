@@ -2,6 +2,7 @@
 
 import pathlib
 import random
+import socket
 from typing import Any, TypeVar
 
 from harness.gateway import Gateway
@@ -22,11 +23,11 @@ class Trial:
         self.complaints: list[str] = []
         self.skipped: list[str] = []
         self.programs = Programs()
+        self.listeners: list[socket.socket] = []
 
-    def wrong(self, line: str) -> None:
-        """Notes a broken promise."""
-        if len(self.complaints) < MOST_COMPLAINTS:
-            self.complaints.append(line)
+    def wrong(self, *lines: str) -> None:
+        """Notes broken promises."""
+        self.complaints += lines[: MOST_COMPLAINTS - len(self.complaints)]
 
     def expect(self, holds: object, line: str) -> bool:
         if not holds:
@@ -62,6 +63,11 @@ class Trial:
         one = f"  app: {{ {target}, packet: {{ age: 50ms }} {destination} }}"
         all_of_them = f"{destinations or one}\n{others}"
         return Gateway(self.work, data or self.work / "data", all_of_them, settings, programs=self.programs, **options)
+
+    def nowhere(self) -> str:
+        """The URL of a server that takes connections and never answers."""
+        self.listeners.append(socket.create_server(("127.0.0.1", 0)))
+        return f"http://127.0.0.1:{self.listeners[-1].getsockname()[1]}"
 
     def remember(self, program: Program) -> Program:
         """Adds something else that must be ended with `kill`."""

@@ -46,6 +46,22 @@ class SilentClient:
             return b""
 
 
+def crowd(gateway: Gateway, network: int, kinds: list[bytes], each: int) -> list[SilentClient]:
+    """So many clients from each address, which send these in turns."""
+    clients = []
+    for number in range(each):
+        for address in range(ADDRESSES):
+            clients.append(SilentClient(gateway.devices, f"127.0.{network}.{address + 1}"))
+            clients[-1].send(kinds[(number + address) % len(kinds)])
+    return clients
+
+
+def release(gateway: Gateway, clients: list[SilentClient], held: str, who: str) -> None:
+    for client in clients:
+        client.socket.close()
+    wait_until(lambda: device_metric(gateway, held) == 0, what=f"{who}: their memory is not freed")
+
+
 def large_answers() -> Iterator[tuple[str, bytes]]:
     """Requests with the largest possible answers."""
     # DEL takes six bytes in JSON: without a limit this answer has 60 MB.
@@ -64,14 +80,8 @@ def bulk(action: dict[str, str], count: int) -> bytes:
 
 def readers(trial: Trial, gateway: Gateway) -> None:
     """Clients from many addresses ask for the largest answers and do not read them."""
-    each = 12 if trial.is_long else 2
-    asked = list(large_answers())
-    clients, since = [], reset_peak_memory(gateway)
-    for number in range(each):
-        for address in range(ADDRESSES):
-            client = SilentClient(gateway.devices, f"127.0.10.{address + 1}")
-            client.send(asked[(number + address) % len(asked)][1])
-            clients.append(client)
+    asked, since = list(large_answers()), reset_peak_memory(gateway)
+    clients = crowd(gateway, 10, [content for _, content in asked], 12 if trial.is_long else 2)
     waiting = wait_until_stable(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
     # Loops handle such bodies at once, so nothing waits with them, and their decoded form is freed when they are
     # answered.
@@ -87,12 +97,7 @@ def readers(trial: Trial, gateway: Gateway) -> None:
     )
     if trial.is_long:
         dripping(trial, gateway, clients)
-    for client in clients:
-        client.socket.close()
-    wait_until(
-        lambda: device_metric(gateway, "sluice_http_unsent_answer_bytes") == 0,
-        what="readers: their memory is not freed",
-    )
+    release(gateway, clients, "sluice_http_unsent_answer_bytes", "readers")
 
 
 def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> None:
@@ -113,18 +118,13 @@ def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> Non
 
 def heads(trial: Trial, gateway: Gateway) -> None:
     """Heads without end from many addresses, and long heads before bodies that stop."""
-    each = 900 if trial.is_long else 150
     long = b"X-Long: " + b"x" * 15_000
     kinds = [
         b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long,
         b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long + b"\r\nContent-Length: 60000\r\n\r\n[",
     ]
-    clients, since = [], reset_peak_memory(gateway)
-    for number in range(each):
-        for address in range(ADDRESSES):
-            client = SilentClient(gateway.devices, f"127.0.11.{address + 1}")
-            client.send(kinds[number % len(kinds)])
-            clients.append(client)
+    since = reset_peak_memory(gateway)
+    clients = crowd(gateway, 11, kinds, 900 if trial.is_long else 150)
     held = wait_until_stable(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
     refused = device_metric(gateway, "sluice_http_refused_heads_total")
     grown = peak(gateway) - since
@@ -137,11 +137,7 @@ def heads(trial: Trial, gateway: Gateway) -> None:
         f"heads: {len(clients)} unfinished heads hold {held / MIB:.0f} MiB, {refused:.0f} were told to retry; "
         f"{grown:.0f} MiB more memory at most, {allowed:.0f} are allowed"
     )
-    for client in clients:
-        client.socket.close()
-    wait_until(
-        lambda: device_metric(gateway, "sluice_http_held_head_bytes") == 0, what="heads: their memory is not freed"
-    )
+    release(gateway, clients, "sluice_http_held_head_bytes", "heads")
 
 
 def reset_peak_memory(gateway: Gateway) -> float:

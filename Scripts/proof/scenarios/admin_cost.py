@@ -71,8 +71,7 @@ class AdminMeter:
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
-        self.nowhere = socket.create_server(("127.0.0.1", 0))
-        self.where = f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        self.where = trial.nowhere()
         self.gateway = self.start()
         self.places = self.fill()
 

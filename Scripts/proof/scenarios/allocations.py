@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import socket
 import struct
 import subprocess
 import time
@@ -65,9 +64,7 @@ def check(trial: Trial) -> None:
         count = AllocationCount(trial.work)
     except Missing as error:
         return trial.skip("allocations", str(error))
-    nowhere = socket.create_server(("127.0.0.1", 0))
-    where = f"http://127.0.0.1:{nowhere.getsockname()[1]}"
-    gateway = trial.gateway(where, environment=count.environment)
+    gateway = trial.gateway(trial.nowhere(), environment=count.environment)
     devices = [Device(gateway.devices) for _ in range(CONNECTIONS)]
     began = count.now
     time.sleep(1)

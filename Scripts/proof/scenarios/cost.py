@@ -70,7 +70,7 @@ class CostMeter:
         # Measured again beside each request that seems too expensive.
         self.slowness = slowness()
         self.running: Gateway | None = None
-        self.nowhere = socket.create_server(("127.0.0.1", 0))
+        self.where = trial.nowhere()
         self.start()
 
     def start(self) -> None:
@@ -79,8 +79,8 @@ class CostMeter:
         if self.running:
             self.running.kill()
         self.starts += 1
-        data, where = self.trial.work / f"data-{self.starts}", f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
-        self.running = self.trial.gateway(where, settings=SETTINGS, data=data)
+        data = self.trial.work / f"data-{self.starts}"
+        self.running = self.trial.gateway(self.where, settings=SETTINGS, data=data)
 
     @property
     def gateway(self) -> Gateway:

@@ -142,8 +142,7 @@ def check(trial: Trial) -> None:
     at_sls = list(sandbox.logs())
     judge(trial, gateway, "", servers, sent, at_sls, longest)
     judge(trial, gateway, "-http", seconds, sent, [each for _, each in store.logs()], longest)
-    for line in fan_out.open_sums(gateway.ledger(), 0):
-        trial.wrong(line)
+    trial.wrong(*fan_out.open_sums(gateway.ledger(), 0))
     arrived = {each.get("name", ""): each["__received__"] for each in at_sls}
     check_neighbour(trial, neighbour, arrived, control, contention(started, busy(gateway.process.pid)))
     trial.expect(not trap.visitors(), "a redirect was followed")

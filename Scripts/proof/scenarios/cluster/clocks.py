@@ -8,7 +8,7 @@ from harness.program import Host, Program
 from proof.faults import fake_clock
 from proof.faults.fake_clock import FakedClock
 from proof.scenarios.cluster.kills import KilledCluster
-from proof.scenarios.cluster.session import GATEWAYS, MAX_BYTES
+from proof.scenarios.cluster.session import GATEWAYS
 from proof.trial import Trial
 
 HOUR = 3600
@@ -46,10 +46,10 @@ class JumpingCluster(KilledCluster):
     """Each gateway has a clock of its own."""
 
     def __init__(self, trial: Trial, brokers: Brokers, clocks: list[FakedClock]) -> None:
-        self.brokers, self.clocks = brokers, clocks
+        self.clocks = clocks
         super().__init__(
             trial,
-            lambda node: brokers.settings(node, "clocks", MAX_BYTES),
+            brokers,
             # In the long form packets are sent again, and a rewritten time then gives them other numbers.
             not trial.is_long,
             [Host({"environment": clock.environment, "before": ["env"]}) for clock in clocks],

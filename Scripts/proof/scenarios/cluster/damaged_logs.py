@@ -13,10 +13,9 @@ from typing import Any
 from harness.brokers import Broker, Brokers, stream_of
 from harness.program import DidNotStart
 from harness.waiting import look_until
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, MAX_BYTES, Member, Session
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, Member, Session
 from proof.trial import Trial
 
-CLUSTER = "damaged"
 ROUNDS = 2
 ELECTED_WITHIN = 60
 # A gateway tries a shard that it refused after longer and longer times.
@@ -33,7 +32,7 @@ NAMES_ENTRIES = re.compile(r"\b(entry|entries|commit|part) \d+")
 
 def check(trial: Trial) -> None:
     brokers = Brokers(trial.work, trial.programs)
-    session = DamagedCluster(trial, brokers)
+    session = DamagedCluster(trial, brokers, trial.random.random() < 0.5)
     for _ in range(ROUNDS if trial.is_long else 1):
         session.purge()
         if trial.is_long:
@@ -106,10 +105,6 @@ def flip(block: Path, place: int, random: Random) -> None:
 
 class DamagedCluster(Session):
     """Logs of shards are damaged."""
-
-    def __init__(self, trial: Trial, brokers: Brokers) -> None:
-        self.brokers = brokers
-        super().__init__(trial, lambda node: brokers.settings(node, CLUSTER, MAX_BYTES), trial.random.random() < 0.5)
 
     def fill(self) -> None:
         """Logs wait in all shards: SLS is away."""

@@ -41,8 +41,7 @@ class ArchivingLife(Life):
         ledger = self.gateway.drain(30)
         self.expect(not ledger["ledger"]["queued"], f"logs still wait: {ledger}")
         self.expect(not ledger["ledger"]["discarded"], f"logs were discarded: {ledger}")
-        for wrong in self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered):
-            self.expect(False, wrong)
+        self.wrong(self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered))
         altered = self.promises.arrived(self.sandbox).altered
         self.expect(not altered, f"altered: {altered[:1]}")
         self.gateway.kill()

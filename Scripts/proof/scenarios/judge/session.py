@@ -106,8 +106,7 @@ class Session:
         self.trial.expect(book["closed"] and ledger["accepted"] == rest, f"the ledger is open: {ledger}")
         at_sls = counted(book, PAIRS, "accepted")
         self.trial.expect(at_sls >= stored, f"{stored} logs were answered, the ledger has fewer: {book}")
-        for line in fan_out.open_sums(book, 0):
-            self.trial.wrong(line)
+        self.trial.wrong(*fan_out.open_sums(book, 0))
         for name in ("accepted", "delivered"):
             self.trial.expect(
                 ledger[name] >= before[name], f"{name} was {before[name]} before the restart, now: {ledger}"
@@ -135,8 +134,7 @@ class Session:
     def close(self, run: GatewayRun) -> bool:
         """Ends a process and checks how it ended. Returns whether it had to be killed."""
         was_alive = run.end()
-        for line in run.wrong(was_alive):
-            self.trial.wrong(f"process {self.runs.index(run)}: {line}")
+        self.trial.wrong(*(f"process {self.runs.index(run)}: {line}" for line in run.wrong(was_alive)))
         return was_alive
 
     def run_last_round(self, last: Round) -> None:

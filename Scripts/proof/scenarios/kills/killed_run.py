@@ -115,8 +115,8 @@ class KilledRun:
         answered = (self.writer.answered | self.scene.base[1].answered) - self.scene.gone
         if self.fan_out:
             wait_until(self.fan_out.is_repaired, what="the torn line is still in the file")
-            for wrong in self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered):
-                self.expect(False, wrong)
+            wrong = self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered)
+            self.trial.wrong(*(f"{self.where}: {line}" for line in wrong))
             answered = {name for name in answered if not fan_out.is_dropped(name)}
         missing = answered - set(arrivals)
         self.expect(not missing, f"{len(missing)} of {len(answered)} answered logs did not arrive: {ledger}")
