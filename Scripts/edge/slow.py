@@ -12,6 +12,7 @@ from edge import corpus
 from harness.calibration import delay
 from harness.check import Check
 from harness.gateway import Gateway
+from harness.waiting import look_until
 from harness.worker import Worker
 
 SECONDS = int(os.environ.get("EDGE_SECONDS", "6"))
@@ -80,7 +81,8 @@ def start_attack(check: Check, gateway: Gateway, name: str, count: int) -> subpr
     command += ["-p", "5", "-u", f"http://127.0.0.1:{port}/logs/edge"]
     with open(check.work / "slowhttptest.out", "ab") as out:
         attacker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    time.sleep(2)
+    # Less than half of them is a complaint later.
+    look_until(lambda: gateway.metric('sluice_http_connections{listener="devices"}') >= count / 2, 10)
     return attacker
 
 
