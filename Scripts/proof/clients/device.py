@@ -68,10 +68,10 @@ class Device:
         self.socket.close()
 
 
-def request(path: str, body: bytes, *fields: str, host: str = "gateway") -> bytes:
-    """The bytes of a POST."""
-    head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *fields, "", ""]
-    return "\r\n".join(head).encode() + body
+def request(path: str, body: bytes | None, *fields: str, host: str = "gateway", method: str = "POST") -> bytes:
+    length = [] if body is None else [f"Content-Length: {len(body)}"]
+    head = [f"{method} {path} HTTP/1.1", f"Host: {host}", *length, *fields, "", ""]
+    return "\r\n".join(head).encode("latin-1") + (body or b"")
 
 
 def log(name: str, random: Random, size: int = 60, noise: str | None = None) -> Log:

@@ -98,9 +98,7 @@ class CostMeter:
     def send(self, made: Built) -> tuple[Cost, int | None, bytes]:
         """The cost of the request, its status, and the beginning of the answer."""
         path, content, fields = made
-        sent = f"GET {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n".encode("latin-1")
-        if content is not None:
-            sent = request(path, content, *fields, "Connection: close")
+        sent = request(path, content, *fields, "Connection: close", method="GET" if content is None else "POST")
         before = thread_seconds(self.pid, "http-")
         try:
             status, answer = exchange(self.gateway.devices, sent)
