@@ -5,46 +5,31 @@ import random
 import socket
 from typing import Any, TypeVar
 
+from harness.check import Run
 from harness.gateway import Gateway
 from harness.program import Killable, Programs
 from harness.sandbox import Sandbox
 
-# More complaints than fit on a screen do not help.
-MOST_COMPLAINTS = 40
 Program = TypeVar("Program", bound=Killable)
 
 
-class Trial:
+class Trial(Run):
     """One run of one part."""
 
+    # More complaints than fit on a screen do not help.
+    complaints_max = 40
+
     def __init__(self, part: str, work: pathlib.Path, seed: int, is_long: bool, minutes: int | None = None) -> None:
-        self.part, self.work, self.seed, self.is_long, self.minutes = part, work, seed, is_long, minutes
+        super().__init__(f"prove: {part}", work)
+        self.seed, self.is_long, self.minutes = seed, is_long, minutes
         self.random = random.Random(seed)
-        self.complaints: list[str] = []
         self.skipped: list[str] = []
-        self.programs = Programs()
         self.listeners: list[socket.socket] = []
-
-    def wrong(self, *lines: str) -> None:
-        """Notes broken promises."""
-        self.complaints += lines[: MOST_COMPLAINTS - len(self.complaints)]
-
-    def expect(self, holds: object, line: str) -> bool:
-        if not holds:
-            self.wrong(line)
-        return bool(holds)
 
     def skip(self, name: str, why: str) -> None:
         """Notes a case that this machine cannot run. The verdict names it as not proven."""
         self.skipped.append(name)
         self.say(f"{name} is skipped: {why}")
-
-    def say(self, line: str) -> None:
-        """Prints a count or a figure that was measured."""
-        print(f"prove: {self.part}: {line}", flush=True)
-
-    def sandbox(self, **options: Any) -> Sandbox:
-        return Sandbox(self.work, programs=self.programs, **options)
 
     def gateway(
         self,
