@@ -39,6 +39,13 @@ class Run:
             self.wrong(complaint)
         return bool(holds)
 
+    def at_most(self, what: str, value: float, most: float, unit: str, says: bool = False) -> None:
+        """Compares a figure with the bound for it, and prints both if it `says` so."""
+        told = f"{what}: {value:.4g} {unit}, {most:.4g} are allowed"
+        if says:
+            self.say(told)
+        self.expect(value <= most, told)
+
     def sandbox(self, **options: Any) -> Sandbox:
         return Sandbox(self.work, programs=self.programs, **options)
 

@@ -147,11 +147,8 @@ class DamageCase:
         """Logs that were stored before the damaged place in the WAL must survive."""
         whole = self.queue.names_before(min(begin for begin, _ in self.damage.wal))
         tally.counts["of them before the damage"] += len(whole)
-        self.expect(
-            len(lost & whole) <= allowed,
-            f"{len(lost & whole)} of {len(whole)} logs from before the damaged place "
-            f"in the WAL are lost, {allowed} are allowed: {ledger}",
-        )
+        what = f"{self.description}: of {len(whole)} logs from before the damaged place in the WAL ({ledger}) are lost"
+        self.trial.at_most(what, len(lost & whole), allowed, "logs")
 
     def expect(self, holds: object, line: str) -> None:
         if not holds:

@@ -49,7 +49,7 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
             trial.expect(status in (200, 413), f"{name}: {status} {answer[:200]!r}")
             # The head of each log and packet is not counted here.
             allowed = max(len(content) + LEAST, FOLD * len(content)) + 16 * count
-            trial.expect(grown <= min(allowed, MOST + LEAST), f"{name}: {grown} B came to SLS, {allowed} are allowed")
+            trial.at_most(f"{name}: came to SLS", grown, min(allowed, MOST + LEAST), "B")
             worst = max(worst, (grown / len(content), f"{name}: {grown} B at SLS"))
     trial.say(f"growing: {worst[0]:.0f}-fold at most ({worst[1]})")
 
@@ -149,12 +149,8 @@ def check(trial: Trial) -> None:
                 trial.wrong(f"{name}: the neighbour had no answer in this time")
                 continue
             allowed = crowded * delay[name] * slowness() + calm
-            trial.say(
-                f"{name}: the neighbour's 99th percentile is {slow * 1000:.0f} ms of {allowed * 1000:.0f} allowed, undisturbed at most "
-                f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"
-            )
-            told = f"{name}: the neighbour's 99th percentile is {slow:.2f} s, {allowed:.2f} s are allowed"
-            trial.expect(slow < allowed, told)
+            beside = f"undisturbed at most {calm:.3f} s; {memory(pid):.0f} MiB of memory at most so far"
+            trial.at_most(f"{name}: the neighbour's 99th percentile ({beside})", slow, allowed, "s", says=True)
     finally:
         neighbour.end()
         control.end()
@@ -164,12 +160,10 @@ def check(trial: Trial) -> None:
     judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
     check_neighbour(trial, neighbour, arrivals.moments, control, crowded, max(delay[name] for name in parts))
-    peak = memory(pid)
-    trial.expect(
-        peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} MiB are allowed"
+    trial.at_most(
+        f"memory at most ({begun:.0f} MiB at the start)", memory(pid), MEMORY[trial.is_long], "MiB", says=True
     )
     trial.expect(gateway.is_running, "the gateway ended")
-    trial.say(f"memory: {begun:.0f} MiB at the start, {peak:.0f} MiB at most")
 
 
 def judge(trial: Trial, sandbox: Sandbox) -> None:
