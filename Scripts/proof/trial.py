@@ -13,6 +13,10 @@ from harness.sandbox import Sandbox
 Program = TypeVar("Program", bound=Killable)
 
 
+class Unavailable(Exception):
+    """This machine cannot run a case. Raised before anything is tried; a later failure is a complaint."""
+
+
 class Trial(Run):
     """One run of one part."""
 
@@ -66,3 +70,16 @@ class Trial(Run):
         """Ends the programs of a session. Another one may follow."""
         self.programs.end()
         self.programs = Programs()
+
+
+class Case:
+    """A piece of a trial, whose complaints begin with its name."""
+
+    trial: Trial
+    name: str
+
+    def expect(self, holds: object, line: str) -> bool:
+        return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def wrong(self, *lines: str) -> None:
+        self.trial.wrong(*(f"{self.name}: {line}" for line in lines))

@@ -8,14 +8,10 @@ import subprocess
 import time
 
 from proof.clients.device import Device, request
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 COMPILERS = ("cc", "clang", "gcc")
-
-
-class Missing(Exception):
-    """There is no C compiler."""
 
 
 class AllocationCount:
@@ -24,7 +20,7 @@ class AllocationCount:
     def __init__(self, work: pathlib.Path) -> None:
         compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
         if compiler is None:
-            raise Missing(f"none of {', '.join(COMPILERS)} is installed")
+            raise Unavailable(f"none of {', '.join(COMPILERS)} is installed")
         self.library, self.file = work / "allocations.so", work / "allocations"
         words = [compiler, "-O2", "-shared", "-fPIC", "-o", str(self.library), str(SOURCE)]
         subprocess.run(words, check=True, capture_output=True)
@@ -62,7 +58,7 @@ def round_of(devices: list[Device], sent: bytes, trial: Trial) -> None:
 def check(trial: Trial) -> None:
     try:
         count = AllocationCount(trial.work)
-    except Missing as error:
+    except Unavailable as error:
         return trial.skip("allocations", str(error))
     gateway = trial.gateway(trial.nowhere(), environment=count.environment)
     devices = [Device(gateway.devices) for _ in range(CONNECTIONS)]

@@ -15,7 +15,7 @@ from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
 from proof.faults.file_damage import Damage
 from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 # How many bit flips small tables get; random damage would hardly hit them.
 FLIPS = {"streams": 3, "packets": 2, "dead": 2}
@@ -57,7 +57,7 @@ class Tally:
         self.silent: dict[str, list[str]] = {"the WAL": [], "the database": []}
 
 
-class DamageCase:
+class DamageCase(Case):
     """One damaged copy of a queue, one start, and the comparison."""
 
     def __init__(
@@ -65,7 +65,7 @@ class DamageCase:
     ) -> None:
         self.trial, self.sandbox, self.promises, self.queue = trial, sandbox, promises, queue
         self.random = Random(f"{trial.seed}/{name}")
-        self.description = f"case {name}, {queue.name}"
+        self.name = f"case {name}, {queue.name}"
         self.data = trial.work / f"case-{name}".replace(" ", "-")
         shutil.copytree(queue.data, self.data)
 
@@ -73,7 +73,7 @@ class DamageCase:
         self.sandbox.control("DELETE", "/logs")
         self.damage = Damage(self.random, self.data)
         harm(self.damage)
-        self.description += f", {'; '.join(self.damage.said)}"
+        self.name += f", {'; '.join(self.damage.said)}"
         tally.counts["cases"] += 1
         gateway = None
         try:
@@ -141,21 +141,14 @@ class DamageCase:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
             where = "the WAL" if self.damage.wal else "the database"
             if not told:
-                tally.silent[where].append(f"{self.description}: of {accepted} logs {len(lost)} are lost: {ledger}")
+                tally.silent[where].append(f"{self.name}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def check_logs_before_damage(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
         """Logs that were stored before the damaged place in the WAL must survive."""
         whole = self.queue.names_before(min(begin for begin, _ in self.damage.wal))
         tally.counts["of them before the damage"] += len(whole)
-        what = f"{self.description}: of {len(whole)} logs from before the damaged place in the WAL ({ledger}) are lost"
+        what = f"{self.name}: of {len(whole)} logs from before the damaged place in the WAL ({ledger}) are lost"
         self.trial.at_most(what, len(lost & whole), allowed, "logs")
-
-    def expect(self, holds: object, line: str) -> None:
-        if not holds:
-            self.wrong(line)
-
-    def wrong(self, line: str) -> None:
-        self.trial.wrong(f"{self.description}: {line}")
 
 
 def replay_dead_letters(gateway: Gateway) -> bool:

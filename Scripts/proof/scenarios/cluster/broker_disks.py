@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from harness.brokers import Brokers
-from proof.faults.mounts import SmallDisk, Unavailable, fill
+from proof.faults.mounts import SmallDisk, fill
 from proof.scenarios.cluster.session import Session
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 BROKERS = 3
 MEBIBYTES = 192

@@ -9,7 +9,7 @@ from proof.faults import fake_clock
 from proof.faults.fake_clock import FakedClock
 from proof.scenarios.cluster.kills import KilledCluster
 from proof.scenarios.cluster.session import GATEWAYS
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 HOUR = 3600
 # Jumps for each gateway; the last one has the right time.
@@ -22,7 +22,7 @@ WATCHED_FOR = 16
 def check(trial: Trial) -> None:
     try:
         clocks = [FakedClock(trial.work, f"clock-{number}") for number in range(GATEWAYS)]
-    except fake_clock.Missing as error:
+    except Unavailable as error:
         return trial.skip("cluster_clocks", str(error))
     brokers = Brokers(trial.work, trial.programs)
     try:

@@ -6,9 +6,9 @@ import time
 
 from harness.brokers import Broker, Brokers
 from harness.calibration import delay
-from proof.faults.networks import BACK, OUTSIDE, ROUTES, Machine, Networks, Unavailable
+from proof.faults.networks import BACK, OUTSIDE, ROUTES, Machine, Networks
 from proof.scenarios.cluster.session import CLUSTER, GATEWAYS, Member, Session
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 BROKERS = 3
 

@@ -8,11 +8,11 @@ from typing import Any
 from harness.program import DidNotStart
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, Unavailable, fill
+from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, fill
 from proof.gateway_life import Life
 from proof.queues.prepared import SETTINGS
 from proof.queues.queue_files import DATABASE, first_pages, wipe
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 ROOM = f"queue: {{ min_free_bytes: 1MiB }}\n{SETTINGS}"
 

@@ -22,7 +22,7 @@ from proof.clients.writer import Writer, arrivals_by_name
 from proof.disk import syscalls
 from proof.disk.syscalls import Call
 from proof.queues import starting_queues
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 # A file name with a timestamp.
 STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
@@ -45,7 +45,7 @@ class KillScene:
     after: Callable[[Any], object] = lambda case: None
 
 
-class KilledRun:
+class KilledRun(Case):
     """One run of a scene up to the kill, and the check of what is left."""
 
     numbers = itertools.count(1)
@@ -63,10 +63,7 @@ class KilledRun:
         if scene.base[0]:
             shutil.copytree(scene.base[0], self.data)
             fan_out.FanOut.beside(scene.base[0]).copy_to(self.data)
-        self.where = where
-
-    def expect(self, holds: object, line: str) -> bool:
-        return self.trial.expect(holds, f"{self.where}: {line}")
+        self.name = where
 
     def start(self, where: Sandbox | str, before: Sequence[str] = (), wait: bool = True) -> None:
         scene = self.scene
@@ -111,12 +108,11 @@ class KilledRun:
         """Starts it again and compares."""
         self.start(self.sandbox)
         ledger = self.gateway.drain(20)
-        arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.where)
+        arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.name)
         answered = (self.writer.answered | self.scene.base[1].answered) - self.scene.gone
         if self.fan_out:
             wait_until(self.fan_out.is_repaired, what="the torn line is still in the file")
-            wrong = self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered)
-            self.trial.wrong(*(f"{self.where}: {line}" for line in wrong))
+            self.wrong(*self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered))
             answered = {name for name in answered if not fan_out.is_dropped(name)}
         missing = answered - set(arrivals)
         self.expect(not missing, f"{len(missing)} of {len(answered)} answered logs did not arrive: {ledger}")
