@@ -8,8 +8,7 @@ import time
 import logging_loki
 
 from clients.arrivals import Answer, Arrivals, Sent
-from harness.compressors import snappy
-from harness.protobuf import field, varint
+from harness.encodings import field, snappy, varint
 
 PATH = "/loki/api/v1/push"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from harness.compressors import lz4, zstd
+from harness.encodings import lz4, zstd
 from proof.attacks import agent_requests, loki_requests, otlp_requests, sls_requests
 from proof.attacks.expensive_bodies import JSON
 from proof.attacks.pieces import (

@@ -5,7 +5,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from harness.protobuf import varint
+from harness.encodings import varint
 
 # Name, path, body, header fields and the accepted statuses.
 Body = tuple[str, str, bytes, list[str], set[int]]

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.compressors import snappy
-from harness.protobuf import field
+from harness.encodings import field, snappy
 from proof.attacks import pieces
 from proof.attacks.expensive_bodies import JSON, PROTOBUF
 from proof.attacks.pieces import CODINGS, NAMES, Built, Dialects, Genes, many, name, pair, repeated

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.protobuf import field
+from harness.encodings import field
 
 Genes = dict[str, Any]
 # Path, body and header fields.

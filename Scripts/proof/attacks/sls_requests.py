@@ -3,7 +3,7 @@
 import zlib
 from typing import Any
 
-from harness.protobuf import field, varint
+from harness.encodings import field, varint
 from proof.attacks import pieces
 from proof.attacks.expensive_bodies import JSON, PROTOBUF
 from proof.attacks.pieces import (

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from random import Random
 
-from harness.compressors import unlz4
+from harness.encodings import unlz4
 from proof.disk.syscalls import Call, Event
 
 HEAD = re.compile(

@@ -10,9 +10,9 @@ import time
 import typing
 
 from harness.calibration import slowness
+from harness.encodings import field, varint
 from harness.gateway import TOKEN, Gateway
 from harness.process import memory, thread_seconds
-from harness.protobuf import field, varint
 from proof.attacks.admin_requests import KNOWN, Request, any_request, walk
 from proof.clients.device import Device
 from proof.trial import Trial

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from random import Random
 
-from harness.protobuf import field, varint
+from harness.encodings import field, varint
 from harness.sandbox import Log
 from proof.clients.device import ConnectionLost, Device, log, request
 

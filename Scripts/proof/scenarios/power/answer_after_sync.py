@@ -6,13 +6,12 @@ import random
 import sqlite3
 from collections.abc import Iterable
 
-from harness.compressors import unlz4
+from harness.encodings import unlz4
 from harness.gateway import Gateway
 from harness.sandbox import Log
 from proof.clients.writer import DEVICES, Writer, post_together
 from proof.disk import syscalls
-from proof.disk.posix_files import File
-from proof.disk.replay import RecordedDisk
+from proof.disk.posix_files import File, RecordedDisk
 from proof.disk.syscalls import Call
 from proof.queues import starting_queues
 from proof.trial import Trial

@@ -1,8 +1,22 @@
-"""Compressors that Python lacks, from the C libraries that Sluice uses."""
+"""Encodings that Python lacks: two parts of protobuf, and the compressors of the C libraries that Sluice uses."""
 
 import ctypes
 import ctypes.util
 import functools
+
+
+def varint(number: int) -> bytes:
+    text = bytearray()
+    while number > 0x7F:
+        text.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(text) + bytes([number])
+
+
+def field(number: int, content: bytes | str) -> bytes:
+    """A length-delimited field."""
+    content = content.encode() if isinstance(content, str) else content
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 @functools.cache
