@@ -2,7 +2,6 @@
 
 import json
 import socket
-import typing
 import zlib
 from collections.abc import Iterable
 from random import Random
@@ -12,29 +11,6 @@ from harness.sandbox import Log
 
 class ConnectionLost(Exception):
     """The connection ended before the answer arrived, so it is unknown whether the logs are stored."""
-
-
-class Message(typing.NamedTuple):
-    """A whole message: its first line, its fields by names in small letters, its body, and the bytes of all that."""
-
-    line: str
-    fields: dict[str, str]
-    body: bytes
-    size: int
-
-    @property
-    def status(self) -> int:
-        return int(self.line.split(" ", 2)[1])
-
-
-def message(received: bytes) -> Message | None:
-    """The first message, unless it has not arrived in whole. Without a length it has no body."""
-    if (end := received.find(b"\r\n\r\n")) < 0:
-        return None
-    line, *lines = received[:end].decode("latin-1").split("\r\n")
-    fields = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
-    size = end + 4 + int(fields.get("content-length", "0"))
-    return Message(line, fields, received[end + 4 : size], size) if len(received) >= size else None
 
 
 class Device:
@@ -57,12 +33,21 @@ class Device:
             raise ConnectionLost(str(error)) from error
 
     def answer(self) -> tuple[int, bytes]:
-        while (found := message(self.rest)) is None:
-            if not (piece := self.socket.recv(65536)):
-                raise ConnectionLost("the connection was closed")
-            self.rest += piece
-        self.rest = self.rest[found.size :]
-        return found.status, found.body
+        while (end := self.rest.find(b"\r\n\r\n")) < 0:
+            self.more()
+        head, self.rest = self.rest[:end].decode("latin-1"), self.rest[end + 4 :]
+        fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
+        length = int(fields.get("content-length", "0"))
+        while len(self.rest) < length:
+            self.more()
+        body, self.rest = self.rest[:length], self.rest[length:]
+        return int(head.split(" ", 2)[1]), body
+
+    def more(self) -> None:
+        piece = self.socket.recv(65536)
+        if not piece:
+            raise ConnectionLost("the connection was closed")
+        self.rest += piece
 
     def close(self) -> None:
         self.socket.close()

@@ -8,8 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from proof.clients.device import message
-
 # Gives one request an invalid answer.
 InvalidAnswer = Callable[["LyingConnection", bytes, "LyingServer"], None]
 
@@ -84,12 +82,24 @@ class LyingConnection:
 
     def request(self) -> bytes:
         """The bytes of the next message with a Content-Length, or none at the end of the connection."""
-        while (found := message(self.rest)) is None:
-            if not (piece := self.connection.recv(1 << 20)):
+        while (end := self.rest.find(b"\r\n\r\n")) < 0:
+            if not self.receive():
                 return b""
-            self.rest += piece
-        whole, self.rest = self.rest[: found.size], self.rest[found.size :]
-        return whole
+        length = 0
+        for line in self.rest[:end].split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        while len(self.rest) < end + 4 + length:
+            if not self.receive():
+                return b""
+        message, self.rest = self.rest[: end + 4 + length], self.rest[end + 4 + length :]
+        return message
+
+    def receive(self) -> bool:
+        piece = self.connection.recv(1 << 20)
+        self.rest += piece
+        return bool(piece)
 
     def say(self, text: bytes) -> None:
         """Sends a text, and counts the bytes that were accepted."""
