@@ -7,11 +7,10 @@ import json
 import os
 import pathlib
 import platform
-import tempfile
 
 from bench import report
 from bench.cases import SETS, Case
-from bench.load import Bench, Result
+from bench.load import Result, benching
 
 KEPT = pathlib.Path("bench-results")
 
@@ -58,22 +57,18 @@ def main() -> None:
     releases = [os.path.realpath(program) for program in arguments.releases]
     results: list[report.Results] = [{case.name: [] for case in cases} for _ in releases]
     floors: report.Floors = {}
-    with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(pathlib.Path(directory), os.environ["SLUICE_BENCH"], arguments.seconds)
-        try:
-            for round in range(arguments.rounds):
-                print(f"round {round + 1} of {arguments.rounds}", flush=True)
-                if not arguments.no_floor:
-                    for kind in sorted({case.bodies for case in cases} & {"4", "10"}):
-                        for processes, word in ((1, "one thread"), (2, "two threads")):
-                            floors.setdefault(f"{kind} fields, {word}", []).append(bench.floor(kind, processes))
-                # A case may inherit work of the disk from the one before it.
-                for case in cases if round % 2 == 0 else cases[::-1]:
-                    turns = list(enumerate(releases))
-                    for number, program in turns if round % 2 == 0 else turns[::-1]:
-                        results[number][case.name].append(bench.measure(case, program))
-        finally:
-            bench.programs.end()
+    with benching(arguments.seconds) as bench:
+        for round in range(arguments.rounds):
+            print(f"round {round + 1} of {arguments.rounds}", flush=True)
+            if not arguments.no_floor:
+                for kind in sorted({case.bodies for case in cases} & {"4", "10"}):
+                    for processes, word in ((1, "one thread"), (2, "two threads")):
+                        floors.setdefault(f"{kind} fields, {word}", []).append(bench.floor(kind, processes))
+            # A case may inherit work of the disk from the one before it.
+            for case in cases if round % 2 == 0 else cases[::-1]:
+                turns = list(enumerate(releases))
+                for number, program in turns if round % 2 == 0 else turns[::-1]:
+                    results[number][case.name].append(bench.measure(case, program))
     tell(cases, results, floors, arguments.set.replace(",", "-"))
 
 

@@ -1,17 +1,18 @@
 """How long a shard waits for its next gateway, by its size."""
 
+import concurrent.futures
 import http.client
 import json
 import pathlib
 import sys
 import tempfile
-import threading
 import time
 from random import Random
 from typing import Any
 
 from harness.brokers import Brokers
 from harness.gateway import Gateway
+from harness.waiting import look_until
 from proof.trial import Trial
 
 SENDERS = 4
@@ -25,7 +26,7 @@ def fill(gateway: Gateway, megabytes: int) -> None:
     logs = [{"k": f"{noise.getrandbits(4 * DIGITS):x}"} for _ in range(LOGS)]
     body = json.dumps({"__topic__": "t", "__source__": "s", "__logs__": logs}).encode()
 
-    def send() -> None:
+    def send(_: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", gateway.devices, timeout=60)
         while queue(gateway)["bytes"] < megabytes * 1_000_000:
             connection.request("POST", "/logstores/app/track", body)
@@ -34,11 +35,8 @@ def fill(gateway: Gateway, megabytes: int) -> None:
             if answer.status != 200:
                 time.sleep(0.2)
 
-    senders = [threading.Thread(target=send) for _ in range(SENDERS)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
+    with concurrent.futures.ThreadPoolExecutor(SENDERS) as senders:
+        list(senders.map(send, range(SENDERS)))
 
 
 def queue(gateway: Gateway) -> dict[str, Any]:
@@ -49,10 +47,8 @@ def queue(gateway: Gateway) -> dict[str, Any]:
 def wait(gateway: Gateway, figure: str) -> float:
     """The seconds until the gateway counts one."""
     began = time.monotonic()
-    while not queue(gateway)["fleet"][figure]:
-        if time.monotonic() > began + TIMEOUT:
-            sys.exit(f"adoption: no {figure} within {TIMEOUT} s")
-        time.sleep(0.05)
+    if not look_until(lambda: queue(gateway)["fleet"][figure], TIMEOUT, pause=0.05):
+        sys.exit(f"adoption: no {figure} within {TIMEOUT} s")
     return time.monotonic() - began
 
 

@@ -5,15 +5,12 @@ Neighbouring windows differ in the capture alone, so their ratio is steadier tha
 
 import argparse
 import json
-import os
-import pathlib
 import random
 import statistics
-import tempfile
 import time
 
 from bench.cases import CAPTURE, CAPTURE_STATUS, CAPTURE_TEXT, Case
-from bench.load import Bench
+from bench.load import benching
 from harness.gateway import Gateway
 from harness.process import cpu_seconds
 
@@ -64,18 +61,13 @@ def main() -> None:
     # Nothing against nothing shows what the method itself can tell.
     captures = {"none": None, "tag and text": CAPTURE, "text": CAPTURE_TEXT, "status": CAPTURE_STATUS}
     seconds = (len(captures) * arguments.pairs * 2 + 4) * (arguments.seconds + SETTLE) * 1.2
-    with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(pathlib.Path(directory), os.environ["SLUICE_BENCH"], seconds)
-        try:
-            with bench.gateway(Case("switched"), arguments.sluice) as gateway:
-                bench.start(Case("switched"), f"http://127.0.0.1:{gateway.devices}", seconds)
-                time.sleep(2)
-                print("| Capture | logs/s | CPU-s per log |\n|---|---|---|")
-                for name, capture in captures.items():
-                    rates, costs = ratios(gateway, capture, arguments.pairs, arguments.seconds)
-                    print(f"| {name} | {change(rates)} | {change(costs)} |", flush=True)
-        finally:
-            bench.programs.end()
+    with benching(seconds) as bench, bench.gateway(Case("switched"), arguments.sluice) as gateway:
+        bench.start(Case("switched"), f"http://127.0.0.1:{gateway.devices}", seconds)
+        time.sleep(2)
+        print("| Capture | logs/s | CPU-s per log |\n|---|---|---|")
+        for name, capture in captures.items():
+            rates, costs = ratios(gateway, capture, arguments.pairs, arguments.seconds)
+            print(f"| {name} | {change(rates)} | {change(costs)} |", flush=True)
 
 
 main()

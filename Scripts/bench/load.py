@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 from bench.cases import Case
 from harness.brokers import Brokers
+from harness.certificates import make_certificate
 from harness.database import Database
 from harness.gateway import Gateway
 from harness.http import ask, port_of
@@ -42,9 +44,8 @@ class Result:
 class Bench:
     """The programs and files that all cases share: a sink in place of SLS, bodies, a certificate."""
 
-    def __init__(self, work: pathlib.Path, program: str, seconds: float, programs: Programs | None = None) -> None:
-        self.work, self.program, self.seconds = work, program, seconds
-        self.programs = programs or Programs()
+    def __init__(self, work: pathlib.Path, program: str, seconds: float, programs: Programs) -> None:
+        self.work, self.program, self.seconds, self.programs = work, program, seconds, programs
         self.sink = subprocess.Popen([program, "sink", "0"], stdout=subprocess.PIPE, text=True)
         self.programs.add(self.sink)
         assert self.sink.stdout is not None
@@ -76,9 +77,7 @@ class Bench:
     def certificate(self) -> tuple[pathlib.Path, pathlib.Path]:
         key, certificate = self.work / "key.pem", self.work / "certificate.pem"
         if not key.exists():
-            words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench"
-            command = [*words.split(), "-keyout", str(key), "-out", str(certificate)]
-            subprocess.run(command, check=True, capture_output=True)
+            make_certificate(certificate, key, "bench")
         return key, certificate
 
     def measure(self, case: Case, sluice: str) -> Result:
@@ -118,7 +117,7 @@ class Bench:
             url = f"https://127.0.0.1:{port_of(ready['devices-tls'])}"
         if case.capture:
             ask(gateway.admin, "/admin/captures", method="POST", body=case.capture.encode(), token=gateway.token)
-        self.post(case, url, 1)
+        finish(self.start(case, url, 1))
         gateway.require_drained()
         before, cpu = gateway.ledger()["ledger"], cpu_seconds(gateway.process.pid)
         load = self.start(case, url, self.seconds)
@@ -158,8 +157,16 @@ class Bench:
         self.programs.add(load)
         return load
 
-    def post(self, case: Case, url: str, seconds: float) -> dict[str, float]:
-        return finish(self.start(case, url, seconds))
+
+@contextlib.contextmanager
+def benching(seconds: float) -> Iterator[Bench]:
+    """A bench in a directory of its own, with the program that $SLUICE_BENCH names."""
+    programs = Programs()
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            yield Bench(pathlib.Path(directory), os.environ["SLUICE_BENCH"], seconds, programs)
+        finally:
+            programs.end()
 
 
 def finish(load: "subprocess.Popen[str]") -> dict[str, float]:

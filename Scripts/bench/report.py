@@ -1,13 +1,17 @@
 """Tables of results: medians with their range, and ratios by pairs that ran one after the other."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bench.cases import Case
 from bench.load import Result
 
 Results = dict[str, list[Result]]
 Floors = dict[str, list[tuple[float, float]]]
+
+
+def figures(results: Sequence[Result], name: str) -> list[float]:
+    return [getattr(one, name) for one in results]
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
@@ -37,31 +41,22 @@ def rows(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
     ]
     for case in cases:
         ours = results[case.name]
-        pick: Callable[[Callable[[Result], float]], list[float]] = lambda figure: [figure(one) for one in ours]
-        base = (
-            share(pick(lambda one: one.accepted), [one.accepted for one in results[case.base]])
-            if case.base in results
-            else ""
-        )
+        accepted, delivered = figures(ours, "accepted"), figures(ours, "delivered")
+        p50, p99, idle, waiting = (statistics.median(figures(ours, name)) for name in ("p50", "p99", "idle", "waiting"))
         floor = found.get(f"{case.bodies} fields, one thread")
-        ratio = (
-            statistics.median(pick(lambda one: one.delivered)) / statistics.median([rate for rate, _ in floor])
-            if floor
-            else None
-        )
         halves = [one.half_p99 for one in ours if one.half_p99 is not None]
         errors = sum(one.errors for one in ours)
         cells = [
             case.name + (f", {errors} refused" if errors else ""),
-            spread(pick(lambda one: one.accepted)),
-            share(pick(lambda one: one.delivered), pick(lambda one: one.accepted)),
-            spread(pick(lambda one: one.cpu), 2),
-            f"{statistics.median(pick(lambda one: one.p50)):.1f}, {statistics.median(pick(lambda one: one.p99)):.1f}",
+            spread(accepted),
+            share(delivered, accepted),
+            spread(figures(ours, "cpu"), 2),
+            f"{p50:.1f}, {p99:.1f}",
             f"{statistics.median(halves):.1f}" if halves else "",
             f"{max(one.memory for one in ours)}",
-            f"{statistics.median(pick(lambda one: one.idle)):.0%}, {statistics.median(pick(lambda one: one.waiting)):.0%}",
-            base,
-            f"{ratio:.2f}" if ratio else "",
+            f"{idle:.0%}, {waiting:.0%}",
+            share(accepted, figures(results[case.base], "accepted")) if case.base in results else "",
+            f"{statistics.median(delivered) / statistics.median([rate for rate, _ in floor]):.2f}" if floor else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
@@ -77,13 +72,7 @@ def differences(cases: Sequence[Case], old: Results, new: Results) -> list[str]:
         if case.name not in old:
             continue
         before, after = old[case.name], new[case.name]
-        cells = [
-            case.name,
-            spread([one.accepted for one in before]),
-            spread([one.accepted for one in after]),
-            share([one.accepted for one in after], [one.accepted for one in before]),
-            share([one.cpu for one in after], [one.cpu for one in before]),
-            share([one.p99 for one in after], [one.p99 for one in before]),
-        ]
+        cells = [case.name, spread(figures(before, "accepted")), spread(figures(after, "accepted"))]
+        cells += [share(figures(after, name), figures(before, name)) for name in ("accepted", "cpu", "p99")]
         lines.append("| " + " | ".join(cells) + " |")
     return lines

@@ -1,19 +1,16 @@
 """What a gateway takes that has little to do: its start, handshakes, and connections that send nothing."""
 
 import argparse
-import os
-import pathlib
 import re
 import resource
 import socket
 import ssl
 import statistics
 import subprocess
-import tempfile
 import time
 
 from bench.cases import Case
-from bench.load import Bench
+from bench.load import Bench, benching
 from harness.http import port_of
 from harness.process import cpu_seconds, memory
 
@@ -86,25 +83,19 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=20_000)
     arguments = parser.parse_args()
     raise_limit(arguments.connections + 500)
-    with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(pathlib.Path(directory), os.environ["SLUICE_BENCH"], 1)
-        try:
-            times = [start(bench, arguments.sluice) for _ in range(arguments.starts)]
-            print(f"start, empty queue: {statistics.median(times):.0f} ms ({min(times):.0f} to {max(times):.0f})")
-            for version in ("tls1_3", "tls1_2"):
-                for resumes in (False, True):
-                    rate, cpu = handshakes(bench, arguments.sluice, version, resumes)
-                    kind = "with a ticket" if resumes else "new"
-                    print(f"{version} handshakes, {kind}: {rate:,.0f} a second, {cpu:.0f} us of CPU each")
-            for tls in (False, True):
-                before, after, rate = idle(bench, arguments.sluice, arguments.connections, tls)
-                word = "TLS connections" if tls else "connections"
-                print(
-                    f"{arguments.connections} idle {word}: {before:.0f} MiB before, {after:.0f} MiB with them", end=""
-                )
-                print(f"; {rate:,.0f} came a second from one client")
-        finally:
-            bench.programs.end()
+    with benching(1) as bench:
+        times = [start(bench, arguments.sluice) for _ in range(arguments.starts)]
+        print(f"start, empty queue: {statistics.median(times):.0f} ms ({min(times):.0f} to {max(times):.0f})")
+        for version in ("tls1_3", "tls1_2"):
+            for resumes in (False, True):
+                rate, cpu = handshakes(bench, arguments.sluice, version, resumes)
+                kind = "with a ticket" if resumes else "new"
+                print(f"{version} handshakes, {kind}: {rate:,.0f} a second, {cpu:.0f} us of CPU each")
+        for tls in (False, True):
+            before, after, rate = idle(bench, arguments.sluice, arguments.connections, tls)
+            word = "TLS connections" if tls else "connections"
+            print(f"{arguments.connections} idle {word}: {before:.0f} MiB before, {after:.0f} MiB with them", end="")
+            print(f"; {rate:,.0f} came a second from one client")
 
 
 main()

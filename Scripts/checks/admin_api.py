@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -15,10 +14,11 @@ from typing import Any
 
 from harness.check import Check, run_check
 from harness.gateway import Gateway
-from harness.http import ask, direct
+from harness.http import ask, direct, status_of
 from harness.program import KEY
 from harness.sandbox import Sandbox
-from harness.waiting import wait_until
+from harness.waiting import look_until, wait_until
+from harness.worker import Worker
 
 DESTINATIONS = """
   app:
@@ -111,21 +111,16 @@ class AdminAPI:
             return json.loads(ask(self.gateway.admin, path, method, token=self.gateway.token, timeout=90) or b"null")
 
     def post(self, body: bytes) -> int | None:
-        try:
-            ask(self.gateway.devices, "/logs/check", "POST", body, timeout=10)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return None
-        return 200
+        with contextlib.suppress(OSError):
+            return status_of(self.gateway.devices, "/logs/check", method="POST", body=body, timeout=10)
+        return None
 
     def counted(self, name: str) -> int:
         return int(self.gateway.ledger()["ledger"][name])
 
     def wait_for_count(self, name: str, count: int, seconds: float = 20) -> None:
-        with contextlib.suppress(TimeoutError):
-            wait_until(lambda: self.counted(name) == count, seconds, pause=0.1)
-        self.check.require(self.counted(name) == count, f"{name} is not {count}: {self.gateway.ledger()}")
+        is_reached = look_until(lambda: self.counted(name) == count, seconds, pause=0.1)
+        self.check.require(is_reached, f"{name} is not {count}: {self.gateway.ledger()}")
 
     def configure_schemathesis(self) -> None:
         letters = [str(letter["id"]) for letter in self.ask("GET", "/admin/dead-letters?limit=20")["dead_letters"]]
@@ -189,6 +184,18 @@ class AdminAPI:
         self.ask("DELETE", "/admin/drain")
 
 
+class Writer(Worker):
+    """Posts more of both kinds during the requests, as in production."""
+
+    def __init__(self, api: AdminAPI) -> None:
+        self.api = api
+        self.begin()
+
+    def work(self, _: int) -> None:
+        while not self.ended.wait(0.3):
+            self.api.post(numbered_logs(8))
+
+
 def check_admin_api(check: Check) -> None:
     api = AdminAPI(check)
     # Logs that arrive, and dead letters to read, edit, replay and purge.
@@ -197,15 +204,7 @@ def check_admin_api(check: Check) -> None:
     api.wait_for_count("dead", 200 // POISONED)
     api.configure_schemathesis()
 
-    ended = threading.Event()
-
-    def write() -> None:
-        """More of both kinds during the requests, as in production."""
-        while not ended.wait(0.3):
-            api.post(numbered_logs(8))
-
-    writer = threading.Thread(target=write)
-    writer.start()
+    writer = Writer(api)
     try:
         began = time.monotonic()
         # Letters that were purged or replayed could not be read or edited.
@@ -220,8 +219,7 @@ def check_admin_api(check: Check) -> None:
         check.say(f"schemathesis took {time.monotonic() - began:.0f} s")
         api.check_tail()
     finally:
-        ended.set()
-        writer.join()
+        writer.end()
     check.require(api.gateway.is_running, "the gateway ended")
     api.check_changes(CHANGES_OF_MANY)
     # A logstore that is sent nothing but replayed poisoned logs stays paused.

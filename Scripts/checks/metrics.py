@@ -15,7 +15,7 @@ from harness.check import Check, run_check
 from harness.gateway import Gateway
 from harness.http import ask, direct
 from harness.sandbox import Sandbox
-from harness.waiting import wait_until
+from harness.waiting import look_until
 
 RULES = pathlib.Path("Docker/observability/alerts.yaml")
 DASHBOARD = RULES.with_name("dashboard.json")
@@ -112,9 +112,7 @@ def check_metrics(check: Check) -> None:
         return re.search(f"^{wanted}", gateway.ask("/metrics").decode(), re.M) is not None
 
     for wanted in WANTED:
-        try:
-            wait_until(lambda wanted=wanted: shows(wanted), 30, pause=0.1)  # type: ignore[misc]
-        except TimeoutError:
+        if not look_until(lambda: shows(wanted), 30, pause=0.1):
             name = wanted.partition("\\")[0]
             found = [line for line in gateway.ask("/metrics").decode().splitlines() if line.startswith(name)]
             check.fail("\n".join([f"after traffic and failures there is no {wanted}", *found]))

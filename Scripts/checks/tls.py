@@ -7,6 +7,7 @@ import subprocess
 import time
 from typing import Any
 
+from harness.certificates import NEW_KEY
 from harness.check import Check, run_check
 from harness.http import port_of
 
@@ -29,7 +30,7 @@ def openssl(work: pathlib.Path, *words: str) -> None:
 
 def issue_certificate(work: pathlib.Path) -> None:
     """Writes authority.pem, gateway.pem and gateway.key."""
-    key = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    key = ["req", *NEW_KEY]
     authority = ["-x509", "-days", "60", "-subj", "/CN=Trial authority"]
     openssl(work, *key, "-keyout", "authority.key", *authority, "-out", "authority.pem")
     openssl(work, *key, "-keyout", "gateway.key", "-subj", "/CN=localhost", "-out", "gateway.csr")
@@ -66,8 +67,10 @@ def check_tls(check: Check) -> None:
     took = time.monotonic() - began
     check.say(f"{', '.join(f'{count} {severity}' for severity, count in severities.items())}, after {took:.0f} s")
     protocols = [finding for finding in found if finding["id"].startswith(("cipher", "TLS1"))]
-    is_complete = len(found) >= LEAST_FINDINGS and protocols
-    check.require(is_complete, f"testssl.sh ended early:\n{(work / 'testssl.log').read_text()[-2000:]}")
+    check.require(
+        len(found) >= LEAST_FINDINGS and protocols,
+        f"testssl.sh ended early:\n{(work / 'testssl.log').read_text()[-2000:]}",
+    )
 
 
 if __name__ == "__main__":

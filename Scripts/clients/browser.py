@@ -4,8 +4,7 @@ import json
 import urllib.parse
 from typing import Any
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import taken
+from clients.arrivals import Arrivals, Sent, taken
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
 PAGE = "https://shop.example/basket?item=7"

@@ -20,13 +20,8 @@ def write(arrivals: Arrivals) -> None:
     assert plain.ping() and plain.info()["tagline"] == "You Know, for Search"
     assert plain.cluster.health()["status"] == "green"
     bulk(arrivals, plain, "plain", 20)
-    bulk(
-        arrivals,
-        connect(arrivals, http_compress=True, basic_auth=("elastic", "secret")),
-        "compressed",
-        1200,
-        named=True,
-    )
+    compressed = connect(arrivals, http_compress=True, basic_auth=("elastic", "secret"))
+    bulk(arrivals, compressed, "compressed", 1200, named=True)
     single(arrivals, plain)
     refused(arrivals, plain)
 
@@ -45,13 +40,10 @@ def document(arrivals: Arrivals, name: str, index: int, named: bool = False, log
 
 def bulk(arrivals: Arrivals, client: Elasticsearch, kind: str, count: int, named: bool = False) -> None:
     day = datetime.date.today().strftime("%Y.%m.%d")
+    documents = [document(arrivals, f"elastic {kind} {number}", number, named) for number in range(count)]
     actions = [
-        {
-            "_op_type": "create" if number % 2 else "index",
-            "_index": f"app-{day}",
-            **document(arrivals, f"elastic {kind} {number}", number, named),
-        }
-        for number in range(count)
+        {"_op_type": ("index", "create")[number % 2], "_index": f"app-{day}", **each}
+        for number, each in enumerate(documents)
     ]
     stored, errors = helpers.bulk(client, actions)
     assert (stored, errors) == (count, []), f"{stored} are stored, {errors}"

@@ -5,12 +5,12 @@ import json
 import time
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import lz4.block
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import taken
+from clients.arrivals import Arrivals, Sent, taken
 
 # Times and fields of the logs of one packet.
 Packet = list[tuple[int, dict[str, str]]]
@@ -63,6 +63,12 @@ def block(content: bytes) -> bytes:
     return lz4.block.compress(content, store_size=False)
 
 
+def described(content: bytes, coding: str | None = None) -> dict[str, Any]:
+    """The fields that say what a body was before it was compressed."""
+    fields = {"x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content)}
+    return {**fields, "x-log-compresstype": coding} if coding else fields
+
+
 def write(arrivals: Arrivals) -> None:
     answer, _ = arrivals.send("GET", "/servertime", {**SYSTEM, "x-log-apiversion": "0.6.0"})
     clock = int(answer.getheader("x-log-time", "0"))
@@ -70,13 +76,7 @@ def write(arrivals: Arrivals) -> None:
 
     path = "/logstores/ios/track"
     content = tracking(logs(arrivals, "ios lz4"), "5D2D1E0A5CDB4E36-0")
-    headers = {
-        **SYSTEM,
-        **FORM,
-        "x-log-apiversion": "0.6.0",
-        "x-log-bodyrawsize": len(content),
-        "x-log-compresstype": "lz4",
-    }
+    headers = {**SYSTEM, **FORM, **described(content, "lz4")}
     answer, body = taken(arrivals.send("POST", path, headers, block(content)), "ios lz4")
     assert body == b"", f"ios lz4: {body!r}"
     # The answer was lost: the SDK sends the same request again.
@@ -85,7 +85,7 @@ def write(arrivals: Arrivals) -> None:
 
     # With compression off the SDK announces JSON and sends protobuf.
     content = protobuf(logs(arrivals, "ios raw"), "5D2D1E0A5CDB4E36-1")
-    headers = {**SYSTEM, **FORM, "x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content)}
+    headers = {**SYSTEM, **FORM, **described(content)}
     taken(arrivals.send("POST", path, headers, content), "ios raw")
 
     content = protobuf(logs(arrivals, "ios signed"), "5D2D1E0A5CDB4E36-2")
@@ -94,9 +94,7 @@ def write(arrivals: Arrivals) -> None:
         "User-agent": "sls-ios-sdk/4.3.3",
         "Content-Type": "application/x-protobuf",
         "Date": email.utils.formatdate(usegmt=True),
-        "x-log-apiversion": "0.6.0",
-        "x-log-bodyrawsize": len(content),
-        "x-log-compresstype": "lz4",
+        **described(content, "lz4"),
         "x-log-signaturemethod": "hmac-sha1",
         "Authorization": "LOG none:c2lnbmF0dXJl",
     }
@@ -106,10 +104,5 @@ def write(arrivals: Arrivals) -> None:
     packers: list[tuple[str, Callable[[bytes], bytes]]] = [("lz4", block), ("deflate", zlib.compress)]
     for number, (name, pack) in enumerate(packers, 3):
         content = tracking(logs(arrivals, f"loong {name}"), f"5D2D1E0A5CDB4E36-{number}")
-        headers = {
-            "Date": email.utils.formatdate(usegmt=True),
-            "x-log-apiversion": "0.6.0",
-            "x-log-bodyrawsize": len(content),
-            "x-log-compresstype": name,
-        }
+        headers = {"Date": email.utils.formatdate(usegmt=True), **described(content, name)}
         taken(arrivals.send("POST", path, headers, pack(content)), f"loong {name}")

@@ -7,20 +7,10 @@ import time
 
 import logging_loki
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import Answer
-from harness.protobuf import field, varint
+from clients.arrivals import Answer, Arrivals, Sent
+from harness.encodings import field, snappy, varint
 
 PATH = "/loki/api/v1/push"
-
-
-def snappy(content: bytes) -> bytes:
-    """A block of literals, which snappy makes of text without repetitions."""
-    block = varint(len(content))
-    for start in range(0, len(content), 256):
-        literal = content[start : start + 256]
-        block += bytes([60 << 2, len(literal) - 1]) + literal
-    return block
 
 
 def pushed(answered: Answer, what: str) -> None:

@@ -38,17 +38,9 @@ def write(arrivals: Arrivals) -> None:
     for endpoint, version, compression, key in cases:
         name = f"put_logs {endpoint} {version} {compression} {'route' if key else 'lb'}"
         described: dict[str, Any] = {"topic": name, "source": "10.0.0.2", "tags": {"env": "prod", "名": "值"}}
-        request = PutLogsRequest(
-            "shop",
-            "app",
-            name,
-            "10.0.0.2",
-            logs(arrivals, name, **described),
-            key,
-            compression != "none",
-            list(described["tags"].items()),
-            compression,
-        )
+        items, tags = logs(arrivals, name, **described), list(described["tags"].items())
+        how = (key, compression != "none", tags, compression)
+        request = PutLogsRequest("shop", "app", name, "10.0.0.2", items, *how)
         answer = connect(arrivals.devices, endpoint, version).put_logs(request)
         assert len(answer.get_request_id()) == 24, answer.get_all_headers()
 

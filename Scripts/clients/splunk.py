@@ -7,8 +7,7 @@ import time
 
 from splunk_handler import SplunkHandler
 
-from clients.arrivals import Arrivals, Sent
-from clients.wire import Answer, taken
+from clients.arrivals import Answer, Arrivals, Sent, taken
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 TOKEN = {"Authorization": "Splunk 00000000-0000-0000-0000-000000000000"}
@@ -76,17 +75,8 @@ def docker(arrivals: Arrivals) -> None:
         origin = {"source": "stdout", "sourcetype": "docker", "index": f"docker.web-{index % 2}"}
         fields = {"line": name, "source": "stderr", "tag": "c0ffee"}
         body += compact({"event": fields, "time": f"{seconds}.{part:06}", "host": "node-1", **origin})
-        arrivals.expect(
-            Sent(
-                fields,
-                logstore="docker",
-                topic=origin["index"],
-                source="node-1",
-                tags=origin,
-                time=seconds,
-                nanoseconds=part * 1000,
-            )
-        )
+        place = ("shop", "docker", origin["index"], "node-1", origin)
+        arrivals.expect(Sent(fields, *place, seconds, part * 1000))
     success(arrivals.send("POST", path, TOKEN, body.encode()), "docker")
 
 
@@ -105,23 +95,11 @@ def vector(arrivals: Arrivals) -> None:
     body = ""
     for index in range(3):
         name, (seconds, part) = f"vector {index}", moment(index)
-        event = {
-            "event": {"id": name, "message": TEXT},
-            "fields": {"zone": "b"},
-            "time": float(f"{seconds}.{part // 1000}"),
-        }
-        body += compact({**event, "host": "node-2", "sourcetype": "aws:trail"})
-        arrivals.expect(
-            Sent(
-                {"id": name, "message": TEXT, "zone": "b"},
-                logstore="splunk",
-                topic="aws:trail",
-                source="node-2",
-                tags={"sourcetype": "aws:trail"},
-                time=seconds,
-                nanoseconds=123_000_000,
-            )
-        )
+        event, fields, kind = {"id": name, "message": TEXT}, {"zone": "b"}, {"sourcetype": "aws:trail"}
+        date = float(f"{seconds}.{part // 1000}")
+        body += compact({"event": event, "fields": fields, "time": date, "host": "node-2", **kind})
+        place = ("shop", "splunk", "aws:trail", "node-2", kind)
+        arrivals.expect(Sent(event | fields, *place, seconds, 123_000_000))
     headers = {**TOKEN, "X-Splunk-Request-Channel": "7f" * 16, "Content-Type": "application/json"}
     success(arrivals.send("POST", "/services/collector/event", headers, body.encode()), "vector", on_channel=True)
     answer, _ = arrivals.send("GET", "/services/collector/health/1.0", {})
@@ -131,15 +109,8 @@ def vector(arrivals: Arrivals) -> None:
 def raw(arrivals: Arrivals) -> None:
     names = [f"raw {index} 世界" for index in range(3)]
     for name in names:
-        arrivals.expect(
-            Sent(
-                {"message": name},
-                logstore="lines",
-                topic="lines",
-                source="node-3",
-                tags={"index": "lines", "source": "/a b"},
-            )
-        )
+        tags = {"index": "lines", "source": "/a b"}
+        arrivals.expect(Sent({"message": name}, "shop", "lines", "lines", "node-3", tags))
     path = "/services/collector/raw?host=node-3&source=%2Fa%20b&index=lines"
     success(arrivals.send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")
 
@@ -155,15 +126,11 @@ def acknowledged(arrivals: Arrivals) -> None:
         arrivals.expect(Sent({"message": name}, logstore="splunk", topic="splunk"))
         header = {**TOKEN, "X-Splunk-Request-Channel": channel} if index else {}
         path = "/services/collector/event" + ("" if index else query)
-        numbers.append(
-            success(arrivals.send("POST", path, header, compact({"event": name}).encode()), name, on_channel=True)
-        )
+        answered = arrivals.send("POST", path, header, compact({"event": name}).encode())
+        numbers.append(success(answered, name, on_channel=True))
     assert len(set(numbers)) == 3, f"ackIds are not unique: {numbers}"
     question = json.dumps({"acks": [*numbers, 7]}).encode()
-    for path, header in [
-        ("/services/collector/ack", {**TOKEN, "X-Splunk-Request-Channel": channel}),
-        ("/services/collector/ack" + query, {}),
-    ]:
-        _, body = taken(arrivals.send("POST", path, header, question), "acknowledged")
+    for more, header in [("", {**TOKEN, "X-Splunk-Request-Channel": channel}), (query, {})]:
+        _, body = taken(arrivals.send("POST", f"/services/collector/ack{more}", header, question), "acknowledged")
         found = json.loads(body)["acks"]
         assert found == {**{str(number): True for number in numbers}, "7": False}, found

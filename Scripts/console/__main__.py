@@ -45,10 +45,7 @@ def check_console(check: Check) -> None:
             for screen, heading in SCREENS.items():
                 browser.show(screen, heading)
                 browser.screenshot(PICTURES / name / f"{screen}.png")
-                wide = browser.driver.execute_script(
-                    "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
-                )
-                check.expect(not wide, f"{name}: {screen} scrolls sideways")
+                check.expect(not browser.is_too_wide, f"{name}: {screen} scrolls sideways")
                 if dark:
                     browser.check_access(f"{name} {screen}")
             browser.collect(name)

@@ -18,87 +18,44 @@ from console.walk import post
 from harness.check import Check
 from harness.gateway import Gateway
 
-PAIR = {
-    "type": "object",
-    "required": ["name", "value"],
-    "properties": {"name": {"type": "string"}, "value": {"type": "string"}},
-}
-PAIRS = {"type": "array", "items": PAIR}
-MESSAGE = {
-    "cookies": {"type": "array"},
-    "headers": PAIRS,
-    "headersSize": {"type": "integer"},
-    "bodySize": {"type": "integer"},
-}
+TEXT, INTEGER, ARRAY, ANY = {"type": "string"}, {"type": "integer"}, {"type": "array"}, {"type": "object"}
+
+
+def record(required: str, **properties: object) -> dict[str, object]:
+    return {"type": "object", "required": required.split(), "properties": properties}
+
+
 # HAR 1.2: members of our own begin with an underscore.
-SCHEMA = {
-    "type": "object",
-    "required": ["log"],
-    "properties": {
-        "log": {
-            "type": "object",
-            "required": ["version", "creator", "entries"],
-            "properties": {
-                "version": {"const": "1.2"},
-                "creator": {"type": "object", "required": ["name", "version"]},
-                "entries": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["startedDateTime", "time", "request", "response", "cache", "timings"],
-                        "properties": {
-                            "startedDateTime": {
-                                "type": "string",
-                                "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$",
-                            },
-                            "time": {"type": "number", "minimum": 0},
-                            "request": {
-                                "type": "object",
-                                "required": [
-                                    "method",
-                                    "url",
-                                    "httpVersion",
-                                    "cookies",
-                                    "headers",
-                                    "queryString",
-                                    "headersSize",
-                                    "bodySize",
-                                ],
-                                "properties": {
-                                    **MESSAGE,
-                                    "url": {"type": "string", "pattern": "^https?://[^#]*$"},
-                                    "queryString": PAIRS,
-                                    "postData": {"type": "object", "required": ["mimeType", "text"]},
-                                },
-                                "patternProperties": {"^_": {}},
-                            },
-                            "response": {
-                                "type": "object",
-                                "required": [
-                                    "status",
-                                    "statusText",
-                                    "httpVersion",
-                                    "cookies",
-                                    "headers",
-                                    "content",
-                                    "redirectURL",
-                                    "headersSize",
-                                    "bodySize",
-                                ],
-                                "properties": {
-                                    **MESSAGE,
-                                    "content": {"type": "object", "required": ["size", "mimeType"]},
-                                },
-                            },
-                            "cache": {"type": "object"},
-                            "timings": {"type": "object", "required": ["send", "wait", "receive"]},
-                        },
-                    },
-                },
-            },
-        }
-    },
-}
+PAIRS = ARRAY | {"items": record("name value", name=TEXT, value=TEXT)}
+MESSAGE = {"cookies": ARRAY, "headers": PAIRS, "headersSize": INTEGER, "bodySize": INTEGER}
+REQUEST = record(
+    "method url httpVersion cookies headers queryString headersSize bodySize",
+    **MESSAGE,
+    url={"type": "string", "pattern": "^https?://[^#]*$"},
+    queryString=PAIRS,
+    postData=record("mimeType text"),
+)
+RESPONSE = record(
+    "status statusText httpVersion cookies headers content redirectURL headersSize bodySize",
+    **MESSAGE,
+    content=record("size mimeType"),
+)
+ENTRY = record(
+    "startedDateTime time request response cache timings",
+    startedDateTime={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"},
+    time={"type": "number", "minimum": 0},
+    request=REQUEST,
+    response=RESPONSE,
+    cache=ANY,
+    timings=record("send wait receive"),
+)
+LOG = record(
+    "version creator entries",
+    version={"const": "1.2"},
+    creator=record("name version"),
+    entries=ARRAY | {"items": ENTRY},
+)
+SCHEMA = record("log", log=LOG)
 
 
 class Echo(http.server.BaseHTTPRequestHandler):

@@ -4,7 +4,6 @@ import json
 import pathlib
 import shutil
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 import axe_selenium_python
@@ -41,19 +40,14 @@ class Browser:
         driver = shutil.which("chromedriver")
         assert driver, "no chromedriver; Scripts/setup-tests installs it"
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
-        scheme = "dark" if dark else "light"
-        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.size(width, height)
+        self.scheme("dark" if dark else "light")
         self.troubles: list[str] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.driver.quit()
 
     def command(self, name: str, **parameters: Any) -> Any:
@@ -80,10 +74,12 @@ class Browser:
         return str(self.driver.execute_script("return document.body.innerText"))
 
     def sees(self, text: str, seconds: float = 20) -> None:
-        self.wait(lambda: text in self.text(), f"the page never shows {text!r}", seconds)
+        if text:
+            self.wait(lambda: text in self.text(), f"the page never shows {text!r}", seconds)
 
-    def press(self, text: str, tag: str = "button") -> None:
-        """Presses a button by its text; a page may replace it meanwhile."""
+    def press(self, text: str, tag: str = "button", confirms: bool = False, then: str = "") -> None:
+        """Presses a button by its text, and confirms that in a dialog; the page shows `then`. A page may replace a button
+        meanwhile."""
         obstacle = "there is none"
 
         def pressed() -> bool:
@@ -102,6 +98,13 @@ class Browser:
             self.wait(pressed, "")
         except TimeoutException:
             raise AssertionError(f"cannot press {tag} {text!r}: {obstacle}") from None
+        if confirms:
+            self.confirm()
+        self.sees(then)
+
+    def confirm(self, then: str = "") -> None:
+        self.one("dialog button.primary").click()
+        self.sees(then)
 
     def type(self, selector: str, text: str) -> None:
         element = self.one(selector)
@@ -119,10 +122,25 @@ class Browser:
         self.press("Log in")
         self.one("#menu")
 
-    def show(self, screen: str, heading: str) -> None:
-        """Goes to a screen, and waits for its content."""
+    def show(self, screen: str, heading: str, then: str = "") -> None:
+        """Goes to a screen, and waits for its content and for `then`."""
         self.driver.execute_script("location.hash = arguments[0]", f"#/{screen}")
         self.wait(lambda: self.heading() == heading and not self.all("#content[aria-busy]"), f"{screen} does not load")
+        self.sees(then)
+
+    @property
+    def is_too_wide(self) -> bool:
+        """The page scrolls sideways."""
+        page = "document.documentElement"
+        return bool(self.driver.execute_script(f"return {page}.scrollWidth > {page}.clientWidth"))
+
+    def size(self, width: int, height: int) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.command("Emulation.setDeviceMetricsOverride", **metrics)
+
+    def scheme(self, name: str) -> None:
+        """Light or dark, as the system would say."""
+        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def screenshot(self, file: pathlib.Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -55,8 +55,7 @@ def begin(check: Check, sandbox: Sandbox) -> list[Gateway]:
 
 def living(browser: Browser) -> None:
     """All is well: figures of all gateways, with a sum that adds up, by the keyboard too."""
-    browser.show("cluster", "Cluster")
-    browser.sees("3 gateways live.")
+    browser.show("cluster", "Cluster", then="3 gateways live.")
     # The others tell their ledgers every few seconds.
     reads_until(browser, lambda: total(browser)[:2] == ["8", "0"], "the sum lacks the others' logs")
     assert total(browser) == ["8", "0", "6", "2", "0", "0", "yes"], total(browser)
@@ -86,14 +85,12 @@ def letters(browser: Browser) -> None:
     browser.wait(lambda: browser.heading() == f"Dead letter {first}", "the letter is not shown")
     browser.press("Edit…")
     browser.type("#edited", '{"number":"0","mended":"yes"}')
-    browser.press("Save")
-    browser.sees(f"letter {first} is changed")
+    browser.press("Save", then=f"letter {first} is changed")
     browser.check_access("dead letter of another gateway")
 
 
 def queues(browser: Browser) -> None:
-    browser.show("queue", "Queue")
-    browser.sees("Gateway gw-2")
+    browser.show("queue", "Queue", then="Gateway gw-2")
     browser.sees("Gateway gw-3")
     browser.check_access("queue of a cluster")
     browser.one("[aria-label='Look at the oldest of default at gw-2']").click()
@@ -160,10 +157,10 @@ def reads_until(browser: Browser, holds: Callable[[], object], what: str) -> Non
 
 def pictured(browser: Browser, pictures: pathlib.Path, name: str) -> None:
     for scheme in ("light", "dark"):
-        browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        browser.scheme(scheme)
         browser.screenshot(pictures / scheme / f"{name}.png")
         browser.check_access(f"{name} {scheme}")
-    browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+    browser.scheme("light")
 
 
 def check_cluster(check: Check, pictures: pathlib.Path) -> None:
@@ -182,9 +179,8 @@ def check_cluster(check: Check, pictures: pathlib.Path) -> None:
         for node in ("gw-2", "gw-3"):
             shutil.rmtree(check.work / node)
         lost(check, browser, pictures)
-        browser.command("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=False)
-        wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
-        check.expect(not browser.driver.execute_script(wide), "the cluster scrolls sideways on a phone")
+        browser.size(360, 740)
+        check.expect(not browser.is_too_wide, "the cluster scrolls sideways on a phone")
         browser.collect("cluster")
         check.complaints += browser.troubles
     commands(check, gateways[0])

@@ -3,8 +3,6 @@
 import json
 import pathlib
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 
 from selenium.webdriver.common.keys import Keys
@@ -12,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from console.browser import Browser
 from harness.check import Check
 from harness.gateway import Gateway
+from harness.http import status_of
 from harness.sandbox import SandboxControl
 from harness.waiting import wait_until
 
@@ -40,12 +39,7 @@ HOSTILE = {
 
 def post(gateway: Gateway, path: str, body: object) -> int:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{gateway.devices}{path}", data=content)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
+    return status_of(gateway.devices, path, method="POST", body=content)
 
 
 def prepare(gateway: Gateway, sandbox: SandboxControl) -> None:
@@ -70,34 +64,23 @@ def look(browser: Browser, pictures: pathlib.Path) -> None:
 
 def destinations(browser: Browser, gateway: Gateway) -> None:
     browser.show("destinations", "Destinations")
-    browser.press("Pause")
-    browser.sees("Its logs wait in the queue")
-    browser.driver.find_elements("css selector", "dialog button.primary")[0].click()
-    browser.sees("paused by an operator")
+    browser.press("Pause", then="Its logs wait in the queue")
+    browser.confirm(then="paused by an operator")
     assert post(gateway, "/logs/app.home", [{"message": "waits"}]) == 200
     browser.show("queue?destination=default", "Queue")
-    browser.press("Look at the oldest")
-    browser.sees("waits")
+    browser.press("Look at the oldest", then="waits")
     browser.press("Close")
     browser.show("destinations/default", "Destination default")
-    browser.press("Resume")
-    browser.sees("sends again")
-    browser.press("Flush")
-    browser.sees("are sent now")
-    browser.press("Test")
-    browser.sees("default: SLS accepts a signed request")
+    browser.press("Resume", then="sends again")
+    browser.press("Flush", then="are sent now")
+    browser.press("Test", then="default: SLS accepts a signed request")
     browser.type("#patch", '{"packet":{"logs":77}}')
-    browser.press("Change")
-    browser.sees("take effect at once")
-    browser.one("dialog button.primary").click()
-    browser.sees("the settings are in force")
+    browser.press("Change", then="take effect at once")
+    browser.confirm(then="the settings are in force")
     browser.sees("decided at run time")
-    browser.press("Return all to the file")
-    browser.one("dialog button.primary").click()
-    browser.sees("the file decides again")
+    browser.press("Return all to the file", confirms=True, then="the file decides again")
     browser.show("destinations/store", "Destination store")
-    browser.press("Test")
-    browser.sees("is not there yet and can be made")
+    browser.press("Test", then="is not there yet and can be made")
 
 
 def two_operators(browser: Browser, gateway: Gateway) -> None:
@@ -109,52 +92,42 @@ def two_operators(browser: Browser, gateway: Gateway) -> None:
     # The page reads the other's change, but this one was meant for the settings before.
     browser.sees("decided at run time")
     for said in ("It was changed meanwhile", "the settings are in force"):
-        browser.press("Change")
-        browser.one("dialog button.primary").click()
+        browser.press("Change", confirms=True)
         browser.sees(said)
         if browser.named("button", "Reload"):
             assert browser.one("#patch").get_property("value") == patch, "what was typed is lost"
-            browser.press("Reload")
-            browser.sees("This is the present state")
+            browser.press("Reload", then="This is the present state")
     decided = json.loads(gateway.ask("/admin/destinations/default"))["decided"]
     assert set(decided) == {"topic", "packet"}, f"a change is lost: {decided}"
     gateway.ask("/admin/destinations/default", "DELETE")
     credential = '{"AccessKeyId":"other","AccessKeySecret":"other"}'
     browser.show("credentials", "Credentials")
-    browser.press("Replace…")
-    browser.sees("It replaces the one with fingerprint")
+    browser.press("Replace…", then="It replaces the one with fingerprint")
     browser.type("#new-credential", credential)
     gateway.ask("/admin/credentials/default?force=true", "PUT", credential.encode())
-    browser.press("Test and activate")
-    browser.sees("It was changed meanwhile")
+    browser.press("Test and activate", then="It was changed meanwhile")
     assert browser.one("#new-credential").get_property("value") == credential, "what was typed is lost"
-    browser.press("Reload")
-    browser.sees("This is the present state")
+    browser.press("Reload", then="This is the present state")
     # The dialog does not outlive the screen.
     browser.show("status", "Status")
     assert not browser.all("dialog"), "a dialog stands before another screen"
     browser.show("credentials", "Credentials")
-    browser.press("Forget the pushed one")
-    browser.sees("The configured source is used again")
-    browser.one("dialog button.primary").click()
-    browser.sees("the configured source is in use")
+    browser.press("Forget the pushed one", then="The configured source is used again")
+    browser.confirm(then="the configured source is in use")
 
 
 def credentials(browser: Browser, _: Gateway) -> None:
     browser.show("credentials", "Credentials")
-    browser.press("Verify")
-    browser.sees("default: accepted")
+    browser.press("Verify", then="default: accepted")
     browser.press("Replace…")
     browser.type("#new-credential", '{"AccessKeyId":"wrong","AccessKeySecret":"wrong"}')
-    browser.press("Test and activate")
-    browser.sees("SLS refuses the credential")
+    browser.press("Test and activate", then="SLS refuses the credential")
     browser.keys(Keys.ESCAPE)
     browser.wait(lambda: not browser.all("dialog"), "Escape does not close the dialog")
 
 
 def letters(browser: Browser, gateway: Gateway) -> None:
-    browser.show("dead-letters", "Dead letters")
-    browser.sees("PostBodyInvalid")
+    browser.show("dead-letters", "Dead letters", then="PostBodyInvalid")
     first = browser.one("tbody a[href^='#/dead-letters/']").text
     browser.show(f"dead-letters/{first}", f"Dead letter {first}")
     browser.press("Edit…")
@@ -164,8 +137,7 @@ def letters(browser: Browser, gateway: Gateway) -> None:
     browser.wait(lambda: gateway.ledger()["ledger"]["dead"] == 2, "the letter is not replayed")
     browser.show("dead-letters", "Dead letters")
     browser.one("tbody input[type=checkbox]").click()
-    browser.press("Replay 1 selected")
-    browser.one("dialog button.primary").click()
+    browser.press("Replay 1 selected", confirms=True)
     browser.wait(lambda: gateway.ledger()["ledger"]["dead"] == 1, "the selected letter is not replayed")
     browser.press("Delete…")
     button = browser.one("dialog button.danger")
@@ -183,32 +155,24 @@ def capture(browser: Browser, gateway: Gateway) -> None:
     name = browser.heading().split()[1]
     assert post(gateway, "/logs/app.home?token=canary", [{"message": "captured", "password": "canary"}]) == 200
     browser.sees("/logs/app.home")
-    browser.show(f"capture/{name}/1", f"Capture {name}, request 1")
-    browser.sees("captured")
+    browser.show(f"capture/{name}/1", f"Capture {name}, request 1", then="captured")
     browser.sees("[redacted")
     browser.sees("✓ stored")
     assert "canary" not in browser.text(), "a secret is shown"
     browser.check_access("capture record")
     browser.press("Replay, dry")
-    browser.press("Run")
-    browser.sees("Nothing would change.")
+    browser.press("Run", then="Nothing would change.")
     browser.type("#rules", '{"filters":[{"match":"**","steps":[{"add":{"env":"prod"}}]}]}')
-    browser.press("Run")
-    browser.sees("1 of 1 logs would fare otherwise.")
+    browser.press("Run", then="1 of 1 logs would fare otherwise.")
     browser.press("Close")
     assert post(gateway, "/logs/app.home", [{"message": "twice"}]) == 200
     browser.show(f"capture/{name}/2", f"Capture {name}, request 2")
     # The first body has a secret, so it has no line.
-    browser.press("As curl")
-    browser.sees("--data-raw")
+    browser.press("As curl", then="--data-raw")
     browser.press("Close")
-    browser.press("Send again")
-    browser.one("dialog button.primary").click()
-    browser.sees("queued again: 1, receipt ")
+    browser.press("Send again", confirms=True, then="queued again: 1, receipt ")
     browser.show(f"capture/{name}", f"Capture {name}")
-    browser.press("Stop and forget")
-    browser.one("dialog button.primary").click()
-    browser.sees("No capture was started")
+    browser.press("Stop and forget", confirms=True, then="No capture was started")
 
 
 def routes(browser: Browser, _: Gateway) -> None:
@@ -220,8 +184,7 @@ def routes(browser: Browser, _: Gateway) -> None:
 
 
 def tail(browser: Browser, gateway: Gateway) -> None:
-    browser.show("tail", "Live tail")
-    browser.sees("follows")
+    browser.show("tail", "Live tail", then="follows")
     assert post(gateway, "/logs/app.home", [HOSTILE]) == 200
     browser.sees("onerror=")
     browser.sees("⟦RLO⟧")
@@ -231,8 +194,7 @@ def tail(browser: Browser, gateway: Gateway) -> None:
     assert post(gateway, "/logs/app.home", [{"message": "while paused"}]) == 200
     browser.sees("1 wait")
     assert "while paused" not in browser.text()
-    browser.press("Go on")
-    browser.sees("while paused")
+    browser.press("Go on", then="while paused")
     assert post(gateway, "/logs/app.home", [{"message": "M" * 600_000, "after": "still shown"}]) == 200
     browser.sees("still shown")
     browser.sees("cut: the log has")
@@ -263,13 +225,11 @@ def theme(browser: Browser, _: Gateway) -> None:
 
 
 def lists(browser: Browser, _: Gateway) -> None:
-    browser.show("refusals", "Refusals")
-    browser.sees("PostBodyInvalid")
+    browser.show("refusals", "Refusals", then="PostBodyInvalid")
     browser.show("configuration", "Configuration")
     browser.type("#narrow", "queue.max_bytes")
     browser.wait(lambda: len(browser.all("#content tbody tr")) == 1, "the list is not narrowed")
-    browser.show("audit", "Audit")
-    browser.sees("log in")
+    browser.show("audit", "Audit", then="log in")
     browser.show("status", "Status")
     browser.press("as table")
     browser.press("as chart")

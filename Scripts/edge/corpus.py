@@ -30,6 +30,8 @@ def chunk(body: bytes, extension: bytes = b"", end: bytes = b"\r\n") -> bytes:
 
 CHUNKED = b"Transfer-Encoding: chunked"
 LAST = b"0\r\n\r\n"
+BY_1_0 = b"POST /logs/edge?on_error=refuse HTTP/1.0"
+NOWHERE = b"POST /nowhere HTTP/1.1"
 
 
 def length_before_chunks(*transfer_encoding: bytes) -> Case:
@@ -170,27 +172,19 @@ CASES: dict[str, Case] = {
     "trailer is a request": chunks(lambda body, hidden: chunk(body) + b"0\r\n" + hidden),
     "trailer with LF": chunks(lambda body, hidden: chunk(body) + b"0\r\nX: y\n\n" + hidden),
     "many chunks": chunks(lambda body, hidden: b"".join(chunk(body[at : at + 1]) for at in range(len(body))) + LAST),
-    "chunks by HTTP/1.0": lambda body, hidden: post(
-        chunk(body) + LAST, CHUNKED, line=b"POST /logs/edge?on_error=refuse HTTP/1.0", length=False
-    ),
-    "length by HTTP/1.0 kept alive": lambda body, hidden: post(
-        body, b"Connection: keep-alive", line=b"POST /logs/edge?on_error=refuse HTTP/1.0"
-    ),
+    "chunks by HTTP/1.0": lambda body, hidden: post(chunk(body) + LAST, CHUNKED, line=BY_1_0, length=False),
+    "length by HTTP/1.0 kept alive": lambda body, hidden: post(body, b"Connection: keep-alive", line=BY_1_0),
     "no length at all": lambda body, hidden: post(body, length=False),
     "no length, hidden behind": lambda body, hidden: post(post(hidden), length=False),
     "GET with a body": lambda body, hidden: post(post(hidden), line=b"GET /healthz HTTP/1.1"),
     "HEAD with a body": lambda body, hidden: post(post(hidden), line=b"HEAD /healthz HTTP/1.1"),
     "OPTIONS with a body": lambda body, hidden: post(post(hidden), line=b"OPTIONS /logs/edge?on_error=refuse HTTP/1.1"),
-    "refused with a body": lambda body, hidden: post(post(hidden), line=b"POST /nowhere HTTP/1.1"),
-    "refused with chunks": lambda body, hidden: post(
-        chunk(post(hidden)) + LAST, CHUNKED, line=b"POST /nowhere HTTP/1.1", length=False
-    ),
+    "refused with a body": lambda body, hidden: post(post(hidden), line=NOWHERE),
+    "refused with chunks": lambda body, hidden: post(chunk(post(hidden)) + LAST, CHUNKED, line=NOWHERE, length=False),
     "body too large": lambda body, hidden: framed([b"Content-Length: 99999999"], post(hidden)),
     "expectation": field(b"Expect: 100-continue"),
     "unknown expectation": field(b"Expect: 100-continuez"),
-    "refused expectation": lambda body, hidden: post(
-        post(hidden), b"Expect: 100-continue", line=b"POST /nowhere HTTP/1.1"
-    ),
+    "refused expectation": lambda body, hidden: post(post(hidden), b"Expect: 100-continue", line=NOWHERE),
     "upgrade to h2c": field(b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABk"),
     "upgrade to a socket": field(b"Connection: Upgrade", b"Upgrade: websocket", b"Sec-WebSocket-Version: 13"),
     "hop by hop length": field(b"Connection: close, Content-Length"),

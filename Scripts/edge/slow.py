@@ -5,7 +5,6 @@ import pathlib
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 
@@ -13,6 +12,8 @@ from edge import corpus
 from harness.calibration import delay
 from harness.check import Check
 from harness.gateway import Gateway
+from harness.waiting import look_until
+from harness.worker import Worker
 
 SECONDS = int(os.environ.get("EDGE_SECONDS", "6"))
 ATTACKS = {"slow heads": 2000, "slow bodies": 2000, "slow readers": 50}
@@ -26,24 +27,22 @@ NOISE = 0.010
 ROUNDS = 4
 
 
-class OrdinaryClients:
+class OrdinaryClients(Worker):
     """Clients that write at a steady pace, each on a connection that it keeps."""
 
-    def __init__(self, port: int, count: int = 8, pause: float = 0.02) -> None:
+    def __init__(self, port: int) -> None:
+        self.port = port
         self.times: list[float] = []
         self.failures: list[str] = []
-        self.ended = threading.Event()
-        self.threads = [threading.Thread(target=self.write, args=(port, number, pause)) for number in range(count)]
-        for thread in self.threads:
-            thread.start()
+        self.begin(8)
 
-    def write(self, port: int, number: int, pause: float) -> None:
+    def work(self, number: int) -> None:
         try:
             # From another address than the attackers', as in production.
-            with socket.create_connection(("127.0.0.1", port), 30, (f"127.0.1.{number + 1}", 0)) as connection:
+            with socket.create_connection(("127.0.0.1", self.port), 30, (f"127.0.1.{number + 1}", 0)) as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 request = corpus.post(b'{"level":"info","message":"all is well"}\n' * 20)
-                while not self.ended.wait(pause):
+                while not self.ended.wait(0.02):
                     began = time.monotonic()
                     connection.sendall(request)
                     answer = connection.recv(65536)
@@ -53,11 +52,6 @@ class OrdinaryClients:
                         return
         except OSError as error:
             self.failures.append(str(error))
-
-    def end(self) -> None:
-        self.ended.set()
-        for thread in self.threads:
-            thread.join()
 
 
 def measure(port: int, seconds: float) -> tuple[float, list[str]]:
@@ -87,7 +81,8 @@ def start_attack(check: Check, gateway: Gateway, name: str, count: int) -> subpr
     command += ["-p", "5", "-u", f"http://127.0.0.1:{port}/logs/edge"]
     with open(check.work / "slowhttptest.out", "ab") as out:
         attacker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    time.sleep(2)
+    # Less than half of them is a complaint later.
+    look_until(lambda: gateway.metric('sluice_http_connections{listener="devices"}') >= count / 2, 10)
     return attacker
 
 

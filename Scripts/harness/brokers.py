@@ -10,12 +10,13 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
-from harness.host import Host
-from harness.program import Programs
+from harness.program import Host, Process, Programs
 from harness.signals import signals_deferred
+from harness.waiting import look_until
 
 SYNC = 'server_tags: ["sync:always"]'
 
@@ -32,7 +33,7 @@ def stream_of(shard: str, cluster: str) -> str:
     return f"SLUICE_{cluster}_Q_{shard}"
 
 
-class Broker:
+class Broker(Process):
     """One server, which keeps its ports and its directory over its lives."""
 
     def __init__(self, work: pathlib.Path, number: int, host: Host, routes: Sequence[str], programs: Programs) -> None:
@@ -49,7 +50,6 @@ class Broker:
             f"jetstream {{ store_dir: {self.store}, max_file_store: 60GB, sync_interval: always }}\n"
             f"cluster {{ name: proof, listen: {routes[number]}, routes: [{listed}] }}\n"
         )
-        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         log = self.directory / "log"
@@ -58,18 +58,9 @@ class Broker:
             self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.programs.add(self)
 
-    def signal(self, number: int) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(number)
-
     def leave(self) -> None:
         """Lets another one lead what it leads, as before an upgrade; it has to be killed afterwards."""
         self.signal(signal.SIGUSR2)
-
-    def kill(self) -> None:
-        self.signal(signal.SIGKILL)
-        if self.process is not None:
-            self.process.wait()
 
     def connect(self, seconds: float) -> socket.socket:
         with self.host.inside():
@@ -94,12 +85,13 @@ class Broker:
 
     def wait(self, seconds: float = 10) -> None:
         """Waits until it takes connections."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), self.connect(1):
-                return
-            time.sleep(0.02)
-        raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
+        if not look_until(self.listens, seconds):
+            raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
+
+    def listens(self) -> bool:
+        with contextlib.suppress(OSError), self.connect(1):
+            return True
+        return False
 
 
 class Brokers:
@@ -132,6 +124,19 @@ class Brokers:
         """The broker that leads the stream of this shard."""
         info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream_of(shard, cluster)}")
         return next(broker for broker in self.all if broker.name == info["cluster"]["leader"])
+
+    def kill_some(self, random: Random, count: int, longest: float, goes_on: Callable[[str], None]) -> None:
+        """Some die and come back: one after the rest goes on, several within the `longest` seconds."""
+        chosen = random.sample(self.all, count)
+        for broker in chosen:
+            broker.kill()
+        if count == 1:
+            goes_on("a broker is dead")
+        else:
+            time.sleep(random.uniform(0, longest))
+        for broker in chosen:
+            broker.start()
+        goes_on(f"{count} brokers were killed and are back")
 
     def kill(self) -> None:
         """Ends all and removes what they have but for their logs: others of the same trial begin with nothing."""

@@ -16,8 +16,10 @@ class CheckFailed(Exception):
     """Ends the check with this message."""
 
 
-class Check:
-    """One run of a check-* script."""
+class Run:
+    """A directory, programs that end with the run, and the list of complaints."""
+
+    complaints_max = sys.maxsize
 
     def __init__(self, name: str, work: pathlib.Path) -> None:
         self.name, self.work = name, work
@@ -27,21 +29,37 @@ class Check:
     def say(self, line: str) -> None:
         print(f"{self.name}: {line}", flush=True)
 
-    def fail(self, line: str) -> NoReturn:
-        raise CheckFailed(line)
+    def wrong(self, *lines: str) -> None:
+        """Notes broken promises."""
+        self.complaints += lines[: self.complaints_max - len(self.complaints)]
 
-    def expect(self, holds: object, complaint: str) -> None:
+    def expect(self, holds: object, complaint: str) -> bool:
         """Notes a complaint and continues."""
         if not holds:
-            self.complaints.append(complaint)
+            self.wrong(complaint)
+        return bool(holds)
+
+    def at_most(self, what: str, value: float, most: float, unit: str, says: bool = False) -> None:
+        """Compares a figure with the bound for it, and prints both if it `says` so."""
+        told = f"{what}: {value:.4g} {unit}, {most:.4g} are allowed"
+        if says:
+            self.say(told)
+        self.expect(value <= most, told)
+
+    def sandbox(self, **options: Any) -> Sandbox:
+        return Sandbox(self.work, programs=self.programs, **options)
+
+
+class Check(Run):
+    """One run of a check-* script."""
+
+    def fail(self, line: str) -> NoReturn:
+        raise CheckFailed(line)
 
     def require(self, holds: object, complaint: str) -> None:
         """Ends the check unless this holds."""
         if not holds:
             self.fail(complaint)
-
-    def sandbox(self) -> Sandbox:
-        return Sandbox(self.work, programs=self.programs)
 
     def gateway(self, destinations: str, settings: str = "", data: str = "data", **options: Any) -> Gateway:
         """A gateway on a data directory of this check."""

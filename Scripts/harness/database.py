@@ -7,17 +7,20 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 from harness.brokers import free_port
-from harness.program import Programs
+from harness.program import Process, Programs
 from harness.signals import signals_deferred
+from harness.waiting import look_until
 
 PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=pathlib.Path("/usr/bin"))
 
 
-class Server:
+class Server(Process):
     """One server, which keeps its port and its directory over its lives."""
+
+    # Ends it and its children, as a crash would.
+    ending = signal.SIGQUIT
 
     def __init__(self, name: str, programs: Programs) -> None:
         self.port, self.programs = free_port(), programs
@@ -32,7 +35,6 @@ class Server:
         self.data = self.directory / "data"
         # Its commits wait for a standby, also if it was one itself until now.
         self.is_synced = False
-        self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, *words: object) -> None:
         command = [*self.user, *(str(word) for word in words)]
@@ -54,37 +56,14 @@ class Server:
         with signals_deferred(), open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen([*self.user, *words], stdout=log, stderr=log)
             self.programs.add(self)
-        deadline = time.monotonic() + 30
         ready = [f"{PROGRAMS}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
-        while subprocess.run(ready, check=False).returncode != 0:
-            if time.monotonic() > deadline:
-                raise TimeoutError((self.directory / "log").read_text()[-1000:])
-            time.sleep(0.05)
+        if not look_until(lambda: subprocess.run(ready, check=False).returncode == 0, 30):
+            raise TimeoutError((self.directory / "log").read_text()[-1000:])
 
     def query(self, sql: str) -> str:
-        words = [
-            "psql",
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-h",
-            "127.0.0.1",
-            "-p",
-            str(self.port),
-            "-U",
-            "sluice",
-            "-d",
-            "postgres",
-        ]
-        done = subprocess.run([*words, "-c", sql], check=True, capture_output=True, text=True)
+        words = f"psql -X -q -A -t -h 127.0.0.1 -p {self.port} -U sluice -d postgres -c".split()
+        done = subprocess.run([*words, sql], check=True, capture_output=True, text=True)
         return done.stdout.strip()
-
-    def kill(self) -> None:
-        """Ends it and its children, as a crash would."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGQUIT)
-            self.process.wait()
 
     def remove(self) -> None:
         self.kill()

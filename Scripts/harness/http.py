@@ -1,6 +1,8 @@
 """One HTTP request to a listener on this machine."""
 
+import urllib.error
 import urllib.request
+from typing import Any
 
 # Proxy settings of the environment do not apply to this machine's own listeners.
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -23,6 +25,15 @@ def ask(
     with direct.open(request, timeout=timeout) as response:
         content: bytes = response.read()
         return content
+
+
+def status_of(port: int, path: str, **options: Any) -> int:
+    """As `ask`, for the status alone."""
+    try:
+        ask(port, path, **options)
+    except urllib.error.HTTPError as error:
+        return error.code
+    return 200
 
 
 def port_of(address: str) -> int:

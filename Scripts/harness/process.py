@@ -48,6 +48,13 @@ def busy(pid: int) -> Times:
     return per_thread(pid, "schedstat", lambda file: tuple(int(word) / 1e9 for word in file.read().split()[:2]))
 
 
+def thread_seconds(pid: int, prefix: str) -> dict[str, float]:
+    """Processor seconds so far of the threads whose names begin so, by name."""
+    names = per_thread(pid, "comm", lambda file: file.read().strip())
+    spent = busy(pid)
+    return {name: spent[thread][0] for thread, name in names.items() if name.startswith(prefix) and thread in spent}
+
+
 def context_switches(pid: int) -> dict[str, int]:
     """How often each thread gave up its processor voluntarily: each wait counts, and each call that strace stops."""
     return per_thread(

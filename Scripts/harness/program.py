@@ -1,5 +1,6 @@
-"""A `sluice` process: how it starts, what its journal says, and how it ends."""
+"""A `sluice` process: how it starts, on which host, what its journal says, and how it ends."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -60,8 +61,31 @@ class LaunchOptions(TypedDict, total=False):
     programs: Programs
 
 
-class Program:
+class Process:
+    """A process that a trial can signal and kill, once it has started."""
+
+    process: subprocess.Popen[bytes] | None = None
+    ending = signal.SIGKILL
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number: int) -> None:
+        if self.process is not None and self.is_running:
+            self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """Ends it at once, even while it is stopped."""
+        self.signal(self.ending)
+        if self.process is not None:
+            self.process.wait()
+
+
+class Program(Process):
     """A process whose journal is a file."""
+
+    process: subprocess.Popen[bytes]
 
     def __init__(self, work: pathlib.Path, name: str, words: Sequence[str], **options: Unpack[LaunchOptions]) -> None:
         self.journal = work / f"{name}-{next(numbers)}.journal"
@@ -109,20 +133,22 @@ class Program:
             except json.JSONDecodeError:
                 continue
 
-    @property
-    def is_running(self) -> bool:
-        return self.process.poll() is None
-
-    def signal(self, number: int) -> None:
-        if self.is_running:
-            self.process.send_signal(number)
-
-    def kill(self) -> None:
-        """Kills it at once, even while it is stopped."""
-        self.signal(signal.SIGKILL)
-        self.process.wait()
-
     def stop(self, seconds: float = 60) -> int:
         """Asks it to end, and returns its exit code."""
         self.signal(signal.SIGTERM)
         return self.process.wait(seconds)
+
+
+class Host:
+    """This machine, by its loopback address. Other hosts have a network, an address or a clock of their own."""
+
+    address = "127.0.0.1"
+    # The address at which brokers reach each other.
+    route_address = address
+
+    def __init__(self, launch: LaunchOptions | None = None) -> None:
+        self.launch: LaunchOptions = launch or {}
+
+    def inside(self) -> contextlib.AbstractContextManager[None]:
+        """What this thread starts and connects in the block, it starts and connects on this host."""
+        return contextlib.nullcontext()

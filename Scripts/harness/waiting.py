@@ -2,6 +2,17 @@
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+def look_until(holds: Callable[[], Value], seconds: float, pause: float = 0.02) -> Value:
+    """The value of the condition as soon as it holds, or when the time is over. It is asked once at least."""
+    deadline = time.monotonic() + seconds
+    while not (value := holds()) and time.monotonic() < deadline:
+        time.sleep(pause)
+    return value
 
 
 def wait_until(
@@ -11,8 +22,5 @@ def wait_until(
     pause: float = 0.02,
 ) -> None:
     """Returns once the condition holds. Raises `TimeoutError` with `what` when it takes too long."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(pause)
+    if not look_until(holds, seconds, pause):
+        raise TimeoutError(what)

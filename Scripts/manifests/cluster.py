@@ -5,14 +5,13 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import tempfile
 from typing import Any
 
 import yaml
 
 from manifests.kubernetes import BASE, CLUSTER, fits, number
-from manifests.problems import expect
+from manifests.problems import expect, passes, sluice_takes
 
 BROKER = pathlib.Path("Docker/cluster/nats.conf")
 BALANCER = pathlib.Path("Docker/cluster/haproxy.cfg")
@@ -51,8 +50,7 @@ def accepts(path: pathlib.Path, text: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
         file.write(text)
         file.flush()
-        run = subprocess.run([os.environ["NATS_SERVER"], "-t", "-c", file.name], capture_output=True, text=True)
-    expect(run.returncode == 0, f"{path}: {run.stdout}{run.stderr}")
+        passes(path, os.environ["NATS_SERVER"], "-t", "-c", file.name)
 
 
 def subjects(path: pathlib.Path, text: str) -> None:
@@ -75,8 +73,7 @@ def room(path: pathlib.Path, size: str, settings: pathlib.Path, gateways: int) -
 
 
 def balancer(gateways: set[str]) -> None:
-    run = subprocess.run(["haproxy", "-c", "-f", str(BALANCER)], capture_output=True, text=True)
-    expect(run.returncode == 0, f"{BALANCER}: {run.stdout}{run.stderr}")
+    passes(BALANCER, "haproxy", "-c", "-f", BALANCER)
     text = BALANCER.read_text()
     behind = re.findall(r"^ +server \S+ (\w+):8080$", text, re.M)
     expect(set(behind) == gateways, f"{BALANCER} sends to {behind}, the gateways are {sorted(gateways)}")
@@ -101,15 +98,13 @@ def public_key() -> str:
     """The key that an operator makes, and puts into the values. nats-server checks it, and the gateway its seed."""
     with tempfile.TemporaryDirectory() as directory:
         seed = pathlib.Path(directory, "nats.nk")
-        made = subprocess.run([CLUSTER / "make-nkey", seed], capture_output=True, text=True)
-        expect(made.returncode == 0 and seed.stat().st_mode & 0o777 == 0o600, f"make-nkey: {made.stderr}")
+        key = passes("make-nkey", CLUSTER / "make-nkey", seed)
+        expect(seed.exists() and seed.stat().st_mode & 0o777 == 0o600, "make-nkey: others can read the seed")
         settings = pathlib.Path(directory, "sluice.yaml")
         queue = f"engine: jetstream, jetstream: {{ servers: ['nats://127.0.0.1:1'], node: one, nkey: {seed} }}"
         settings.write_text(f"queue: {{ {queue} }}\ndestinations: {{ app: {{ kind: file, path: /nonexistent }} }}\n")
-        command = [os.environ["SLUICE"], "check", "--offline", "--config", str(settings)]
-        run = subprocess.run(command, capture_output=True, text=True)
-        expect(run.returncode == 0, f"the gateway refuses the seed: {run.stdout}{run.stderr}")
-    return made.stdout.strip()
+        sluice_takes("the gateway refuses the seed", settings)
+    return key.strip()
 
 
 def rendered(config: dict[str, Any], key: str) -> dict[str, Any]:
@@ -129,11 +124,10 @@ def rendered(config: dict[str, Any], key: str) -> dict[str, Any]:
 
 def overlay() -> None:
     """What kustomize makes of base for a cluster."""
-    run = subprocess.run(["kubectl", "kustomize", str(CLUSTER)], capture_output=True, text=True)
-    if not expect(run.returncode == 0, f"{CLUSTER} cannot be built: {run.stderr}"):
+    if not (built := passes(f"{CLUSTER} cannot be built", "kubectl", "kustomize", CLUSTER)):
         return
     specs = {}
-    for resource in yaml.safe_load_all(run.stdout):
+    for resource in yaml.safe_load_all(built):
         fits(resource, CLUSTER)
         specs[resource["kind"]] = resource.get("spec", {})
     stateful = specs["StatefulSet"]
@@ -146,9 +140,8 @@ def overlay() -> None:
     expect(settings["data_dir"] == mounts["queue"], f"{CLUSTER}: data_dir is not on its volume")
     if expect(set(volumes) == set(mounts), f"{CLUSTER}: volumes {sorted(volumes)} are mounted as {sorted(mounts)}"):
         scratch, queue = volumes["queue"]["emptyDir"]["sizeLimit"], settings["queue"]["max_bytes"]
-        expect(
-            number(scratch) >= 4 * number(queue), f"{CLUSTER}: {scratch} is too little for adopted queues of {queue}"
-        )
+        told = f"{CLUSTER}: {scratch} is too little for adopted queues of {queue}"
+        expect(number(scratch) >= 4 * number(queue), told)
     expect("HOSTNAME" in {variable["name"] for variable in container["env"]}, f"{CLUSTER}: the gateways have no names")
     opened = {port["port"] for rule in specs["NetworkPolicy"]["egress"] for port in rule["ports"]}
     for server in settings["queue"]["jetstream"]["servers"]:

@@ -59,16 +59,9 @@ def kustomization(folder: pathlib.Path) -> None:
     for name in used:
         expect((folder / name).exists(), f"{folder}/kustomization.yaml names {name}, which does not exist")
         # kustomize takes that for a cycle.
-        expect(
-            (folder / name).resolve() not in folder.resolve().parents,
-            f"{folder}/kustomization.yaml names a folder above it",
-        )
-    there = {path.name for path in folder.glob("*.yaml")} - {
-        "kustomization.yaml",
-        "adapter.yaml",
-        "secret.example.yaml",
-        "nats-values.yaml",
-    }
+        is_above = (folder / name).resolve() in folder.resolve().parents
+        expect(not is_above, f"{folder}/kustomization.yaml names a folder above it")
+    there = {path.name for path in folder.glob("*.yaml")} - {"secret.example.yaml", *OTHERS - {"sluice.yaml"}}
     for name in there - used:
         problems.append(f"{folder}/{name} is in no kustomization")
 
@@ -141,10 +134,8 @@ def secrets(place: str, pod: dict[str, Any], resources: Resources) -> None:
     (monitor,) = resources["ServiceMonitor", "sluice"]["spec"]["endpoints"]
     expect(monitor.get("scheme") == "https", "Prometheus does not speak TLS with the gateways")
     trusted = monitor["tlsConfig"]["ca"]["secret"]
-    expect(
-        trusted["key"] in resources["Secret", trusted["name"]]["stringData"],
-        "Prometheus trusts a certificate that does not exist",
-    )
+    is_there = trusted["key"] in resources["Secret", trusted["name"]]["stringData"]
+    expect(is_there, "Prometheus trusts a certificate that does not exist")
 
 
 def services(resources: Resources) -> None:
@@ -178,28 +169,20 @@ def scaling(resources: Resources) -> None:
         expect(name in known, f"there is no metric {name}")
     for metric in scaler["metrics"]:
         target = metric["pods"]["target"]["averageValue"]
-        expect(
-            f" {target} * (" in adapter and f", {target})" in adapter,
-            f"the adapter's neutral age is not the target, {target}",
-        )
+        is_neutral = f" {target} * (" in adapter and f", {target})" in adapter
+        expect(is_neutral, f"the adapter's neutral age is not the target, {target}")
     for name in wanted:
         expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter lacks {name}")
     monitor = resources["ServiceMonitor", "sluice"]["spec"]
-    watched = [
-        service
-        for (kind, _), service in resources.items()
-        if kind == "Service"
-        and monitor["selector"]["matchLabels"].items() <= service["metadata"].get("labels", {}).items()
-    ]
+    labels = monitor["selector"]["matchLabels"].items()
+    known_services = [service for (kind, _), service in resources.items() if kind == "Service"]
+    watched = [each for each in known_services if labels <= each["metadata"].get("labels", {}).items()]
     for endpoint in monitor["endpoints"]:
-        expect(
-            len(watched) == 1 and endpoint["port"] in {port["name"] for port in watched[0]["spec"]["ports"]},
-            "the ServiceMonitor matches no port or several services",
-        )
+        is_open = len(watched) == 1 and endpoint["port"] in {port["name"] for port in watched[0]["spec"]["ports"]}
+        expect(is_open, "the ServiceMonitor matches no port or several services")
         key = endpoint["authorization"]["credentials"]
-        expect(
-            key["key"] in resources["Secret", key["name"]]["stringData"], "the ServiceMonitor's token does not exist"
-        )
+        is_there = key["key"] in resources["Secret", key["name"]]["stringData"]
+        expect(is_there, "the ServiceMonitor's token does not exist")
 
 
 def number(text: str) -> int:

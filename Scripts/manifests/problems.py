@@ -1,5 +1,9 @@
 """Collects all problems of a run."""
 
+import os
+import subprocess
+from typing import Any
+
 problems: list[str] = []
 
 
@@ -7,3 +11,15 @@ def expect(is_fine: object, problem: str) -> bool:
     if not is_fine:
         problems.append(problem)
     return bool(is_fine)
+
+
+def passes(place: object, *command: object, **options: Any) -> str:
+    """The output of a command that must succeed."""
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    expect(run.returncode == 0, f"{place}: {run.stdout}{run.stderr}")
+    return run.stdout
+
+
+def sluice_takes(place: object, file: object, **options: Any) -> None:
+    """The gateway accepts this configuration."""
+    passes(place, os.environ["SLUICE"], "check", "--offline", "--config", file, **options)

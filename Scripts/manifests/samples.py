@@ -1,16 +1,15 @@
 """The sample configurations as the program reads them, and the versions."""
 
 import json
-import os
 import pathlib
 import re
-import subprocess
 import tempfile
 
 import yaml
 
+from harness.certificates import make_certificate
 from harness.sources import swift_source
-from manifests.problems import expect
+from manifests.problems import expect, sluice_takes
 
 SAMPLES = [
     "Docker/sluice.yaml",
@@ -28,9 +27,7 @@ SETTINGS = {
     "ENCRYPTION_KEY": "0f" * 32,
     "HOSTNAME": "sluice-0",
 }
-NEW_CERTIFICATE = (
-    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=sample".split()
-)
+
 # The seed of a user's nkey, from the documentation of NATS.
 SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
 
@@ -46,26 +43,20 @@ def configuration(sample: str) -> None:
     text = pathlib.Path(sample).read_text()
     with tempfile.TemporaryDirectory() as directory:
         # Each secret is made up.
-        certificate, key = (str(pathlib.Path(directory, name)) for name in ("made.pem", "made.key"))
-        subprocess.run([*NEW_CERTIFICATE, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        certificate, key = (pathlib.Path(directory, name) for name in ("made.pem", "made.key"))
+        make_certificate(certificate, key, "sample")
         for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
             content = {
                 ".json": json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}),
                 ".nk": SEED,
-                ".crt": pathlib.Path(certificate).read_text(),
-                ".key": pathlib.Path(key).read_text(),
+                ".crt": certificate.read_text(),
+                ".key": key.read_text(),
             }.get(pathlib.Path(name).suffix, name + "x" * 32)
             pathlib.Path(directory, name).write_text(content)
             text = text.replace(f"{place}/{name}", f"{directory}/{name}")
         file = pathlib.Path(directory, "sluice.yaml")
         file.write_text(text)
-        run = subprocess.run(
-            [os.environ["SLUICE"], "check", "--offline", "--config", str(file)],
-            capture_output=True,
-            text=True,
-            env=SETTINGS,
-        )
-    expect(run.returncode == 0, f"{sample}: {run.stdout}{run.stderr}")
+        sluice_takes(sample, file, env=SETTINGS)
 
 
 def variables() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 from harness.sandbox import Sandbox
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 
-class Life:
+class Life(Case):
     """A gateway, a device, and what the device was promised."""
 
     def __init__(
@@ -42,9 +42,6 @@ class Life:
         """The queue's admission state and problem, and whether the gateway is ready."""
         status = json.loads(self.gateway.ask("/admin/status"))
         return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
-
-    def expect(self, holds: object, line: str) -> bool:
-        return self.trial.expect(holds, f"{self.name}: {line}")
 
     def check_after_kill(self, keeps_running: bool = False) -> None:
         """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""

@@ -2,48 +2,38 @@
 
 import pathlib
 import random
+import socket
 from typing import Any, TypeVar
 
+from harness.check import Run
 from harness.gateway import Gateway
 from harness.program import Killable, Programs
 from harness.sandbox import Sandbox
 
-# More complaints than fit on a screen do not help.
-MOST_COMPLAINTS = 40
 Program = TypeVar("Program", bound=Killable)
 
 
-class Trial:
+class Unavailable(Exception):
+    """This machine cannot run a case. Raised before anything is tried; a later failure is a complaint."""
+
+
+class Trial(Run):
     """One run of one part."""
 
+    # More complaints than fit on a screen do not help.
+    complaints_max = 40
+
     def __init__(self, part: str, work: pathlib.Path, seed: int, is_long: bool, minutes: int | None = None) -> None:
-        self.part, self.work, self.seed, self.is_long, self.minutes = part, work, seed, is_long, minutes
+        super().__init__(f"prove: {part}", work)
+        self.seed, self.is_long, self.minutes = seed, is_long, minutes
         self.random = random.Random(seed)
-        self.complaints: list[str] = []
         self.skipped: list[str] = []
-        self.programs = Programs()
-
-    def wrong(self, line: str) -> None:
-        """Notes a broken promise."""
-        if len(self.complaints) < MOST_COMPLAINTS:
-            self.complaints.append(line)
-
-    def expect(self, holds: object, line: str) -> bool:
-        if not holds:
-            self.wrong(line)
-        return bool(holds)
+        self.listeners: list[socket.socket] = []
 
     def skip(self, name: str, why: str) -> None:
         """Notes a case that this machine cannot run. The verdict names it as not proven."""
         self.skipped.append(name)
         self.say(f"{name} is skipped: {why}")
-
-    def say(self, line: str) -> None:
-        """Prints a count or a figure that was measured."""
-        print(f"prove: {self.part}: {line}", flush=True)
-
-    def sandbox(self, **options: Any) -> Sandbox:
-        return Sandbox(self.work, programs=self.programs, **options)
 
     def gateway(
         self,
@@ -63,6 +53,11 @@ class Trial:
         all_of_them = f"{destinations or one}\n{others}"
         return Gateway(self.work, data or self.work / "data", all_of_them, settings, programs=self.programs, **options)
 
+    def nowhere(self) -> str:
+        """The URL of a server that takes connections and never answers."""
+        self.listeners.append(socket.create_server(("127.0.0.1", 0)))
+        return f"http://127.0.0.1:{self.listeners[-1].getsockname()[1]}"
+
     def remember(self, program: Program) -> Program:
         """Adds something else that must be ended with `kill`."""
         self.programs.add(program)
@@ -75,3 +70,16 @@ class Trial:
         """Ends the programs of a session. Another one may follow."""
         self.programs.end()
         self.programs = Programs()
+
+
+class Case:
+    """A piece of a trial, whose complaints begin with its name."""
+
+    trial: Trial
+    name: str
+
+    def expect(self, holds: object, line: str) -> bool:
+        return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def wrong(self, *lines: str) -> None:
+        self.trial.wrong(*(f"{self.name}: {line}" for line in lines))

@@ -1,8 +1,8 @@
 """Costly requests of Elasticsearch's bulk API and of Splunk's collector."""
 
 from collections.abc import Callable
+from typing import Any
 
-from proof.attacks import pieces
 from proof.attacks.expensive_bodies import JSON
 from proof.attacks.pieces import CODINGS, MEMBERS, NAMES, Built, Dialects, Genes, many, members
 
@@ -29,14 +29,11 @@ DOCUMENTS = {
 def bulk(genes: Genes) -> Built:
     action, document = ACTIONS[genes["action"]], DOCUMENTS[genes["document"]]
     if genes["fields"]:
-        document = b"{" + members(genes | {"name": genes["names"]}, genes["fields"], pieces.size() - 2000) + b"}"
+        document = b"{" + members(genes | {"name": genes["names"]}, genes["fields"], spare=2000) + b"}"
     ending = b"\n" if genes["action"] in ("blank", "empty", "blanks", "delete") else b"\n" + document + b"\n"
     head = b"" if genes["action"] != "blank" else b'{"index":{}}\n{}\n'
-    return (
-        "/cost/_bulk",
-        head + many(genes["name"], lambda each: action(each) + ending, limit=pieces.size() - 20),
-        ["Content-Type: application/x-ndjson"],
-    )
+    body = head + many(genes["name"], lambda each: action(each) + ending, spare=20)
+    return "/cost/_bulk", body, ["Content-Type: application/x-ndjson"]
 
 
 ORIGINS: dict[str, Callable[[bytes], bytes]] = {
@@ -58,33 +55,12 @@ EVENTS = {
 def splunk(genes: Genes) -> Built:
     origin, event = ORIGINS[genes["origin"]], b'"event":' + EVENTS[genes["event"]]
     if genes["fields"]:
-        event += (
-            b',"fields":{' + members(genes | {"name": genes["names"]}, genes["fields"], pieces.size() - 2000) + b"}"
-        )
+        event += b',"fields":{' + members(genes | {"name": genes["names"]}, genes["fields"], spare=2000) + b"}"
     return "/services/collector/event", many(genes["name"], lambda each: b"{" + origin(each) + event + b"}"), [JSON]
 
 
+FIELDS: dict[str, Any] = {"names": list(NAMES), "fields": [0, 1, 65, 70_000, 1 << 30], "coding": CODINGS}
 DIALECTS: Dialects = {
-    "bulk": (
-        bulk,
-        MEMBERS
-        | {
-            "action": list(ACTIONS),
-            "document": list(DOCUMENTS),
-            "names": list(NAMES),
-            "fields": [0, 1, 65, 70_000, 1 << 30],
-            "coding": CODINGS,
-        },
-    ),
-    "splunk": (
-        splunk,
-        MEMBERS
-        | {
-            "origin": list(ORIGINS),
-            "event": list(EVENTS),
-            "names": list(NAMES),
-            "fields": [0, 1, 65, 70_000, 1 << 30],
-            "coding": CODINGS,
-        },
-    ),
+    "bulk": (bulk, MEMBERS | {"action": list(ACTIONS), "document": list(DOCUMENTS)} | FIELDS),
+    "splunk": (splunk, MEMBERS | {"origin": list(ORIGINS), "event": list(EVENTS)} | FIELDS),
 }

@@ -7,7 +7,6 @@ import time
 from harness.calibration import delay, slowness
 from harness.gateway import Gateway
 from harness.process import cpu_seconds
-from proof.attacks.decompression_bombs import Body
 from proof.clients.device import ConnectionLost, Device
 from proof.trial import Trial
 
@@ -38,7 +37,7 @@ class AttackMeter:
         self.gateway.require_drained()
         return (cpu_seconds(self.pid) - before) / times
 
-    def body(self, name: str, path: str, content: bytes, fields: list[str], right: set[int]) -> None:
+    def body(self, name: str, path: str, content: bytes, fields: list[str], right: set[int]) -> bool:
         before, began = cpu_seconds(self.pid), time.monotonic()
         try:
             device = Device(self.gateway.devices, 30, address="127.0.9.1")
@@ -46,24 +45,14 @@ class AttackMeter:
             device.close()
         except ConnectionLost as error:
             status, answer = None, str(error).encode()
-        self.judge(name, status, right, answer, before, began)
+        return self.judge(name, status, right, answer, before, began)
 
-    def head(self, name: str, request: bytes, right: int) -> None:
+    def head(self, name: str, request: bytes, right: int) -> bool:
         before, began = cpu_seconds(self.pid), time.monotonic()
         status, answer = converse(self.gateway.devices, request)
-        self.judge(name, status, {right}, answer, before, began)
+        return self.judge(name, status, {right}, answer, before, began)
 
-    def bodies(self, bodies: list[Body]) -> None:
-        for each in bodies:
-            self.body(*each)
-
-    def heads(self, heads: list[tuple[str, bytes, int]]) -> None:
-        for each in heads:
-            self.head(*each)
-
-    def judge(
-        self, name: str, status: int | None, right: set[int], answer: bytes | str, before: float, began: float
-    ) -> None:
+    def judge(self, name: str, status: int | None, right: set[int], answer: bytes, before: float, began: float) -> bool:
         took, used = time.monotonic() - began, cpu_seconds(self.pid) - before
         self.count += 1
         self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
@@ -73,9 +62,8 @@ class AttackMeter:
         if not fine:
             allowed *= slowness()
             fine = took < PATIENCE * delay() and used < allowed
-        self.trial.expect(
-            fine, f"{name}: took {took:.1f} s, {used:.2f} s of processor time; {allowed:.2f} s are allowed"
-        )
+        told = f"{name}: took {took:.1f} s, {used:.2f} s of processor time; {allowed:.2f} s are allowed"
+        return self.trial.expect(fine, told)
 
     def say(self, what: str) -> None:
         self.trial.say(

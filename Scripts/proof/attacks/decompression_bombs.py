@@ -5,7 +5,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from harness.protobuf import varint
+from harness.encodings import varint
 
 # Name, path, body, header fields and the accepted statuses.
 Body = tuple[str, str, bytes, list[str], set[int]]
@@ -74,56 +74,38 @@ def package(name: str, size: int) -> list[str]:
     return [PROTOBUF, RAW, f"x-log-compresstype: {name}", f"x-log-bodyrawsize: {size}"]
 
 
+def coded(name: str, coding: str, content: bytes, *right: int, claims: int | None = None) -> Body:
+    """A body in a content coding, which may claim its inflated size."""
+    fields = [] if claims is None else [f"x-log-bodyrawsize: {claims}"]
+    return name, PLAIN, content, [f"Content-Encoding: {coding}", *fields], set(right)
+
+
 def bombs() -> Iterator[Body]:
     """Every bomb, with the accepted statuses."""
     large, claim = 64 * MIB, 1 << 62
-    yield "gzip", PLAIN, deflated(large, 31), ["Content-Encoding: gzip"], {413}
-    yield "deflate", PLAIN, deflated(large), ["Content-Encoding: deflate"], {413}
-    yield "zstd", PLAIN, zstd(1 << 30), ["Content-Encoding: zstd"], {413}
-    yield "lz4", PLAIN, lz4_block(large), ["Content-Encoding: lz4", f"x-log-bodyrawsize: {large}"], {413}
-    yield "gzip in gzip", PLAIN, gzip.compress(deflated(large, 31)), ["Content-Encoding: gzip"], {400}
-    yield "gzip, gzip", PLAIN, gzip.compress(deflated(large, 31)), ["Content-Encoding: gzip, gzip"], {400, 415}
-    yield "gzip of many members", PLAIN, gzip.compress(b" " * 9000) * 60000, ["Content-Encoding: gzip"], {400, 413}
-    yield "gzip of empty members", PLAIN, gzip.compress(b"") * 400000, ["Content-Encoding: gzip"], {400, 413}
-    yield (
-        "zstd of empty frames",
-        PLAIN,
-        bytes.fromhex("28b52ffd2000010000") * MIB,
-        ["Content-Encoding: zstd"],
-        {400, 413},
-    )
-    yield "zstd that is skipped", PLAIN, bytes.fromhex("502a4d1800000000") * MIB, ["Content-Encoding: zstd"], {400, 413}
-    yield "zstd with a window of 2^41", PLAIN, zstd(MIB, window=0xFF), ["Content-Encoding: zstd"], {400, 413}
-    yield "zstd with a window of 128 MiB", PLAIN, zstd(MIB, window=0x88), ["Content-Encoding: zstd"], {400, 413}
-    yield "zstd that claims 2^62", PLAIN, zstd(MIB, claimed=claim), ["Content-Encoding: zstd"], {400, 413}
-    yield "lz4 frame", PLAIN, lz4_frame(16), ["Content-Encoding: lz4"], {413}
-    yield (
-        "lz4 frame that claims its size",
-        PLAIN,
-        lz4_frame(16),
-        ["Content-Encoding: lz4", f"x-log-bodyrawsize: {large}"],
-        {413},
-    )
-    yield "lz4 of empty frames", PLAIN, (LZ4_FRAME + bytes(4)) * 900000, ["Content-Encoding: lz4"], {400}
-    skipped = bytes.fromhex("502a4d1800000000")
-    yield (
-        "lz4 of frames that are skipped",
-        PLAIN,
-        LZ4_FRAME + bytes(4) + skipped * MIB,
-        ["Content-Encoding: lz4"],
-        {400},
-    )
-    yield "snappy in chunks", PLAIN, snappy_chunks(300), ["Content-Encoding: snappy"], {413}
-    yield (
-        "snappy of padding",
-        PLAIN,
-        SNAPPY_START + bytes.fromhex("fe000000") * (2 * MIB),
-        ["Content-Encoding: snappy"],
-        {400},
-    )
+    twice, skipped = gzip.compress(deflated(large, 31)), bytes.fromhex("502a4d1800000000") * MIB
+    yield coded("gzip", "gzip", deflated(large, 31), 413)
+    yield coded("deflate", "deflate", deflated(large), 413)
+    yield coded("zstd", "zstd", zstd(1 << 30), 413)
+    yield coded("lz4", "lz4", lz4_block(large), 413, claims=large)
+    yield coded("gzip in gzip", "gzip", twice, 400)
+    yield coded("gzip, gzip", "gzip, gzip", twice, 400, 415)
+    yield coded("gzip of many members", "gzip", gzip.compress(b" " * 9000) * 60000, 400, 413)
+    yield coded("gzip of empty members", "gzip", gzip.compress(b"") * 400000, 400, 413)
+    yield coded("zstd of empty frames", "zstd", bytes.fromhex("28b52ffd2000010000") * MIB, 400, 413)
+    yield coded("zstd that is skipped", "zstd", skipped, 400, 413)
+    yield coded("zstd with a window of 2^41", "zstd", zstd(MIB, window=0xFF), 400, 413)
+    yield coded("zstd with a window of 128 MiB", "zstd", zstd(MIB, window=0x88), 400, 413)
+    yield coded("zstd that claims 2^62", "zstd", zstd(MIB, claimed=claim), 400, 413)
+    yield coded("lz4 frame", "lz4", lz4_frame(16), 413)
+    yield coded("lz4 frame that claims its size", "lz4", lz4_frame(16), 413, claims=large)
+    yield coded("lz4 of empty frames", "lz4", (LZ4_FRAME + bytes(4)) * 900000, 400)
+    yield coded("lz4 of frames that are skipped", "lz4", LZ4_FRAME + bytes(4) + skipped, 400)
+    yield coded("snappy in chunks", "snappy", snappy_chunks(300), 413)
+    yield coded("snappy of padding", "snappy", SNAPPY_START + bytes.fromhex("fe000000") * (2 * MIB), 400)
     empty = bytes.fromhex("01040000d8ea82a2")
-    yield "snappy of empty chunks", PLAIN, SNAPPY_START + empty * MIB, ["Content-Encoding: x-snappy-framed"], {400}
-    yield "lz4 that claims nothing", PLAIN, lz4_block(large), ["Content-Encoding: lz4"], {400}
+    yield coded("snappy of empty chunks", "x-snappy-framed", SNAPPY_START + empty * MIB, 400)
+    yield coded("lz4 that claims nothing", "lz4", lz4_block(large), 400)
     yield "PutLogs, lz4", PUT, lz4_block(large), package("lz4", large), {400, 413}
     yield "PutLogs, lz4 that claims 1 B", PUT, lz4_block(large), package("lz4", 1), {400, 413}
     yield "PutLogs, lz4 that claims 2^62", PUT, lz4_block(MIB), package("lz4", claim), {400, 413}

@@ -4,7 +4,7 @@ records with almost no content."""
 import json
 from collections.abc import Callable, Iterator
 
-from harness.protobuf import field
+from harness.encodings import field
 from proof.attacks.decompression_bombs import Body
 
 JSON = "Content-Type: application/json"

@@ -54,22 +54,17 @@ TARGETS = {
     b"http://gateway/logs/tricks": 200,
 }
 
+START = b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\n"
+CHUNKED = START + b"Transfer-Encoding: chunked\r\n\r\n"
 HEADS = {
-    "a field without end": (b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\nX: " + b"x" * (1 << 20), 431),
-    "fields without end": (b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\n" + b"X: y\r\n" * 200_000, 431),
-    "names of fields without end": (b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\n" + b"X" * (1 << 20), 431),
+    "a field without end": (START + b"X: " + b"x" * (1 << 20), 431),
+    "fields without end": (START + b"X: y\r\n" * 200_000, 431),
+    "names of fields without end": (START + b"X" * (1 << 20), 431),
     "a line without end": (b"A" * (1 << 20), 414),
     "empty lines without end": (b"\r\n" * (1 << 19), 400),
     "a name of a host without end": (b"POST /logs/tricks HTTP/1.1\r\nHost: " + b"a." * (1 << 19), 431),
-    "trailers without end": (
-        b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
-        + b"X: y\r\n" * 200_000,
-        400,
-    ),
-    "extensions of a chunk without end": (
-        b"POST /logs/tricks HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n2;" + b"x" * (1 << 20),
-        400,
-    ),
+    "trailers without end": (CHUNKED + b"2\r\n{}\r\n0\r\n" + b"X: y\r\n" * 200_000, 400),
+    "extensions of a chunk without end": (CHUNKED + b"2;" + b"x" * (1 << 20), 400),
 }
 
 

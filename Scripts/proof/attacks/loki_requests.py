@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.protobuf import field
+from harness.encodings import field, snappy
 from proof.attacks import pieces
-from proof.attacks.compressors import snappy
 from proof.attacks.expensive_bodies import JSON, PROTOBUF
 from proof.attacks.pieces import CODINGS, NAMES, Built, Dialects, Genes, many, name, pair, repeated
 
@@ -16,27 +15,26 @@ def streams(
     """As many Loki streams as fit. Their labels are equal or differ, as the genes say."""
     kind, count, sets = genes["name"], genes["count"], genes["sets"]
     value = b"v" * genes["length"]
+
+    def labels(first: int = 0) -> bytes:
+        return many(kind, lambda each: pairs(each, value), count, b",", pieces.size() // 2, first=first)
+
     if sets == "same":
-        labels = many(kind, lambda each: pairs(each, value), count, b",", pieces.size() // 2)
-        return repeated(stream(labels), between, pieces.size() - 20)
+        return repeated(stream(labels()), between, spare=20)
     if sets == "values":
-        few = genes["few"]
-        labels = many(kind, lambda each: pairs(each, value), count, b",", pieces.size() // 2)
-        return many(
-            few, lambda each: stream(pairs(b"number", each) + b"," + labels), (1 << 30), between, pieces.size() - 20
-        )
+        shared = labels()
+        numbered = lambda each: stream(pairs(b"number", each) + b"," + shared)
+        return many(genes["few"], numbered, between=between, spare=20)
     parts, length, number = [], 0, 0
     while length < pieces.size() - 20:
         if sets == "names":
-            labels = many(
-                kind, lambda each: pairs(each, value), count, b",", pieces.size() // 2, first=number * count % (1 << 20)
-            )
+            text = labels(number * count % (1 << 20))
         else:
-            labels = many(kind, lambda each: pairs(each, value), count, b",", pieces.size() // 2)
+            text = labels()
             size = len(pairs(name(kind, 0), value)) + 1
-            at = number * size % (len(labels) + 1)
-            labels = (labels[at:] + b"," + labels[: at - 1]) if at else labels
-        parts.append(stream(labels))
+            at = number * size % (len(text) + 1)
+            text = (text[at:] + b"," + text[: at - 1]) if at else text
+        parts.append(stream(text))
         length, number = length + len(parts[-1]) + len(between), number + 1
     return between.join(parts[:-1] or parts)
 

@@ -3,10 +3,10 @@
 import struct
 from typing import Any
 
-from harness.protobuf import field, varint
+from harness.encodings import field, varint
 from proof.attacks import pieces
 from proof.attacks.expensive_bodies import JSON, PROTOBUF
-from proof.attacks.pieces import CODINGS, COUNTS, NAMES, Built, Dialects, Genes, many, repeated
+from proof.attacks.pieces import CODINGS, COUNTS, NAMES, Built, Dialects, Genes, many, pair, repeated
 
 DEEP = b""
 for _ in range(60):
@@ -47,72 +47,53 @@ JSON_ANY = {
 
 
 def otlp(genes: Genes) -> Built:
-    value, where = ANY[genes["value"]], genes["where"]
+    value, where, half = ANY[genes["value"]], genes["where"], pieces.size() // 2
 
-    def attributes(number: int, limit: int | None) -> bytes:
-        return many(
-            genes["name"], lambda each: field(number, field(1, each) + field(2, value)), genes["count"], limit=limit
-        )
+    def attributes(number: int, limit: int | None = None, spare: int = 0) -> bytes:
+        wrap = lambda each: field(number, pair(each, value))
+        return many(genes["name"], wrap, genes["count"], limit=limit, spare=spare)
+
+    def empty_records(most: int) -> bytes:
+        return b"\x12\x00" * min(genes["records"], most)
 
     if where == "resource":
-        shared = attributes(1, pieces.size() - 1000)
-        content = field(
-            1,
-            field(1, shared)[: pieces.size()]
-            + field(2, b"\x12\x00" * min(genes["records"], max(1, (pieces.size() - len(shared) - 64) // 2))),
-        )
+        shared = attributes(1, spare=1000)
+        records = empty_records(max(1, (pieces.size() - len(shared) - 64) // 2))
+        content = field(1, field(1, shared)[: pieces.size()] + field(2, records))
     elif where == "resources":
-        content = repeated(
-            field(
-                1, field(1, attributes(1, pieces.size() // 2)) + field(2, b"\x12\x00" * min(genes["records"], 1 << 20))
-            )
-        )
+        content = repeated(field(1, field(1, attributes(1, limit=half)) + field(2, empty_records(1 << 20))))
     elif where == "scopes":
-        content = field(
-            1,
-            repeated(
-                field(2, field(1, attributes(3, pieces.size() // 2)) + b"\x12\x00" * min(genes["records"], 1 << 20)),
-                limit=pieces.size() - 32,
-            ),
-        )
+        scope = field(1, attributes(3, limit=half)) + empty_records(1 << 20)
+        content = field(1, repeated(field(2, scope), spare=32))
     else:
-        record = field(2, field(5, value)) if where == "body" else field(2, attributes(6, pieces.size() - 64))
-        content = field(1, field(2, repeated(record, limit=pieces.size() - 32)))
+        record = field(2, field(5, value)) if where == "body" else field(2, attributes(6, spare=64))
+        content = field(1, field(2, repeated(record, spare=32)))
     return "/v1/logs", content, [PROTOBUF]
 
 
 def otlp_json(genes: Genes) -> Built:
     value, where = JSON_ANY[genes["value"]], genes["where"]
-    first, second = (
-        (b'{"value":' + value + b',"key":"', b'"}')
-        if genes["is_backwards"]
-        else (b'{"key":"', b'","value":' + value + b"}")
-    )
+    first, second = b'{"key":"', b'","value":' + value + b"}"
+    if genes["is_backwards"]:
+        first, second = b'{"value":' + value + b',"key":"', b'"}'
 
-    def attributes(limit: int | None) -> bytes:
-        return (
-            b'"attributes":['
-            + many(genes["name"], lambda each: first + each + second, genes["count"], b",", limit)
-            + b"]"
-        )
+    def attributes(limit: int | None = None, spare: int = 0) -> bytes:
+        pairs = many(genes["name"], lambda each: first + each + second, genes["count"], b",", limit, spare)
+        return b'"attributes":[' + pairs + b"]"
 
+    resource = b'"resource":{}'
     if where == "record" or where == "body":
-        record = b'{"body":' + value + b"}" if where == "body" else b"{" + attributes(pieces.size() - 200) + b"}"
-        parts = [
-            b'"resource":{}',
-            b'"scopeLogs":[{"logRecords":[' + repeated(record, b",", pieces.size() - 100) + b"]}]",
-        ]
+        record = b'{"body":' + value + b"}" if where == "body" else b"{" + attributes(spare=200) + b"}"
+        records = repeated(record, b",", spare=100)
     else:
-        shared = attributes(pieces.size() - 1000 if where == "resource" else pieces.size() // 2)
+        shared = attributes(spare=1000) if where == "resource" else attributes(limit=pieces.size() // 2)
         records = b",".join([b"{}"] * min(genes["records"], max(1, (pieces.size() - len(shared) - 200) // 3)))
-        parts = [b'"resource":{' + shared + b"}", b'"scopeLogs":[{"logRecords":[' + records + b"]}]"]
+        resource = b'"resource":{' + shared + b"}"
+    parts = [resource, b'"scopeLogs":[{"logRecords":[' + records + b"]}]"]
     if genes["is_backwards"]:
         parts.reverse()
-    return (
-        "/v1/logs",
-        b'{"resourceLogs":[' + repeated(b"{" + b",".join(parts) + b"}", b",", pieces.size() - 20) + b"]}",
-        [JSON],
-    )
+    body = repeated(b"{" + b",".join(parts) + b"}", b",", spare=20)
+    return "/v1/logs", b'{"resourceLogs":[' + body + b"]}", [JSON]
 
 
 ATTRIBUTES: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.protobuf import field
+from harness.encodings import field
 
 Genes = dict[str, Any]
 # Path, body and header fields.
@@ -63,10 +63,12 @@ def many(
     count: int = 1 << 30,
     between: bytes = b"",
     limit: int | None = None,
+    spare: int = 0,
     first: int = 0,
 ) -> bytes:
-    """Up to `count` pieces, as many as fit. `wrap` makes a piece from a name; all pieces have the same length."""
-    limit = size() if limit is None else limit
+    """Up to `count` pieces, as many as fit the body under construction, or `limit` bytes, but for `spare` ones. `wrap` makes
+    a piece from a name; all pieces have the same length."""
+    limit = (size() if limit is None else limit) - spare
     form, hole = NAMES[kind], (HOLE * 80)[: width(kind)]
     piece = wrap(hole)
     step = len(piece) + len(between)
@@ -131,16 +133,16 @@ COUNTS = [1, 2, 4, 16, 63, 64, 65, 130, 1024, 1025, 8192, 70_000, 1 << 30]
 CODINGS = [None, None, "gzip", "deflate", "zstd", "lz4"]
 
 
-def repeated(piece: bytes, between: bytes = b"", limit: int | None = None) -> bytes:
+def repeated(piece: bytes, between: bytes = b"", limit: int | None = None, spare: int = 0) -> bytes:
     """One piece, repeated as often as it fits."""
-    limit = size() if limit is None else limit
+    limit = (size() if limit is None else limit) - spare
     unit = piece + between
     return (unit * max(1, (limit + len(between)) // len(unit)))[: -len(between) or None]
 
 
-def members(genes: Genes, count: int, limit: int | None = None) -> bytes:
+def members(genes: Genes, count: int, limit: int | None = None, spare: int = 0) -> bytes:
     """Up to `count` members of a JSON object."""
-    return many(genes["name"], lambda each: b'"' + each + b'":' + VALUES[genes["value"]], count, b",", limit)
+    return many(genes["name"], lambda each: b'"' + each + b'":' + VALUES[genes["value"]], count, b",", limit, spare)
 
 
 def pair(key: bytes, value: bytes) -> bytes:

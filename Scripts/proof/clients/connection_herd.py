@@ -7,13 +7,15 @@ import select
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from random import Random
 
-from proof.clients.device import ConnectionLost, Device
-from proof.clients.promised_logs import request, total
+from proof.clients.device import ConnectionLost, Device, log
+from proof.clients.promised_logs import request
 
-Counts = dict[str, int]
+Counts = Counter[str]
 
 
 EACH = 8000  # Connections per process.
@@ -42,11 +44,11 @@ class ConnectionHerd:
         for _, pipe in self.members:
             with contextlib.suppress(BrokenPipeError):  # Reading its answer reports this process.
                 pipe.send(what)
-        total: Counts = {}
+        total: Counts = Counter()
         ends = time.monotonic() + PATIENCE
         for process, pipe in self.members:
-            for key, value in self.answer(process, pipe, what, ends).items():
-                total[key] = total.get(key, 0) + value
+            # Kinds without any stay: `update` keeps them.
+            total.update(self.answer(process, pipe, what, ends))
         return total
 
     def answer(self, process: multiprocessing.Process, pipe: Connection, what: str, ends: float) -> Counts:
@@ -92,34 +94,28 @@ def open_all(devices: list[Device], port: int, first: int, count: int) -> Counts
             devices.append(Device(port, 20, f"127.1.{number // 500}.1"))
         except OSError:
             failed += 1
-    return {"failed": failed}
+    return Counter(failed=failed)
 
 
 def drop_refused(devices: list[Device], *_: object) -> Counts:
     """Closes the connections that were refused, and counts the others."""
-    counts = {"503": 0, "closed": 0}
-    for device in ready(devices):
-        try:
-            key = str(device.answer()[0])
-        except (ConnectionLost, OSError):
-            key = "closed"
-        counts[key] = counts.get(key, 0) + 1
-        device.close()
-        devices.remove(device)
-    return counts | {"kept": len(devices)}
+    counts = Counter({"503": 0, "closed": 0})
+    counts.update(count_ended(devices))
+    counts["kept"] = len(devices)
+    return counts
 
 
 def post_sample(devices: list[Device], _: int, first: int, __: int) -> Counts:
     """Posts one log on each connection of a sample."""
-    counts = {"lost": 0}
+    counts = Counter(lost=0)
     for number, device in enumerate(devices[:: max(1, len(devices) // 200)]):
         name = f"{10**9 + first + number}|t|s|u|{int(time.time())}"
         device.socket.settimeout(2)
         try:
-            key = str(device.post(*request([{"name": name, "noise": "0", "sum": total(name, "0")}]))[0])
+            key = str(device.post(*request([log(name, Random(), noise="0")]))[0])
         except ConnectionLost:
             key = "lost"
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] += 1
         if counts["lost"] > 2:
             break
     return counts
@@ -127,37 +123,30 @@ def post_sample(devices: list[Device], _: int, first: int, __: int) -> Counts:
 
 def begin_heads(devices: list[Device], *_: object) -> Counts:
     """Sends the beginning of a head at once. `count_ended` finds the connections that were refused meanwhile."""
-    begun = 0
     for device in devices:
-        try:
+        with contextlib.suppress(OSError):
             device.socket.sendall(HEAD)
-            begun += 1
-        except OSError:
-            pass
-    return {"begun": begun}
+    return Counter()
 
 
 def send_byte(devices: list[Device], *_: object) -> Counts:
     """Sends one more byte of each head."""
-    sent = 0
     for device in devices:
-        try:
+        with contextlib.suppress(OSError):
             device.socket.send(b"x", socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            sent += 1
-        except OSError:
-            pass
-    return {"sent": sent}
+    return Counter()
 
 
 def count_ended(devices: list[Device], *_: object) -> Counts:
-    """Counts the connections that ended, by the status they received."""
-    counts: Counts = {}
+    """Closes the connections that ended, and counts them by the status they received."""
+    counts: Counts = Counter()
     for device in ready(devices):
         try:
             key = str(device.answer()[0])
         except (ConnectionLost, OSError):
             key = "closed"
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] += 1
+        device.close()
         devices.remove(device)
     return counts
 
@@ -166,7 +155,7 @@ def close_all(devices: list[Device], *_: object) -> Counts:
     for device in devices:
         device.close()
     devices.clear()
-    return {}
+    return Counter()
 
 
 def ready(devices: list[Device]) -> list[Device]:

@@ -53,15 +53,15 @@ class Device:
         self.socket.close()
 
 
-def request(path: str, body: bytes, *fields: str, host: str = "gateway") -> bytes:
-    """The bytes of a POST."""
-    head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *fields, "", ""]
-    return "\r\n".join(head).encode() + body
+def request(path: str, body: bytes | None, *fields: str, host: str = "gateway", method: str = "POST") -> bytes:
+    length = [] if body is None else [f"Content-Length: {len(body)}"]
+    head = [f"{method} {path} HTTP/1.1", f"Host: {host}", *length, *fields, "", ""]
+    return "\r\n".join(head).encode("latin-1") + (body or b"")
 
 
-def log(name: str, random: Random, size: int = 60) -> Log:
-    """A log with a name, random noise and a checksum over both, so that any alteration shows."""
-    noise = f"{random.getrandbits(4 * size):x}"
+def log(name: str, random: Random, size: int = 60, noise: str | None = None) -> Log:
+    """A log with a name, random noise unless it is given, and a checksum over both, so that any alteration shows."""
+    noise = noise or f"{random.getrandbits(4 * size):x}"
     return {"name": name, "noise": noise, "sum": str(zlib.crc32(f"{name}/{noise}".encode()))}
 
 

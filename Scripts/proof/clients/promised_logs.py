@@ -2,12 +2,11 @@
 
 import json
 import time
-import zlib
 from collections.abc import Iterable
 from random import Random
 
 from harness.sandbox import Log, Sandbox
-from proof.clients.device import ConnectionLost, Device
+from proof.clients.device import ConnectionLost, Device, is_whole, log
 
 ORIGINAL_TIME = "__original_time__"
 
@@ -31,22 +30,26 @@ class PromisedLogs:
         made = []
         for _ in range(count):
             self.next += 1
-            name = f"{self.next}|t{topic}|s{topic}|u{topic}|{then}"
-            text = noise or f"{self.random.getrandbits(4 * size):x}"
-            made.append({"name": name, "noise": text, "sum": total(name, text), **fields})
+            made.append(log(f"{self.next}|t{topic}|s{topic}|u{topic}|{then}", self.random, size, noise) | fields)
         return made
+
+    def note_sent(self, logs: list[Log]) -> None:
+        self.unanswered |= {each["name"] for each in logs}
+
+    def note_answered(self, logs: list[Log]) -> None:
+        names = {each["name"] for each in logs}
+        self.unanswered -= names
+        self.answered |= names
 
     def post(self, device: Device, logs: list[Log]) -> int | None:
         """The status, or None without an answer. Notes the logs accordingly."""
-        names = {log["name"] for log in logs}
-        self.unanswered |= names
+        self.note_sent(logs)
         try:
             status, _ = device.post(*request(logs))
         except ConnectionLost:
             return None
         if status == 200:
-            self.unanswered -= names
-            self.answered |= names
+            self.note_answered(logs)
         return status
 
     def arrived(self, sandbox: Sandbox) -> "Arrived":
@@ -60,15 +63,15 @@ class Arrived:
         self.names = set()
         self.altered = []
         self.kept_aside = 0
-        for log in logs:
+        for each in logs:
             self.count += 1
-            if promises.may_keep_time_aside and ORIGINAL_TIME in log:
-                log["__time__"] = log[ORIGINAL_TIME]
+            if promises.may_keep_time_aside and ORIGINAL_TIME in each:
+                each["__time__"] = each[ORIGINAL_TIME]
                 self.kept_aside += 1
-            if is_as_sent(log):
-                self.names.add(log["name"])
+            if is_as_sent(each):
+                self.names.add(each["name"])
             else:
-                self.altered.append(log)
+                self.altered.append(each)
         self.strangers = self.names - promises.answered - promises.unanswered
         self.missing = promises.answered - self.names
 
@@ -76,19 +79,15 @@ class Arrived:
 def request(logs: list[Log]) -> tuple[str, bytes]:
     """Path and body for web tracking, which carries a topic, a source and tags beside the logs."""
     _, topic, source, unit, then = logs[0]["name"].split("|")
-    sent = [{**log, "__time__": int(then)} for log in logs]
+    sent = [{**each, "__time__": int(then)} for each in logs]
     group = {"__topic__": topic, "__source__": source, "__tags__": {"unit": unit}, "__logs__": sent}
     return "/logstores/app/track", json.dumps(group).encode()
 
 
-def total(name: str, noise: str) -> str:
-    return str(zlib.crc32(f"{name}/{noise}".encode()))
-
-
-def is_as_sent(log: Log) -> bool:
-    name = log.get("name", "")
-    if log.get("sum") != total(name, log.get("noise", "")) or name.count("|") != 4:
+def is_as_sent(stored: Log) -> bool:
+    name = stored.get("name", "")
+    if not is_whole(stored) or name.count("|") != 4:
         return False
     _, topic, source, unit, then = name.split("|")
     keys = ("__topic__", "__source__", "__tag__:unit", "__time__", "__logstore__", "__project__")
-    return [log.get(key) for key in keys] == [topic, source, unit, then, "app", "demo"]
+    return [stored.get(key) for key in keys] == [topic, source, unit, then, "app", "demo"]

@@ -15,7 +15,7 @@ from harness.sandbox import Sandbox
 from proof import fan_out
 from proof.clients.writer import Writer
 from proof.disk import syscalls
-from proof.disk.replay import RecordedDisk
+from proof.disk.posix_files import RecordedDisk
 from proof.disk.syscalls import Call, Event
 from proof.fan_out import FanOut
 from proof.queues.starting_queues import Base

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from random import Random
 
-from proof.disk.lz4_block import unpacked
+from harness.encodings import unlz4
 from proof.disk.syscalls import Call, Event
 
 HEAD = re.compile(
@@ -67,7 +67,7 @@ class SLSStorage:
             return None
         if not (start := HEAD.match(head)):
             return None
-        content = unpacked(body, int(start[3]))
+        content = unlz4(body, int(start[3]))
         return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
 
     def phases(self, syncs: list[int]) -> dict[str, list[int]]:

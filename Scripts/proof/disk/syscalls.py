@@ -4,8 +4,9 @@ import dataclasses
 import pathlib
 import re
 import subprocess
-import time
 from collections.abc import Iterable, Iterator
+
+from harness.waiting import look_until
 
 FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
 TALK = "sendto,recvfrom"
@@ -17,44 +18,43 @@ OTHERS = (
 SYNC_US = 3_000
 
 
+def strace(file: pathlib.Path, calls: str, *words: str) -> list[str]:
+    return ["strace", "-D", "-f", *words, "-o", str(file), "-e", f"trace={calls}"]
+
+
 def recording(file: pathlib.Path) -> list[str]:
     """A command prefix that records all calls with their bytes. Syncs take as long as on a slow disk, so that much
     happens during them."""
-    words = ["strace", "-D", "-f", "--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
+    words = ["--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
     words += ["-e", f"inject=fdatasync:delay_enter={SYNC_US}"]
-    return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
+    return strace(file, f"{FILES},{TALK},{OTHERS}", *words)
 
 
 def listing(file: pathlib.Path) -> list[str]:
     """A command prefix that lists the calls that change files, with the paths of all descriptors."""
-    return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
+    return strace(file, f"{FILES},{OTHERS}", "--seccomp-bpf", "-y", "-s", "0")
 
 
 def killing(file: pathlib.Path, paths: Iterable[pathlib.Path], call: str, number: int) -> list[str]:
     """A command prefix that kills the program in place of the n-th such call on one of the paths. strace counts by
     thread. With --seccomp-bpf the kernel would still carry out the call."""
     filters = [word for path in paths for word in ("-P", str(path))]
-    words = ["strace", "-D", "-f", "-s", "0", "-o", str(file), *filters, "-e", f"trace={call}"]
-    return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+    return strace(file, call, "-s", "0", *filters, "-e", f"inject={call}:signal=SIGKILL:when={number}")
 
 
 def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | None = None) -> list[str]:
     """A command prefix that lists the same calls, and fails the n-th such call of each thread, on one path only if
     it is given."""
-    words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), *(["-P", str(path)] if path else [])]
-    return [*words, "-e", f"trace={FILES},{OTHERS}", "-e", f"inject={call}:error=EIO:when={number}"]
+    words = ["-y", "-s", "0", *(["-P", str(path)] if path else []), "-e", f"inject={call}:error=EIO:when={number}"]
+    return strace(file, f"{FILES},{OTHERS}", *words)
 
 
 def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: float = 20) -> list[str]:
     """The lines of the trace, once strace has reported the end of the process."""
     last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        text = pathlib.Path(file).read_text()
-        if last.search(text[-4096:]):
-            return text.splitlines()
-        time.sleep(0.005)
-    raise RuntimeError(f"strace does not report in {file} that process {process.pid} has ended")
+    if not look_until(lambda: last.search(file.read_text()[-4096:]), seconds, pause=0.005):
+        raise RuntimeError(f"strace does not report in {file} that process {process.pid} has ended")
+    return file.read_text().splitlines()
 
 
 @dataclasses.dataclass

@@ -5,11 +5,9 @@ import os
 import pathlib
 import time
 
+from proof.trial import Unavailable
+
 PLACES = ["/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib/faketime/libfaketimeMT.so.1"]
-
-
-class Missing(Exception):
-    pass
 
 
 class FakedClock:
@@ -17,7 +15,7 @@ class FakedClock:
         self.file = pathlib.Path(work) / name
         found = [file for place in PLACES for file in glob.glob(place)]
         if not found:
-            raise Missing("libfaketime is missing: apt-get install libfaketime")
+            raise Unavailable("libfaketime is missing: apt-get install libfaketime")
         self.library = found[0]
         self.offset = 0.0
         self.shift(0)

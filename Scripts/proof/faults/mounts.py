@@ -4,9 +4,7 @@ import pathlib
 import subprocess
 from typing import Self
 
-
-class Unavailable(Exception):
-    """This machine cannot mount it. Raised before anything is tried; a later failure is a complaint."""
+from proof.trial import Unavailable
 
 
 class Mounted:
@@ -97,4 +95,5 @@ def run(*words: str) -> str:
 
 
 def describe(error: Exception) -> str:
+    """The error with what the failed command said."""
     return f"{error}: {(getattr(error, 'stderr', '') or '').strip()}".rstrip(": ")

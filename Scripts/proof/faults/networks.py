@@ -11,14 +11,12 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
-from harness.host import Host
+from harness.program import Host
+from proof.faults.mounts import describe
+from proof.trial import Unavailable
 
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-class Unavailable(Exception):
-    """This machine has no network namespaces, or the trial may not make any."""
 
 
 def checked(result: int) -> None:
@@ -104,7 +102,7 @@ class Networks:
             self.join()
         except (OSError, subprocess.SubprocessError) as error:
             self.kill()
-            raise Unavailable(f"{error}: {getattr(error, 'stderr', '') or ''}".rstrip(": ")) from error
+            raise Unavailable(describe(error)) from error
 
     def kept(self, namespace: Namespace) -> Namespace:
         self.open.append(namespace)

@@ -4,11 +4,11 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from typing import Self
 
 from harness.program import Program
+from harness.waiting import look_until
 
 
 class SyscallFault:
@@ -26,13 +26,15 @@ class SyscallFault:
             self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + 30
-        while " attached" not in self.notes.read_text():
-            if time.monotonic() > deadline or self.tracer.poll() is not None:
-                self.__exit__()
-                raise OSError(f"strace cannot trace: {self.notes.read_text()[-300:]}")
-            time.sleep(0.005)
+        look_until(lambda: self.is_attached or self.tracer.poll() is not None, 30, pause=0.005)
+        if not self.is_attached:
+            self.__exit__()
+            raise OSError(f"strace cannot trace: {self.notes.read_text()[-300:]}")
         return self
+
+    @property
+    def is_attached(self) -> bool:
+        return " attached" in self.notes.read_text()
 
     def __exit__(self, *_: object) -> None:
         """Detaches strace. The program goes on without the fault."""

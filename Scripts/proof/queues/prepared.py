@@ -2,19 +2,35 @@
 
 import pathlib
 import shutil
-import sqlite3
 
 from harness.gateway import Gateway
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.queues.queue_files import DATABASE, PAGE, WAL, last_commit, last_of
-from proof.queues.wal_history import History
+from proof.queues.queue_files import PAGE, WAL, first_pages, last_commit, last_of, length
 from proof.trial import Trial
 
 SETTINGS = "drain_timeout: 100ms"
 BAD = 5
+
+
+class History:
+    """The content of a WAL at each length, noted after each answer."""
+
+    def __init__(self) -> None:
+        # The WAL's salt, which differs for each WAL in the file; its length; the names that were answered by then.
+        self.answers: list[tuple[bytes, int, set[str]]] = []
+
+    def note(self, directory: pathlib.Path, names: set[str]) -> None:
+        self.answers.append((*length((directory / WAL).read_bytes()), names))
+
+    def in_queue(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
+        """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
+        by now."""
+        file = directory / WAL
+        salt, _ = length(file.read_bytes() if file.exists() else b"")
+        return [(end if other == salt else 0, names) for other, end, names in self.answers]
 
 
 class PreparedQueue:
@@ -42,17 +58,6 @@ class PreparedQueue:
     def names_before(self, place: int) -> set[str]:
         """Names that must survive when the WAL is intact up to a place."""
         return {name for end, names in self.history if end <= place for name in names} & self.queued
-
-
-def first_pages(directory: pathlib.Path) -> dict[str, int]:
-    """The first page of each table and index, as the database reports it."""
-    copy = directory.with_name("look")
-    shutil.copytree(directory, copy)
-    connection = sqlite3.connect(copy / DATABASE)
-    pages = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
-    connection.close()
-    shutil.rmtree(copy)
-    return {"the schema": 1} | pages
 
 
 def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[PreparedQueue]]:

@@ -1,14 +1,16 @@
 """The queues with which kills and power cuts begin."""
 
 import pathlib
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
 
 from harness.gateway import Gateway
+from harness.sources import swift_source
 from harness.waiting import wait_until
 from proof.clients.writer import Writer
-from proof.queues.schema import schema_steps, schema_version
+from proof.queues.queue_files import DATABASE, PAGE, first_pages, wipe
 from proof.trial import Trial
 
 # A data directory, and the device that wrote its content.
@@ -40,23 +42,21 @@ def backlog(trial: Trial, batches: int = 12) -> Base:
         writer.post(gateway)
     writer.post(gateway, 2, "victim", 3000)
     gateway.kill()
-    database = sqlite3.connect(data / "queue.db")
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
+    checkpoint(data)
     return data, writer
 
 
 def damaged(trial: Trial, base: Base) -> tuple[pathlib.Path, Writer, set[str]]:
     """The backlog with an index page lost and the payload of two logs altered. The third value names these logs."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / "damaged"))
-    database = sqlite3.connect(data / "queue.db")
-    root, size = root_page(database, "rows_by_stream")
+    root = first_pages(data)["rows_by_stream"]
+    database = sqlite3.connect(data / DATABASE)
     payload = database.execute("SELECT payload FROM rows ORDER BY length(payload) DESC").fetchone()[0]
     database.close()
-    wipe(data / "queue.db", root, size)
-    content = bytearray((data / "queue.db").read_bytes())
+    wipe(data / DATABASE, root, b"\xa5")
+    content = bytearray((data / DATABASE).read_bytes())
     content[content.index(payload[:500]) + 400] ^= 0x10
-    (data / "queue.db").write_bytes(content)
+    (data / DATABASE).write_bytes(content)
     victims = base[1].receipts[list(base[1].receipts)[-1]]
     return data, base[1], victims
 
@@ -73,44 +73,42 @@ def damaged_behind_log(trial: Trial) -> Base:
     gone = {log["name"] for log in sandbox.logs()}
     gateway.kill()
     sandbox.kill()
-    database = sqlite3.connect(data / "queue.db")
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    root, size = root_page(database, "repeats")
-    database.close()
+    checkpoint(data)
+    root = first_pages(data)["repeats"]
     gateway = trial.gateway(NOWHERE, data=data)
     # These logs use pages that became free, and that another database with the same logs uses otherwise.
     for _ in range(8):
         writer.post(gateway, 3, "game", 3_000)
     gateway.kill()
-    wipe(data / "queue.db", root, size)
+    wipe(data / DATABASE, root, b"\xa5")
     writer.answered -= gone
     return data, writer
 
 
-def root_page(database: sqlite3.Connection, name: str) -> tuple[int, int]:
-    """The first page of a table or index, and the page size."""
-    root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
-    return root, database.execute("PRAGMA page_size").fetchone()[0]
+def checkpoint(data: pathlib.Path) -> None:
+    """Moves the WAL into the database."""
+    database = sqlite3.connect(data / DATABASE)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
 
 
-def wipe(file: pathlib.Path, page: int, size: int) -> None:
-    with open(file, "r+b") as database:
-        database.seek((page - 1) * size)
-        database.write(b"\xa5" * size)
+def schema_steps() -> list[str]:
+    """The steps of the queue's schema, read from the Swift source. Their number is its version."""
+    text = swift_source("QueueSchema.swift")
+    return re.findall(r'^        """\n(.*?)^        """,?$', text, re.MULTILINE | re.DOTALL)
 
 
 def older(trial: Trial, base: Base) -> list[Base]:
     """The same queue as the first and the previous version of Sluice wrote it. The first version has none."""
-    return [
-        migrated_back(trial, base, version) for version in sorted({1, schema_version() - 1} - {0, schema_version()})
-    ]
+    newest = len(schema_steps())
+    return [migrated_back(trial, base, version) for version in sorted({1, newest - 1} - {0, newest})]
 
 
 def migrated_back(trial: Trial, base: Base, version: int) -> Base:
     data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
-    (data / "queue.db").unlink()
-    database = sqlite3.connect(data / "queue.db")
-    database.executescript("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+    (data / DATABASE).unlink()
+    database = sqlite3.connect(data / DATABASE)
+    database.executescript(f"PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
     for step in schema_steps()[:version]:
         database.executescript(step.replace("\\(applicationID)", str(0x534C_5543)))
     database.execute(f"PRAGMA user_version = {version}")

@@ -10,9 +10,9 @@ import time
 import typing
 
 from harness.calibration import slowness
+from harness.encodings import field, varint
 from harness.gateway import TOKEN, Gateway
-from harness.process import memory, per_thread
-from harness.protobuf import field, varint
+from harness.process import memory, thread_seconds
 from proof.attacks.admin_requests import KNOWN, Request, any_request, walk
 from proof.clients.device import Device
 from proof.trial import Trial
@@ -71,8 +71,7 @@ class AdminMeter:
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
-        self.nowhere = socket.create_server(("127.0.0.1", 0))
-        self.where = f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        self.where = trial.nowhere()
         self.gateway = self.start()
         self.places = self.fill()
 
@@ -119,9 +118,7 @@ class AdminMeter:
         return int(letters[0]["id"])
 
     def thread_seconds(self) -> float:
-        names = per_thread(self.gateway.process.pid, "comm", lambda file: file.read().strip())
-        spent = per_thread(self.gateway.process.pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
-        return sum(spent.get(thread, 0.0) for thread, name in names.items() if name == "admin-0")
+        return sum(thread_seconds(self.gateway.process.pid, "admin-0").values())
 
     def exchange(self, sent: bytes) -> Answer:
         beginning, count = b"", 0

@@ -7,7 +7,8 @@ import urllib.error
 
 from harness.brokers import Brokers
 from harness.gateway import Gateway
-from proof.clients.loaded_gateway import LoadedGateway
+from harness.waiting import look_until
+from proof.clients.senders import LoadedGateway
 from proof.scenarios import judge
 from proof.trial import Trial
 
@@ -47,16 +48,7 @@ class BrokenBrokers(LoadedGateway):
         super().__init__(trial, brokers.settings("steady", "broken"))
 
     def kill(self, count: int) -> None:
-        chosen = self.trial.random.sample(self.brokers.all, count)
-        for broker in chosen:
-            broker.kill()
-        if count == 1:
-            self.goes_on("one broker is dead")
-        else:
-            time.sleep(self.trial.random.uniform(0, 1))
-        for broker in chosen:
-            broker.start()
-        self.goes_on(f"{count} brokers were killed and are back")
+        self.brokers.kill_some(self.trial.random, count, 1, self.goes_on)
 
     def stop_one(self) -> None:
         broker = self.trial.random.choice(self.brokers.all)
@@ -70,21 +62,16 @@ class BrokenBrokers(LoadedGateway):
         broken = self.brokers.all[1:]
         for broker in broken:
             broker.kill()
-        deadline = time.monotonic() + 60
-        reasons = ""
-        while time.monotonic() < deadline and "cannot be written" not in reasons:
-            reasons = readiness(self.gateway)
-            time.sleep(0.1)
-        self.trial.expect("cannot be written" in reasons, f"without a quorum /readyz says {reasons!r}")
+        is_told = look_until(lambda: "cannot be written" in readiness(self.gateway), 60, pause=0.1)
+        self.trial.expect(is_told, f"without a quorum /readyz says {readiness(self.gateway)!r}")
         before = self.answered
         time.sleep(1)
         self.trial.expect(self.answered == before, "a request was answered with 200 without a quorum")
         for broker in broken:
             broker.start()
         self.goes_on("the quorum is back")
-        while (reasons := readiness(self.gateway)) and time.monotonic() < deadline + 30:
-            time.sleep(0.1)
-        self.trial.expect(not reasons, f"with a quorum again /readyz says {reasons!r}")
+        is_ready = look_until(lambda: not readiness(self.gateway), 60, pause=0.1)
+        self.trial.expect(is_ready, f"with a quorum again /readyz says {readiness(self.gateway)!r}")
 
 
 def break_brokers(trial: Trial, brokers: Brokers) -> None:

@@ -2,21 +2,20 @@
 accepted."""
 
 import json
-import pathlib
 import shutil
-import urllib.error
 from collections import Counter
 from collections.abc import Callable
 from random import Random
 
 from harness.gateway import Gateway
+from harness.http import status_of
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead, Harm
+from proof.faults.file_damage import Damage
 from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 # How many bit flips small tables get; random damage would hardly hit them.
 FLIPS = {"streams": 3, "packets": 2, "dead": 2}
@@ -27,19 +26,22 @@ def check(trial: Trial) -> None:
     promises, queues = prepare(trial, sandbox)
     tally = Tally()
     for table, page in queues[1].first_pages.items():
-        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
+        zero = lambda damage: damage.zero_first_page(table, page)
+        flip = lambda damage: damage.flip_in_first_page(table, page)
+        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, zero)
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
-            flip_byte = lambda random, data: FlippedByte(table, page, random, data)
-            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip_byte)
+            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip)
     for number in range(15 if trial.is_long else 3):
-        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, CutOff)
+        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, Damage.cut_off)
     for number in range(200 if trial.is_long else 4):
-        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+        queue = queues[number % 2 * 2]
+        DamageCase(trial, sandbox, promises, queue, f"both {number}").run(tally, Damage.cut_and_damage)
     for number in range(40 if trial.is_long else 2):
-        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
+        queue = queues[number % 2 * 2]
+        DamageCase(trial, sandbox, promises, queue, f"head {number}").run(tally, Damage.flip_head)
     for number in range(500 if trial.is_long else 12):
         queue = Random(f"base/{trial.seed}/{number}").choice(queues)
-        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage)
+        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage.anywhere)
     for where, cases in tally.silent.items():
         trial.expect(
             not cases, f"losses from damage in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}"
@@ -55,7 +57,7 @@ class Tally:
         self.silent: dict[str, list[str]] = {"the WAL": [], "the database": []}
 
 
-class DamageCase:
+class DamageCase(Case):
     """One damaged copy of a queue, one start, and the comparison."""
 
     def __init__(
@@ -63,14 +65,15 @@ class DamageCase:
     ) -> None:
         self.trial, self.sandbox, self.promises, self.queue = trial, sandbox, promises, queue
         self.random = Random(f"{trial.seed}/{name}")
-        self.description = f"case {name}, {queue.name}"
+        self.name = f"case {name}, {queue.name}"
         self.data = trial.work / f"case-{name}".replace(" ", "-")
         shutil.copytree(queue.data, self.data)
 
-    def run(self, tally: Tally, damage: Callable[[Random, pathlib.Path], Harm]) -> None:
+    def run(self, tally: Tally, harm: Callable[[Damage], object]) -> None:
         self.sandbox.control("DELETE", "/logs")
-        self.damage = damage(self.random, self.data)
-        self.description += f", {self.damage.description}"
+        self.damage = Damage(self.random, self.data)
+        harm(self.damage)
+        self.name += f", {'; '.join(self.damage.said)}"
         tally.counts["cases"] += 1
         gateway = None
         try:
@@ -138,31 +141,18 @@ class DamageCase:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
             where = "the WAL" if self.damage.wal else "the database"
             if not told:
-                tally.silent[where].append(f"{self.description}: of {accepted} logs {len(lost)} are lost: {ledger}")
+                tally.silent[where].append(f"{self.name}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def check_logs_before_damage(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
         """Logs that were stored before the damaged place in the WAL must survive."""
         whole = self.queue.names_before(min(begin for begin, _ in self.damage.wal))
         tally.counts["of them before the damage"] += len(whole)
-        self.expect(
-            len(lost & whole) <= allowed,
-            f"{len(lost & whole)} of {len(whole)} logs from before the damaged place "
-            f"in the WAL are lost, {allowed} are allowed: {ledger}",
-        )
-
-    def expect(self, holds: object, line: str) -> None:
-        if not holds:
-            self.wrong(line)
-
-    def wrong(self, line: str) -> None:
-        self.trial.wrong(f"{self.description}: {line}")
+        what = f"{self.name}: of {len(whole)} logs from before the damaged place in the WAL ({ledger}) are lost"
+        self.trial.at_most(what, len(lost & whole), allowed, "logs")
 
 
 def replay_dead_letters(gateway: Gateway) -> bool:
-    try:
-        gateway.ask("/admin/dead-letters/replay?all=true", "POST")
-    except urllib.error.HTTPError as error:
-        if error.code != 503:
-            raise
-        return False
-    return True
+    status = status_of(gateway.admin, "/admin/dead-letters/replay?all=true", method="POST", token=gateway.token)
+    if status not in (200, 503):
+        raise OSError(f"a replay is answered with {status}")
+    return status == 200

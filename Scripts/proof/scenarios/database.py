@@ -3,7 +3,7 @@
 import time
 
 from harness.database import PROGRAMS, Database
-from proof.clients.loaded_gateway import LoadedGateway
+from proof.clients.senders import LoadedGateway
 from proof.scenarios import judge
 from proof.trial import Trial
 

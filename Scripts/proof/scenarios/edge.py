@@ -1,8 +1,8 @@
 """Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread
 answers, hostile paths, guessed tokens."""
 
+import concurrent.futures
 import gzip
-import threading
 import time
 from collections.abc import Callable
 
@@ -10,10 +10,11 @@ from harness.calibration import slowness
 from harness.gateway import Gateway
 from harness.process import busy, contention, memory
 from harness.sandbox import Sandbox
+from harness.worker import Worker
 from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
 from proof.attacks.attack_meter import AttackMeter
 from proof.attacks.decompression_bombs import Body
-from proof.clients.device import Device, is_whole
+from proof.clients.device import ConnectionLost, Device, is_whole
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
 from proof.trial import Trial
 
@@ -40,19 +41,15 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
             gateway.require_drained()
             before = stored(sandbox)
             device = Device(gateway.devices, 30, address="127.0.9.1")
-            status, answer = device.post(
-                expensive_bodies.OTLP,
-                content,
-                expensive_bodies.PROTOBUF,
-                *(["Content-Encoding: gzip"] if is_packed else []),
-            )
+            fields = [expensive_bodies.PROTOBUF, *(["Content-Encoding: gzip"] if is_packed else [])]
+            status, answer = device.post(expensive_bodies.OTLP, content, *fields)
             device.close()
             gateway.require_drained()
             name, grown = f"{count} records that share {size} B, in {len(content)} B", stored(sandbox) - before
             trial.expect(status in (200, 413), f"{name}: {status} {answer[:200]!r}")
             # The head of each log and packet is not counted here.
             allowed = max(len(content) + LEAST, FOLD * len(content)) + 16 * count
-            trial.expect(grown <= min(allowed, MOST + LEAST), f"{name}: {grown} B came to SLS, {allowed} are allowed")
+            trial.at_most(f"{name}: came to SLS", grown, min(allowed, MOST + LEAST), "B")
             worst = max(worst, (grown / len(content), f"{name}: {grown} B at SLS"))
     trial.say(f"growing: {worst[0]:.0f}-fold at most ({worst[1]})")
 
@@ -66,11 +63,8 @@ def stored(sandbox: Sandbox) -> int:
 def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
     """Repeats the most expensive bodies from several connections at a time. Long form only."""
     until = time.monotonic() + 60
-    costly = [
-        each
-        for each in work
-        if each[0].startswith(("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names"))
-    ]
+    chosen = ("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names")
+    costly = [each for each in work if each[0].startswith(chosen)]
 
     def send(number: int) -> None:
         while time.monotonic() < until:
@@ -82,28 +76,25 @@ def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
                 device.close()
                 # With many large bodies there may be no room for one more: the gateway tells that client to retry.
                 trial.expect(status in right | {503}, f"{name}, in parallel: answer {status} {answer[:200]!r}")
+            except ConnectionLost:
+                pass  # A gateway without room for one more body answers and closes before all of it is sent.
             except OSError as error:
                 trial.wrong(f"{name}, in parallel: {error}")
 
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(send, range(4)))
 
 
-class Arrivals:
+class Arrivals(Worker):
     """The arrival times of the neighbour's logs. The sandbox keeps only the newest of many logs, so it is asked
     repeatedly."""
 
     def __init__(self, trial: Trial, sandbox: Sandbox) -> None:
         self.trial, self.sandbox, self.place = trial, sandbox, "0"
         self.moments: dict[str, str] = {}
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.watch, daemon=True)
-        self.thread.start()
+        self.begin()
 
-    def watch(self) -> None:
+    def work(self, _: int) -> None:
         while not self.ended.wait(1):
             try:
                 self.look()
@@ -118,10 +109,6 @@ class Arrivals:
                 self.trial.expect(is_whole(each), f"a log was altered: {each}")
             self.moments |= {each["name"]: each["__received__"] for each in page}
 
-    def end(self) -> None:
-        self.ended.set()
-        self.thread.join()
-
 
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
@@ -133,18 +120,15 @@ def check(trial: Trial) -> None:
     try:
         size = (9 if trial.is_long else 3) << 20
         attack = AttackMeter(trial, gateway, size)
-        explosives, inundation, tricks = (
-            list(decompression_bombs.bombs()),
-            list(expensive_bodies.floods(size)),
-            list(hostile_heads.requests()),
-        )
+        explosives, inundation = list(decompression_bombs.bombs()), list(expensive_bodies.floods(size))
+        tricks = list(hostile_heads.requests())
         for each in (explosives, inundation, tricks):
             trial.random.shuffle(each)
         parts: dict[str, Callable[[], object]] = {
-            "bombs": lambda: attack.bodies(explosives),
-            "floods": lambda: attack.bodies(inundation),
+            "bombs": lambda: [attack.body(*each) for each in explosives],
+            "floods": lambda: [attack.body(*each) for each in inundation],
             # Often enough for the neighbour to notice.
-            "heads": lambda: attack.heads(tricks * 10),
+            "heads": lambda: [attack.head(*each) for each in tricks * 10],
             "guesses": lambda: token_guessing.check(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
             "readers": lambda: held_connections.readers(trial, gateway),
@@ -165,14 +149,8 @@ def check(trial: Trial) -> None:
                 trial.wrong(f"{name}: the neighbour had no answer in this time")
                 continue
             allowed = crowded * delay[name] * slowness() + calm
-            trial.say(
-                f"{name}: the neighbour's 99th percentile is {slow * 1000:.0f} ms of {allowed * 1000:.0f} allowed, undisturbed at most "
-                f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"
-            )
-            trial.expect(
-                slow < allowed,
-                f"{name}: the neighbour's 99th percentile is {slow:.2f} s, {allowed:.2f} s are allowed",
-            )
+            beside = f"undisturbed at most {calm:.3f} s; {memory(pid):.0f} MiB of memory at most so far"
+            trial.at_most(f"{name}: the neighbour's 99th percentile ({beside})", slow, allowed, "s", says=True)
     finally:
         neighbour.end()
         control.end()
@@ -182,12 +160,10 @@ def check(trial: Trial) -> None:
     judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
     check_neighbour(trial, neighbour, arrivals.moments, control, crowded, max(delay[name] for name in parts))
-    peak = memory(pid)
-    trial.expect(
-        peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} MiB are allowed"
+    trial.at_most(
+        f"memory at most ({begun:.0f} MiB at the start)", memory(pid), MEMORY[trial.is_long], "MiB", says=True
     )
     trial.expect(gateway.is_running, "the gateway ended")
-    trial.say(f"memory: {begun:.0f} MiB at the start, {peak:.0f} MiB at most")
 
 
 def judge(trial: Trial, sandbox: Sandbox) -> None:

@@ -135,8 +135,7 @@ def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     arrived = life.promises.arrived(sandbox)
     life.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
     life.expect(ledger["closed"], f"the ledger: {ledger}")
-    for wrong in life.fan_out.wrong(life.gateway, sandbox.logs(), life.promises.answered):
-        life.expect(False, wrong)
+    life.wrong(*life.fan_out.wrong(life.gateway, sandbox.logs(), life.promises.answered))
     life.fan_out.clear()
     life.promises.answered.clear()
     life.promises.unanswered.clear()

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from harness.brokers import Brokers
-from proof.faults.mounts import SmallDisk, Unavailable, fill
-from proof.scenarios.cluster.session import MAX_BYTES, Session
-from proof.trial import Trial
+from proof.faults.mounts import SmallDisk, fill
+from proof.scenarios.cluster.session import Session
+from proof.trial import Trial, Unavailable
 
 BROKERS = 3
 MEBIBYTES = 192
@@ -44,12 +44,10 @@ class FullCluster(Session):
     """Each broker has a small disk of its own, which other files fill."""
 
     def __init__(self, trial: Trial, disks: list[SmallDisk]) -> None:
-        self.brokers, self.disks = Brokers(trial.work, trial.programs), disks
+        self.disks = disks
         # How long the brokers' logs were before their disks were filled.
         self.log_sizes: dict[int, int] = {}
-        super().__init__(
-            trial, lambda node: self.brokers.settings(node, "full", MAX_BYTES), trial.random.random() < 0.5
-        )
+        super().__init__(trial, Brokers(trial.work, trial.programs), trial.random.random() < 0.5)
 
     def fill_one(self) -> None:
         """The others are a majority. When there is room again, the broker is restarted, as an operator does it."""

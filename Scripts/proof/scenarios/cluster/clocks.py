@@ -4,13 +4,12 @@ is still noticed, and no answered log is lost."""
 import time
 
 from harness.brokers import Brokers
-from harness.host import Host
-from harness.program import Program
+from harness.program import Host, Program
 from proof.faults import fake_clock
 from proof.faults.fake_clock import FakedClock
 from proof.scenarios.cluster.kills import KilledCluster
-from proof.scenarios.cluster.session import GATEWAYS, MAX_BYTES
-from proof.trial import Trial
+from proof.scenarios.cluster.session import GATEWAYS
+from proof.trial import Trial, Unavailable
 
 HOUR = 3600
 # Jumps for each gateway; the last one has the right time.
@@ -23,7 +22,7 @@ WATCHED_FOR = 16
 def check(trial: Trial) -> None:
     try:
         clocks = [FakedClock(trial.work, f"clock-{number}") for number in range(GATEWAYS)]
-    except fake_clock.Missing as error:
+    except Unavailable as error:
         return trial.skip("cluster_clocks", str(error))
     brokers = Brokers(trial.work, trial.programs)
     try:
@@ -47,10 +46,10 @@ class JumpingCluster(KilledCluster):
     """Each gateway has a clock of its own."""
 
     def __init__(self, trial: Trial, brokers: Brokers, clocks: list[FakedClock]) -> None:
-        self.brokers, self.clocks = brokers, clocks
+        self.clocks = clocks
         super().__init__(
             trial,
-            lambda node: brokers.settings(node, "clocks", MAX_BYTES),
+            brokers,
             # In the long form packets are sent again, and a rewritten time then gives them other numbers.
             not trial.is_long,
             [Host({"environment": clock.environment, "before": ["env"]}) for clock in clocks],

@@ -12,10 +12,10 @@ from typing import Any
 
 from harness.brokers import Broker, Brokers, stream_of
 from harness.program import DidNotStart
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, MAX_BYTES, Member, Session
+from harness.waiting import look_until
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, Member, Session
 from proof.trial import Trial
 
-CLUSTER = "damaged"
 ROUNDS = 2
 ELECTED_WITHIN = 60
 # A gateway tries a shard that it refused after longer and longer times.
@@ -32,7 +32,7 @@ NAMES_ENTRIES = re.compile(r"\b(entry|entries|commit|part) \d+")
 
 def check(trial: Trial) -> None:
     brokers = Brokers(trial.work, trial.programs)
-    session = DamagedCluster(trial, brokers)
+    session = DamagedCluster(trial, brokers, trial.random.random() < 0.5)
     for _ in range(ROUNDS if trial.is_long else 1):
         session.purge()
         if trial.is_long:
@@ -57,13 +57,15 @@ class Copies:
 
     def end(self) -> int:
         """The last entry, once the brokers have elected a leader for the stream."""
-        deadline = time.monotonic() + ELECTED_WITHIN
-        while time.monotonic() < deadline:
+
+        def state() -> dict[str, Any] | None:
             with contextlib.suppress(OSError):
-                if (state := self.info().get("state")) is not None:
-                    return int(state["last_seq"])
-            time.sleep(0.1)
-        raise TimeoutError(f"{self.stream} has no leader")
+                return self.info().get("state")
+            return None
+
+        if (found := look_until(state, ELECTED_WITHIN, pause=0.1)) is None:
+            raise TimeoutError(f"{self.stream} has no leader")
+        return int(found["last_seq"])
 
     def directories(self, broker: Broker) -> list[Path]:
         return [messages_of(broker) / self.stream, broker.store / "jetstream" / "$SYS" / "_js_" / self.group]
@@ -103,10 +105,6 @@ def flip(block: Path, place: int, random: Random) -> None:
 
 class DamagedCluster(Session):
     """Logs of shards are damaged."""
-
-    def __init__(self, trial: Trial, brokers: Brokers) -> None:
-        self.brokers = brokers
-        super().__init__(trial, lambda node: brokers.settings(node, CLUSTER, MAX_BYTES), trial.random.random() < 0.5)
 
     def fill(self) -> None:
         """Logs wait in all shards: SLS is away."""

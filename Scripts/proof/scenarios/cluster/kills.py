@@ -6,7 +6,7 @@ import time
 
 from harness.brokers import Brokers
 from harness.database import PROGRAMS, Database
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, MAX_BYTES, Session
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, Session
 from proof.trial import Trial
 
 # The long form kills gateways and brokers so often in one session, and compares every log at its end.
@@ -35,8 +35,6 @@ def check(trial: Trial) -> None:
 
 class KilledCluster(Session):
     """Gateways and brokers are killed, hang and stop."""
-
-    brokers: Brokers
 
     def lose_machine(self) -> None:
         """A gateway dies for good. The others deliver what it had; later another one takes its place."""
@@ -111,17 +109,8 @@ class KilledCluster(Session):
         self.goes_on("a gateway that hung goes on")
 
     def kill_brokers(self, count: int) -> None:
-        chosen = self.trial.random.sample(self.brokers.all, count)
-        for broker in chosen:
-            broker.kill()
         self.counts[BROKERS_KILLED] += count
-        if count == 1:
-            self.goes_on("a broker is dead")
-        else:
-            time.sleep(self.trial.random.uniform(0, 3))
-        for broker in chosen:
-            broker.start()
-        self.goes_on(f"{count} brokers were killed and are back")
+        self.brokers.kill_some(self.trial.random, count, 3, self.goes_on)
 
     def kill_both(self) -> None:
         """A gateway and a broker die at the same moment."""
@@ -143,8 +132,7 @@ class KilledCluster(Session):
 def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: int = 0) -> None:
     """With JetStream gateways and brokers are broken."""
     brokers = Brokers(trial.work, trial.programs)
-    session = KilledCluster(trial, lambda node: brokers.settings(node, "cluster", MAX_BYTES), exactly_once)
-    session.brokers = brokers
+    session = KilledCluster(trial, brokers, exactly_once)
     for number in range(1, rounds + 1):
         session.lose_machine()
         for _ in range(CRASHES[trial.is_long]):
@@ -169,7 +157,7 @@ def break_gateways(trial: Trial) -> None:
     if not (PROGRAMS / "initdb").exists():
         return trial.skip("cluster in a database", "PostgreSQL is not installed")
     database = Database(trial.programs)
-    session = KilledCluster(trial, database.settings, exactly_once=True)
+    session = KilledCluster(trial, database, exactly_once=True)
     for _ in range(DATABASE_ROUNDS):
         session.lose_machine()
         for _ in range(CRASHES[True]):

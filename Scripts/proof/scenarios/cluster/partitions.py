@@ -6,12 +6,12 @@ import time
 
 from harness.brokers import Broker, Brokers
 from harness.calibration import delay
-from proof.faults.networks import BACK, OUTSIDE, ROUTES, Machine, Networks, Unavailable
-from proof.scenarios.cluster.session import GATEWAYS, MAX_BYTES, Member, Session
-from proof.trial import Trial
+from proof.faults.networks import BACK, OUTSIDE, ROUTES, Machine, Networks
+from proof.scenarios.cluster.session import CLUSTER, GATEWAYS, Member, Session
+from proof.trial import Trial, Unavailable
 
 BROKERS = 3
-CLUSTER = "partitions"
+
 ROUNDS = 2
 # Seconds after which a gateway that is cut off refuses all new requests, for how long they are tried, and how long each
 # may take, on a crowded machine.
@@ -37,10 +37,9 @@ class DividedCluster(Session):
 
     def __init__(self, trial: Trial, networks: Networks, exactly_once: bool) -> None:
         self.networks = networks
-        self.brokers = Brokers(trial.work, trial.programs, networks.brokers)
         super().__init__(
             trial,
-            lambda node: self.brokers.settings(node, CLUSTER, MAX_BYTES),
+            Brokers(trial.work, trial.programs, networks.brokers),
             exactly_once,
             networks.gateways,
             (f"http://{OUTSIDE}:" + "{}").format,

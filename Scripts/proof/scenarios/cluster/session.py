@@ -9,13 +9,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from harness.brokers import Brokers
+from harness.database import Database
 from harness.gateway import Gateway
-from harness.host import Host
+from harness.program import Host
+from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.senders import Senders
 from proof.trial import Trial
 
 GATEWAYS = 3
+CLUSTER = "proof"
 # Each shard reserves five times as much on each broker.
 MAX_BYTES = ", max_bytes: 256MiB"
 # Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
@@ -102,14 +106,14 @@ class Session:
     def __init__(
         self,
         trial: Trial,
-        settings: Callable[[str], str],
+        queue: Brokers | Database,
         exactly_once: bool,
         hosts: Sequence[Host] = (),
         endpoint: Callable[[int], str] = "http://localhost:{}".format,
         **sandbox: Any,
     ) -> None:
-        """`settings` has the lines of configuration for a node, `endpoint` the sandbox's URL by its port."""
-        self.trial, self.settings, self.exactly_once = trial, settings, exactly_once
+        """`queue` has the servers of the gateways' queue, `endpoint` the sandbox's URL by its port."""
+        self.trial, self.queue, self.exactly_once = trial, queue, exactly_once
         self.destination = ", exactly_once: true" if exactly_once else ""
         self.sandbox = trial.sandbox(**sandbox)
         self.endpoint = endpoint(self.sandbox.port)
@@ -122,6 +126,16 @@ class Session:
         pause = PAUSE[trial.is_long]
         self.senders = Senders(trial, self.connect, batch=10, pause=pause, requests=REQUESTS_EACH)
         self.goes_on("nothing is broken yet")
+
+    @property
+    def brokers(self) -> Brokers:
+        assert isinstance(self.queue, Brokers)
+        return self.queue
+
+    def settings(self, node: str) -> str:
+        """The lines of a node's configuration."""
+        queue = self.queue
+        return queue.settings(node, CLUSTER, MAX_BYTES) if isinstance(queue, Brokers) else queue.settings(node, CLUSTER)
 
     @property
     def living(self) -> list[Member]:
@@ -146,12 +160,7 @@ class Session:
 
     def wait_for(self, holds: Callable[[], object], within: float, what: str) -> bool:
         """Waits until a gateway's status or the journal shows it. Too late is a complaint."""
-        began = time.monotonic()
-        while not holds():
-            if time.monotonic() > began + within:
-                return self.trial.expect(False, f"after {within:.0f} s: {what}")
-            time.sleep(0.1)
-        return True
+        return self.trial.expect(look_until(holds, within, pause=0.1), f"after {within:.0f} s: {what}")
 
     def post(self, member: Member) -> int | None:
         """One request to this gateway alone."""

@@ -1,8 +1,8 @@
 """A disk that is full, fails, is slow or read-only: no false 2xx, a state that names the problem, and recovery
 without help."""
 
+import concurrent.futures
 import shutil
-import threading
 import time
 from collections.abc import Callable
 from statistics import median
@@ -123,22 +123,15 @@ def one_failed_sync(trial: Trial, sandbox: Sandbox) -> None:
         names = [(call, file) for call, file, _ in after]
         # The WAL's content may not be on the disk, even if a second sync succeeds. So it is read, written again and
         # synced, and then moved into the database. Only then comes the next commit.
-        steps = [
-            ("openat", DATABASE),
-            ("openat", WAL),
-            ("pwrite64", WAL),
-            ("fsync", WAL),
-            ("pwrite64", DATABASE),
-            ("fdatasync", DATABASE),
-        ]
+        steps = [("openat", DATABASE), ("openat", WAL), ("pwrite64", WAL), ("fsync", WAL)]
+        steps += [("pwrite64", DATABASE), ("fdatasync", DATABASE)]
         rest = iter(names)
         missing = [step for step in steps if step not in rest]
         life.expect(not missing, f"after the failed sync {missing} are missing or out of order: {names[:40]}")
         commits = [place for place, name in enumerate(names) if name == ("fdatasync", WAL)]
         is_late = ("fsync", WAL) in names and all(place > names.index(("fsync", WAL)) for place in commits)
-        life.expect(
-            is_late, f"after the failed sync the WAL was committed to before it was written again: {names[:40]}"
-        )
+        told = "after the failed sync the WAL was committed to before it was written again"
+        life.expect(is_late, f"{told}: {names[:40]}")
     sandbox.clear_faults()
     life.check_after_kill()
 
@@ -156,31 +149,21 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
             if life.promises.post(device, life.promises.logs(2)) == 200:
                 times.append(time.monotonic() - began)
 
-    with SyscallFault(life.gateway, "fdatasync", "delay_exit=500000", life.data / WAL):
-        devices = [threading.Thread(target=device) for _ in range(8)]
-        for thread in devices:
-            thread.start()
-        looks = []
-        while any(thread.is_alive() for thread in devices):
+    fault = SyscallFault(life.gateway, "fdatasync", "delay_exit=500000", life.data / WAL)
+    with fault, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        devices, looks = [pool.submit(device) for _ in range(8)], []
+        while not all(device.done() for device in devices):
             looks.append(seconds_of(life.state))
             time.sleep(0.02)
-        for thread in devices:
-            thread.join()
     life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
     life.expect(times and min(times) >= 0.5, f"a batch was answered after {min(times, default=0):.3f} s")
     # One sync for each batch would take four seconds.
     allowed = 3 + min(0.9, 4 * max(posts)) * delay()
-    life.expect(
-        max(times, default=0) < allowed,
-        f"a batch was answered after {max(times, default=0):.3f} s, without the fault {max(posts):.3f} s",
-    )
+    what = f"slow disk: answers (without the fault within {max(posts):.3f} s)"
+    trial.at_most(what, max(times, default=0), allowed, "s", says=True)
     # A request that waits for a running sync waits for half of it on average.
-    look, allowed = median(looks), 0.1 * delay() + 4 * alone
-    life.expect(look < allowed, f"the median status request took {look:.3f} s, without load {alone:.3f} s")
-    trial.say(
-        f"slow disk: answers after {min(times, default=0):.2f} to {max(times, default=0):.2f} s, "
-        f"the status after {1000 * look:.0f} ms, alone {1000 * alone:.0f} ms, at most {max(looks):.2f} s"
-    )
+    what = f"slow disk: the median status request (without load {alone:.3f} s, the longest {max(looks):.2f} s)"
+    trial.at_most(what, median(looks), 0.1 * delay() + 4 * alone, "s", says=True)
     life.check_after_kill()
 
 

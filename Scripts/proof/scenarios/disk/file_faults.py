@@ -9,10 +9,10 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof import fan_out
 from proof.fan_out import FanOut, is_dropped
-from proof.faults.mounts import SmallDisk, Unavailable, fill
+from proof.faults.mounts import SmallDisk, fill
 from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
-from proof.trial import Trial
+from proof.trial import Trial, Unavailable
 
 FAULTS = [("write", "error=ENOSPC"), ("write", "error=EIO"), ("fdatasync", "error=EIO")]
 
@@ -41,8 +41,7 @@ class ArchivingLife(Life):
         ledger = self.gateway.drain(30)
         self.expect(not ledger["ledger"]["queued"], f"logs still wait: {ledger}")
         self.expect(not ledger["ledger"]["discarded"], f"logs were discarded: {ledger}")
-        for wrong in self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered):
-            self.expect(False, wrong)
+        self.wrong(*self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered))
         altered = self.promises.arrived(self.sandbox).altered
         self.expect(not altered, f"altered: {altered[:1]}")
         self.gateway.kill()

@@ -2,20 +2,17 @@
 
 import contextlib
 import os
-import pathlib
-import shutil
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 from harness.program import DidNotStart
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, Unavailable, fill
+from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, fill
 from proof.gateway_life import Life
 from proof.queues.prepared import SETTINGS
-from proof.queues.queue_files import DATABASE, PAGE
-from proof.trial import Trial
+from proof.queues.queue_files import DATABASE, first_pages, wipe
+from proof.trial import Trial, Unavailable
 
 ROOM = f"queue: {{ min_free_bytes: 1MiB }}\n{SETTINGS}"
 
@@ -39,18 +36,28 @@ def check(trial: Trial, sandbox: Sandbox) -> None:
         sandbox.clear_faults()
 
 
-def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """SLS is away until the disk is full. All accepted logs are delivered later, also after a kill."""
-    life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
-    sandbox.fault(status=503)
+def fill_queue(life: Life) -> int:
+    """Posts until the disk is full. Returns the number of accepted batches."""
     taken = 0
     for size in (30_000, 300):
         while taken < 2000 and life.post(8, size) == 200:
             taken += 1
-    refused = [life.post(8, 300) for _ in range(5)]
-    life.expect(refused == [503] * 5, f"a full disk answers {refused}")
+    return taken
+
+
+def expect_full(life: Life) -> None:
     admission, _, is_ready = life.state()
     life.expect(admission == "disk_full" and not is_ready, f"the state is {admission}, ready: {is_ready}")
+
+
+def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
+    """SLS is away until the disk is full. All accepted logs are delivered later, also after a kill."""
+    life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
+    sandbox.fault(status=503)
+    taken = fill_queue(life)
+    refused = [life.post(8, 300) for _ in range(5)]
+    life.expect(refused == [503] * 5, f"a full disk answers {refused}")
+    expect_full(life)
     life.gateway.kill()
     life.start()
     free = os.statvfs(disk.directory).f_bavail * os.statvfs(disk.directory).f_frsize
@@ -73,8 +80,7 @@ def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     fill(disk.directory / "others")
     answers = [life.post(8, 3000) for _ in range(200)]
     life.expect(503 in answers and set(answers) <= {200, 503}, f"a full disk answers {set(answers)}")
-    admission, _, is_ready = life.state()
-    life.expect(admission == "disk_full" and not is_ready, f"the state is {admission}, ready: {is_ready}")
+    expect_full(life)
     life.gateway.kill()
     life.start()
     sandbox.clear_faults()
@@ -91,12 +97,10 @@ def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     after kills."""
     life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
     sandbox.fault(status=503)
-    taken = 0
-    for size in (30_000, 300):
-        while taken < 2000 and life.post(8, size) == 200:
-            taken += 1
+    taken = fill_queue(life)
     life.gateway.stop()
-    lose_index(life.data, trial.work)
+    # Every log is still readable, but a start needs a new database.
+    wipe(life.data / DATABASE, first_pages(life.data)["rows_by_stream"])
     life.start()
     life.gateway.wait_for("the disk has no room for all of a damaged queue; the rest is copied as logs leave")
     before = life.gateway.ledger()["ledger"]
@@ -118,19 +122,6 @@ def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after all is delivered")
     trial.say(f"{life.name}: full after {taken} batches; all delivered, new ones accepted")
     life.check_after_kill()
-
-
-def lose_index(data: pathlib.Path, work: pathlib.Path) -> None:
-    """Zeroes the first page of an index: every log is still readable, but a start needs a new database."""
-    copy = work / "look.db"
-    shutil.copy(data / DATABASE, copy)
-    connection = sqlite3.connect(copy)
-    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rows_by_stream'").fetchone()
-    connection.close()
-    copy.unlink()
-    with open(data / DATABASE, "r+b") as file:
-        file.seek((page - 1) * PAGE)
-        file.write(bytes(PAGE))
 
 
 def without_any_room(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:

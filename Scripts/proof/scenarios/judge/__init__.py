@@ -29,8 +29,7 @@ def check(trial: Trial) -> None:
         counts.update(run_session(trial, number, kills[0]))
     trial.say(f"{counts['kills']} kills")
     trial.expect(counts["kills"] >= sum(kills), f"{counts['kills']} kills of {sum(kills)} planned")
-    for line in missing(counts, counts["kills"] * LEAST_TAKEN):
-        trial.wrong(line)
+    trial.wrong(*missing(counts, counts["kills"] * LEAST_TAKEN))
 
 
 def run_session(
@@ -41,8 +40,7 @@ def run_session(
     try:
         session.run_rounds()
         verdict = Verdict(session)
-        for line in verdict.wrong():
-            trial.wrong(f"session {number}: {line}")
+        trial.wrong(*(f"session {number}: {line}" for line in verdict.wrong()))
         counted = count(session, verdict)
         say(trial, session, counted)
         is_over = len(trial.complaints) == before

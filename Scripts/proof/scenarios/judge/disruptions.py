@@ -1,22 +1,163 @@
 """Carries out the plan: faults of SLS, of the network, of keys, of processes, and an operator's changes."""
 
+import http.client
 import json
 import signal
 import time
-from collections.abc import Callable
+import urllib.error
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from harness.gateway import TOKEN
+from harness.gateway import TOKEN, Gateway
 from harness.http import ask
+from harness.process import busy
+from harness.program import KEY
 from harness.sandbox import Sandbox
 from proof.faults.log_server import LogServer
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network
-from proof.scenarios.judge.gateway_run import GatewayRun
-from proof.scenarios.judge.keys import Keys
 from proof.scenarios.judge.plan import Change, Round
 from proof.trial import Trial
+
+Key = dict[str, str]
+FIRST = {
+    "access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
+    "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
+}
+PATH = "/admin/credentials/default"
+# Seconds. A verification asks one endpoint after the other, each for a full request timeout, on a machine that may
+# be busy.
+PATIENCE = 20
+# SLS refuses the key; no endpoint answered.
+UNPROVED = (422, 502)
+
+
+class Keys:
+    """SLS accepts the keys in `good`. The gateway has one of them, unless something `is_amiss`."""
+
+    def __init__(self, trial: Trial, sandbox: Sandbox, random: Random) -> None:
+        self.trial, self.sandbox, self.random = trial, sandbox, random
+        self.good = [FIRST]
+        self.revoked: list[Key] = []
+        self.pushed, self.refused = 0, 0
+        self.is_amiss = False
+        # The fingerprint of the last push. The gateway confirmed that it stored this key.
+        self.kept = None
+
+    def apply(self, what: str, gateway: Gateway) -> None:
+        if what == "restore":
+            # A push without need would hide that the gateway has lost its key.
+            if self.is_amiss:
+                self.restore(gateway)
+        elif what == "wrong":
+            self.is_amiss = True
+            self.push(gateway, {"access_key_id": "nobody", "access_key_secret": "knows"})
+        elif what == "revoke":
+            self.is_amiss = True
+            self.revoked += self.good
+            self.remove(self.good)
+            self.good = []
+        else:
+            self.rotate(gateway, what)
+
+    def rotate(self, gateway: Gateway, what: str) -> None:
+        """A new key. The old ones are removed as soon as the gateway has confirmed the new one."""
+        number = self.random.getrandbits(48)
+        key = {"access_key_id": f"id-{number}", "access_key_secret": f"secret-{number}"}
+        if what == "token":
+            key |= {"security_token": f"token-{number}"}
+        self.sandbox.control("POST", "/keys", key)
+        old, self.good = self.good, [*self.good, key]
+        if self.push(gateway, key, is_proved=what == "rotate"):
+            self.remove(old)
+            self.good, self.revoked, self.is_amiss = [key], [], False
+
+    def remove(self, keys: list[Key]) -> None:
+        for key in keys:
+            self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
+
+    def push(self, gateway: Gateway, key: Key, is_proved: bool = False) -> bool:
+        """True if the gateway accepted and stored the key. It may refuse a key that it has to verify first."""
+        document = dict(key)
+        if "security_token" in key:
+            document["expiration"] = "2099-01-01T00:00:00Z"
+        path = PATH if is_proved else f"{PATH}?force=true"
+        try:
+            answer = json.loads(ask(gateway.admin, path, "PUT", json.dumps(document).encode(), TOKEN, PATIENCE))
+        except urllib.error.HTTPError as error:
+            told = f"PUT {path}: {error.code} {error.read()[:300]!r}"
+            self.trial.expect(is_proved and error.code in UNPROVED, told)
+            self.refused += 1
+            return False
+        except (OSError, http.client.HTTPException) as error:
+            self.trial.wrong(f"PUT {path}: {type(error).__name__}: {error}")
+            return False
+        self.pushed += 1
+        self.kept = answer["fingerprint"]
+        return self.trial.expect(answer["stored"], f"PUT {path}: the key is not stored: {answer}")
+
+    def check_key(self, gateway: Gateway) -> None:
+        """After a start the gateway must use the key that was pushed last."""
+        if self.kept:
+            used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
+            self.trial.expect(
+                used.get("fingerprint") == self.kept, f"{self.kept} was pushed and stored, but in use is {used}"
+            )
+
+    def restore(self, gateway: Gateway) -> None:
+        """SLS accepts all former keys again, and the gateway gets one of them."""
+        for key in self.revoked:
+            self.sandbox.control("POST", "/keys", key)
+        self.good, self.revoked = [*self.revoked, *self.good], []
+        self.is_amiss = not self.push(gateway, self.good[-1])
+
+
+class GatewayRun:
+    """A gateway process, with the periods in which it was stopped by a signal."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.began, self.ended = gateway.began, float("inf")
+        self.pauses: list[tuple[float, float]] = []
+        self.is_asked = False
+
+    def starved(self) -> float:
+        """Seconds for which its threads wanted to run and had no core."""
+        return sum(waited for _, waited in busy(self.gateway.process.pid).values())
+
+    def ask_to_end(self) -> None:
+        self.is_asked = True
+        self.gateway.signal(signal.SIGTERM)
+
+    def end(self) -> bool:
+        """Kills the process. Returns whether it was still alive."""
+        was_alive = self.gateway.is_running
+        self.gateway.kill()
+        self.ended = time.monotonic()
+        return was_alive
+
+    def wrong(self, was_alive: bool) -> Iterator[str]:
+        """Complaints after its end: it ended by itself, or its journal has an error. A crash writes its reason
+        between the journal's lines."""
+        code = self.gateway.process.returncode
+        killed = was_alive and code == -signal.SIGKILL
+        if not killed and not (self.is_asked and code == 0):
+            yield f"the gateway ended by itself with {code}"
+        *lines, rest = self.gateway.journal.read_text(errors="replace").split("\n")
+        # A kill can interrupt the writing of a line.
+        lines += [rest] if rest and not killed else []
+        bad = [line for line in lines if is_bad(line)]
+        yield from (f"the journal says: {line[:300]}" for line in bad[:10])
+        if len(bad) > 10:
+            yield f"and {len(bad) - 10} more such lines"
+
+
+def is_bad(line: str) -> bool:
+    try:
+        return json.loads(line)["level"] == "error"
+    except (ValueError, TypeError, KeyError):
+        return True
 
 
 class Disruptions:

@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 import time
+import typing
 from collections.abc import Iterator
 from random import Random
 
@@ -15,11 +16,12 @@ MODES = ["refuse", "reset", "hang", "deaf", "cut answers", "cut requests", "slow
 PIECE = 65536
 
 
-class PassedAnswer:
+class PassedAnswer(typing.NamedTuple):
     """An answer that was forwarded completely, with the times when its request began and when it was forwarded."""
 
-    def __init__(self, status: int, began: float, ended: float) -> None:
-        self.status, self.began, self.ended = status, began, ended
+    status: int
+    began: float
+    ended: float
 
 
 class AnswerReader:
@@ -97,7 +99,7 @@ class Network:
             one.close()
 
     def reset_connection(self, writer: asyncio.StreamWriter) -> None:
-        """Resets a connection."""
+
         self.broken += 1
         with contextlib.suppress(OSError):
             linger = struct.pack("ii", 1, 0)

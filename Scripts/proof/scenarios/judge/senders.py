@@ -1,17 +1,72 @@
-"""Devices that send numbered logs, one batch after the other, and record the answers."""
+"""Devices that send numbered logs in all formats, one batch after the other, and record the answers."""
 
+from __future__ import annotations
+
+import gzip
+import json
 import random
 import threading
 import time
+from collections.abc import Callable
 from random import Random
 
+from harness.encodings import field, varint
+from harness.sandbox import Log
 from proof.clients.device import ConnectionLost, Device, log, request
-from proof.scenarios.judge import dialects
 
 # The fate of a batch: answered with 200; unknown; cut off by the device itself, so that it never was a batch.
 STORED, UNKNOWN, TORN = "stored", "unknown", "torn"
 # Retry later: the device keeps its logs, and nothing of the batch may be stored.
 LATER = (429, 503)
+# Path, header fields and body.
+Request = tuple[str, list[str], bytes]
+# Makes the request that sends logs of a stream, under an identity or without one.
+Dialect = Callable[["DeviceStream", list[Log], str | None], Request]
+TIME = "__time__"
+
+
+def lines(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+    fields = [f"Idempotency-Key: {identity}"] if identity else []
+    body = "\n".join(json.dumps(log) for log in logs).encode()
+    return f"/logs/{stream.logstore}.{stream.topic}", fields, body
+
+
+def packed_lines(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+    path, fields, body = lines(stream, logs, identity)
+    return path, [*fields, "Content-Encoding: gzip"], gzip.compress(body, 1)
+
+
+def tracking(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+    """SLS web tracking. The identity is a pack id."""
+    tags = {"__pack_id__": identity} if identity else {}
+    document = {"__topic__": stream.topic, "__source__": "judge", "__tags__": tags, "__logs__": logs}
+    return f"/logstores/{stream.logstore}/track", ["x-log-apiversion: 0.6.0"], json.dumps(document).encode()
+
+
+def log_group(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+    """SLS PutLogs: a LogGroup in protobuf."""
+    body = b"".join(field(1, entry(log)) for log in logs) + field(3, stream.topic) + field(4, "judge")
+    if identity:
+        body += field(6, field(1, "__pack_id__") + field(2, identity))
+    fields = [
+        "x-log-apiversion: 0.6.0",
+        f"x-log-bodyrawsize: {len(body)}",
+        "Content-Type: application/x-protobuf",
+    ]
+    return f"/logstores/{stream.logstore}/shards/lb", fields, body
+
+
+def entry(log: Log) -> bytes:
+    pairs = (field(2, field(1, key) + field(2, value)) for key, value in log.items() if key != TIME)
+    return b"\x08" + varint(int(log[TIME])) + b"".join(pairs)
+
+
+DIALECTS: list[Dialect] = [lines, packed_lines, tracking, log_group]
+
+
+def topic_of(stream: DeviceStream) -> str:
+    """The topic that the logs have at SLS."""
+    return f"{stream.logstore}.{stream.topic}" if stream.dialect in (lines, packed_lines) else stream.topic
 
 
 class GatewayAddress:
@@ -44,14 +99,14 @@ class DeviceStream:
         if is_routed:
             self.logstore = f"{project}-{self.logstore}"
         self.topic = random.choice(["home", "shop"])
-        self.dialect = random.choice(dialects.DIALECTS)
+        self.dialect = random.choice(DIALECTS)
         self.count = 0
 
     @property
     def place(self) -> tuple[str, str, str]:
-        return self.project, self.logstore, dialects.topic_of(self.dialect, self)
+        return self.project, self.logstore, topic_of(self)
 
-    def batch(self, size: int, random: Random) -> "Batch":
+    def batch(self, size: int, random: Random) -> Batch:
         batch = Batch(self, range(self.count, self.count + size))
         self.count += size
         return batch
@@ -111,7 +166,7 @@ class Sender(threading.Thread):
 
     def send(self, batch: Batch) -> None:
         stream = batch.stream
-        logs = [log(name, self.random) | {dialects.TIME: time_of(name, self.base)} for name in batch.names()]
+        logs = [log(name, self.random) | {TIME: time_of(name, self.base)} for name in batch.names()]
         identity = f"{self.random.getrandbits(128):032X}" if self.is_patient else None
         path, fields, body = stream.dialect(stream, logs, identity)
         if not stream.is_routed:

@@ -9,11 +9,10 @@ from typing import Any
 from harness.calibration import delay, slowness
 from harness.gateway import Gateway
 from proof import fan_out
-from proof.scenarios.judge import fan_out_judge, plan
-from proof.scenarios.judge.disruptions import Disruptions
-from proof.scenarios.judge.fan_out_judge import PAIRS, SecondDestinations, counted
-from proof.scenarios.judge.gateway_run import GatewayRun
+from proof.scenarios.judge import plan, second_destinations
+from proof.scenarios.judge.disruptions import Disruptions, GatewayRun
 from proof.scenarios.judge.plan import Round
+from proof.scenarios.judge.second_destinations import PAIRS, SecondDestinations, counted
 from proof.scenarios.judge.senders import GatewayAddress, Sender
 from proof.trial import Trial
 
@@ -28,7 +27,7 @@ READY_AT_LAST = 60
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
-SETTINGS = f"""{fan_out_judge.SETTINGS}
+SETTINGS = f"""{second_destinations.SETTINGS}
 drain_timeout: 1s
 credentials: {{ encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: {{ from: environment }} }}"""
 
@@ -107,8 +106,7 @@ class Session:
         self.trial.expect(book["closed"] and ledger["accepted"] == rest, f"the ledger is open: {ledger}")
         at_sls = counted(book, PAIRS, "accepted")
         self.trial.expect(at_sls >= stored, f"{stored} logs were answered, the ledger has fewer: {book}")
-        for line in fan_out.open_sums(book, 0):
-            self.trial.wrong(line)
+        self.trial.wrong(*fan_out.open_sums(book, 0))
         for name in ("accepted", "delivered"):
             self.trial.expect(
                 ledger[name] >= before[name], f"{name} was {before[name]} before the restart, now: {ledger}"
@@ -136,8 +134,7 @@ class Session:
     def close(self, run: GatewayRun) -> bool:
         """Ends a process and checks how it ended. Returns whether it had to be killed."""
         was_alive = run.end()
-        for line in run.wrong(was_alive):
-            self.trial.wrong(f"process {self.runs.index(run)}: {line}")
+        self.trial.wrong(*(f"process {self.runs.index(run)}: {line}" for line in run.wrong(was_alive)))
         return was_alive
 
     def run_last_round(self, last: Round) -> None:

@@ -16,9 +16,8 @@ from proof.disk.syscalls import Call
 from proof.queues import starting_queues
 from proof.queues.queue_files import DATABASE, PAGE, WAL, frames
 from proof.queues.starting_queues import Base
-from proof.scenarios.kills import kill_points, traced_points
-from proof.scenarios.kills.killed_run import STAMPED, KilledRun, KillScene
-from proof.scenarios.kills.traced_points import Point
+from proof.scenarios.kills import kill_points
+from proof.scenarios.kills.killed_run import STAMPED, KilledRun, KillScene, Point, names_in
 from proof.trial import Trial
 
 # Offset and length of a write.
@@ -169,7 +168,7 @@ class SyncedState:
     def follow(self, events: Iterable[tuple[str, Call]]) -> None:
         self.counts.clear()
         for moment, call in events:
-            names = traced_points.names_in(self.case.data, call)
+            names = names_in(self.case.data, call)
             if moment == "end" and names:
                 self.see(call, *names)
 

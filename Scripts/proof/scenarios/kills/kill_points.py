@@ -16,8 +16,7 @@ from proof.clients.writer import Writer, post_together
 from proof.fan_out import FanOut
 from proof.queues import starting_queues
 from proof.queues.starting_queues import Base
-from proof.scenarios.kills.killed_run import KilledRun, KillScene
-from proof.scenarios.kills.traced_points import Point, points
+from proof.scenarios.kills.killed_run import KilledRun, KillScene, Point, points
 from proof.scenarios.power import answer_after_sync
 from proof.trial import Trial
 

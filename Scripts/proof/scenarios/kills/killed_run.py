@@ -1,5 +1,6 @@
-"""One run of a scene up to a kill, and the check of what is left."""
+"""One run of a scene up to a kill, the check of what is left, and the calls at which a kill leaves something else."""
 
+import collections
 import dataclasses
 import http.client
 import itertools
@@ -19,8 +20,9 @@ from proof import fan_out
 from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer, arrivals_by_name
 from proof.disk import syscalls
+from proof.disk.syscalls import Call
 from proof.queues import starting_queues
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 # A file name with a timestamp.
 STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
@@ -43,7 +45,7 @@ class KillScene:
     after: Callable[[Any], object] = lambda case: None
 
 
-class KilledRun:
+class KilledRun(Case):
     """One run of a scene up to the kill, and the check of what is left."""
 
     numbers = itertools.count(1)
@@ -61,10 +63,7 @@ class KilledRun:
         if scene.base[0]:
             shutil.copytree(scene.base[0], self.data)
             fan_out.FanOut.beside(scene.base[0]).copy_to(self.data)
-        self.where = where
-
-    def expect(self, holds: object, line: str) -> bool:
-        return self.trial.expect(holds, f"{self.where}: {line}")
+        self.name = where
 
     def start(self, where: Sandbox | str, before: Sequence[str] = (), wait: bool = True) -> None:
         scene = self.scene
@@ -109,12 +108,11 @@ class KilledRun:
         """Starts it again and compares."""
         self.start(self.sandbox)
         ledger = self.gateway.drain(20)
-        arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.where)
+        arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.name)
         answered = (self.writer.answered | self.scene.base[1].answered) - self.scene.gone
         if self.fan_out:
             wait_until(self.fan_out.is_repaired, what="the torn line is still in the file")
-            for wrong in self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered):
-                self.expect(False, wrong)
+            self.wrong(*self.fan_out.wrong(self.gateway, self.sandbox.logs(), answered))
             answered = {name for name in answered if not fan_out.is_dropped(name)}
         missing = answered - set(arrivals)
         self.expect(not missing, f"{len(missing)} of {len(answered)} answered logs did not arrive: {ledger}")
@@ -140,3 +138,69 @@ class KilledRun:
             seconds = [time.strftime("%Y%m%d%H%M%S", time.gmtime(time.time() + n)) for n in range(40)]
             names = [f"queue.corrupt-{second}{name[stamp.end() :]}" for second in seconds]
         return syscalls.killing(self.trace, [self.data / name for name in names], call, number)
+
+
+# A file, a call on it, and the number of the call.
+Point = tuple[str, str, int]
+
+
+# Calls that change what a killed program leaves behind. Between two of them nothing changes.
+CALLS = ("openat", "mkdir", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
+
+
+def points(trial: Trial, scene: KillScene, sandbox: Sandbox) -> tuple[list[Point], list[str]]:
+    """The points at which a run can be killed, and the calls that no kill can reach."""
+    case = KilledRun(trial, scene, sandbox, scene.name)
+    there = {entry.name for entry in case.data.iterdir()} if scene.base[0] else set()
+    case.is_counted = True
+    case.expect(not case.run(syscalls.listing(case.trace)), "it was killed without a kill point")
+    found, missed = list_points(case, there)
+    case.check()
+    return found, missed
+
+
+def list_points(case: KilledRun, there: set[str]) -> tuple[list[Point], list[str]]:
+    counts: collections.Counter[tuple[str, str, str]] = collections.Counter()
+    aims: dict[int, tuple[syscalls.Call, Point | None]] = {}
+    taken: set[Point] = set()
+    found: list[Point] = []
+    missed: list[str] = []
+    for moment, call in syscalls.parse(syscalls.finished(case.trace, case.gateway.process)):
+        if not (names := names_in(case.data, call)) or (case.scene.files and names[0] not in case.scene.files):
+            continue
+        if moment == "begin":
+            if call.name in CALLS:
+                # The n-th call of the thread that reaches its n-th first.
+                counts.update((call.thread, name, call.name) for name in names)
+                numbered = [(name, call.name, counts[call.thread, name, call.name]) for name in names]
+                aims[id(call)] = call, next((aim for aim in numbered if aim not in taken), None)
+                taken |= set(numbered)
+        elif call.name not in (*CALLS, "close"):
+            case.expect(call.result < 0, f"kill points do not cover {call.name}({', '.join(call.words)[:200]})")
+        elif id(call) in aims and call.result >= 0 and changes(call, names, there):
+            aim = aims[id(call)][1]
+            found.append(aim) if aim else missed.append(f"{call.name} {names[0]}")
+    return found, missed
+
+
+def names_in(data: pathlib.Path, call: Call) -> list[str]:
+    """The files of the data directory that the call is about; the empty name is the directory itself."""
+    paths = [found[1] for word in call.words if (found := re.search(r'[<"](/[^>"]*)[>"]', word))]
+    return [
+        path[len(str(data)) :].lstrip("/")
+        for path in paths
+        if f"{path}/".startswith(f"{data}/") and "(deleted)" not in path
+    ]
+
+
+def changes(call: Call, names: list[str], there: set[str]) -> bool:
+    """True if the call changes anything on the disk. Opening an existing file does not."""
+    if call.name == "openat":
+        is_new = "O_CREAT" in call.words[2] and names[0] not in there
+        there.add(names[0])
+        return is_new or "O_TRUNC" in call.words[2]
+    if call.name in ("unlink", "rename"):
+        there.discard(names[0])
+    if call.name in ("link", "rename"):
+        there.add(names[1])
+    return True

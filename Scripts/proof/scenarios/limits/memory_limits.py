@@ -1,6 +1,8 @@
 """A gateway with limited memory: within the documented limit it lives; if it is killed for its memory it loses
 nothing."""
 
+import concurrent.futures
+import contextlib
 import os
 import pathlib
 import resource
@@ -8,8 +10,10 @@ import threading
 import time
 
 from harness.gateway import Gateway
+from harness.process import memory
 from harness.program import DidNotStart
 from harness.sandbox import Sandbox
+from harness.waiting import look_until
 from proof.clients.device import Device
 from proof.gateway_life import Life
 from proof.trial import Trial
@@ -43,17 +47,11 @@ class MemoryGroup:
         """Runs between fork and exec of the program."""
         (self.directory / "cgroup.procs").write_text(str(os.getpid()))
 
-    def remove(self) -> OSError | None:
-        """Removes the group, or returns why it stays: the kernel may need a moment after its last process has
-        ended."""
-        for _ in range(250):
-            try:
-                self.directory.rmdir()
-                return None
-            except OSError as error:
-                reason = error
-                time.sleep(0.02)
-        return reason
+    def remove(self) -> bool:
+        """Removes the group. The kernel may need a moment after its last process has ended."""
+        with contextlib.suppress(OSError):
+            self.directory.rmdir()
+        return not self.directory.exists()
 
 
 def confined(trial: Trial, sandbox: Sandbox) -> None:
@@ -73,16 +71,15 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
             if not life.expect(life.gateway.is_running, f"it was killed for its memory, after {answers}"):
                 break
             life.gateway.require_drained(60)
-            peak = status_bytes(life.gateway, "VmHWM")
-            trial.say(f"confined memory: {answers}, at most {peak >> 20} MiB resident of {DOCUMENTED >> 20}")
+            peak = memory(life.gateway.process.pid)
+            trial.say(f"confined memory: {answers}, at most {peak:.0f} MiB resident of {DOCUMENTED >> 20}")
             life.check_after_kill(keeps_running=True)
         life.check_after_kill()
     finally:
         sandbox.clear_faults()
         for program in trial.programs.started[mark:]:
             program.kill()
-        stays = group.remove()
-        trial.expect(stays is None, f"confined memory: {group.directory} cannot be removed: {stays}")
+        trial.expect(look_until(group.remove, 5), f"confined memory: {group.directory} cannot be removed")
 
 
 def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
@@ -115,8 +112,7 @@ def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
 
 def status_bytes(gateway: Gateway, name: str) -> int:
     """Bytes, from the gateway's /proc status."""
-    with open(f"/proc/{gateway.process.pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) << 10
+    return round(memory(gateway.process.pid, name) * (1 << 20))
 
 
 def burst(life: Life, seconds: float) -> dict[int | None, int]:
@@ -125,7 +121,7 @@ def burst(life: Life, seconds: float) -> dict[int | None, int]:
     ends, lock = time.monotonic() + seconds, threading.Lock()
     answers: dict[int | None, int] = {}
 
-    def device() -> None:
+    def device(_: int) -> None:
         status: int | None = 0
         while time.monotonic() < ends and life.gateway.is_running and answers.get(200, 0) < TAKEN:
             try:
@@ -140,9 +136,6 @@ def burst(life: Life, seconds: float) -> dict[int | None, int]:
                     answers[status] = answers.get(status, 0) + 1
             status = 0
 
-    threads = [threading.Thread(target=device) for _ in range(24)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        list(pool.map(device, range(24)))
     return answers

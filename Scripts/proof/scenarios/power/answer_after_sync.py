@@ -6,13 +6,12 @@ import random
 import sqlite3
 from collections.abc import Iterable
 
+from harness.encodings import unlz4
 from harness.gateway import Gateway
 from harness.sandbox import Log
 from proof.clients.writer import DEVICES, Writer, post_together
 from proof.disk import syscalls
-from proof.disk.lz4_block import unpacked
-from proof.disk.posix_files import File
-from proof.disk.replay import RecordedDisk
+from proof.disk.posix_files import File, RecordedDisk
 from proof.disk.syscalls import Call
 from proof.queues import starting_queues
 from proof.trial import Trial
@@ -39,7 +38,7 @@ class SyncedQueue:
                 (self.directory / name).write_bytes(node.synced)
         database = sqlite3.connect(self.directory / "queue.db")
         try:
-            self.logs = b"".join(unpacked(*row) for row in database.execute("SELECT payload, raw FROM rows"))
+            self.logs = b"".join(unlz4(*row) for row in database.execute("SELECT payload, raw FROM rows"))
             self.changes = database.execute(CHANGES).fetchone()[0]
         except sqlite3.Error:
             pass  # No tables yet.

@@ -36,10 +36,9 @@ def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, 
     if recording.fans_out:
         arrived |= {name for name in promised | fresh.answered if is_dropped(name)}
         lost -= arrived
-        for wrong in FanOut.beside(data).wrong(
-            gateway, sandbox.logs(), promised | fresh.answered, recording.known(place)
-        ):
-            trial.wrong(f"{where}: {wrong}")
+        known, answered = recording.known(place), promised | fresh.answered
+        wrong = FanOut.beside(data).wrong(gateway, sandbox.logs(), answered, known)
+        trial.wrong(*(f"{where}: {line}" for line in wrong))
     trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are lost: {ledger}")
     counts = ledger["ledger"]
     trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")

@@ -10,7 +10,7 @@ from harness.program import Program
 from harness.sandbox import Log
 from proof.clients.device import Device, body, is_whole, log
 from proof.faults import fake_clock
-from proof.trial import Trial
+from proof.trial import Case, Trial
 
 # The shares of one processor that a thread may use and may want while the gateway only retries now and then. A
 # spinning thread always uses one, or wants one that others have. A thread that wakes up now and then also waits for
@@ -23,7 +23,7 @@ LONG_LOOK = 2
 CORRECTED = 75
 
 
-class ClockScene:
+class ClockScene(Case):
     """SLS and a gateway; the gateway, or both, run with a wall clock that the trial sets."""
 
     def __init__(
@@ -126,9 +126,6 @@ class ClockScene:
 
     def refused_for_time(self) -> int:
         return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
-
-    def expect(self, holds: object, line: str) -> bool:
-        return self.trial.expect(holds, f"{self.name}: {line}")
 
     def end(self) -> None:
         """Ends the programs, which frees ports and memory for the next scene."""

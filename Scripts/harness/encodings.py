@@ -1,9 +1,25 @@
-"""Compressors that Python lacks, from the C libraries that Sluice uses."""
+"""Encodings that Python lacks: two parts of protobuf, and the compressors of the C libraries that Sluice uses."""
 
 import ctypes
 import ctypes.util
+import functools
 
 
+def varint(number: int) -> bytes:
+    text = bytearray()
+    while number > 0x7F:
+        text.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(text) + bytes([number])
+
+
+def field(number: int, content: bytes | str) -> bytes:
+    """A length-delimited field."""
+    content = content.encode() if isinstance(content, str) else content
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+@functools.cache
 def library(name: str) -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library(name))
 
@@ -21,6 +37,14 @@ def lz4(content: bytes) -> bytes:
     it = library("lz4")
     room = ctypes.create_string_buffer(it.LZ4_compressBound(len(content)))
     return room.raw[: it.LZ4_compress_default(content, room, len(content), len(room))]
+
+
+def unlz4(block: bytes, size: int) -> bytes:
+    """The content of a block whose inflated size is known."""
+    content = ctypes.create_string_buffer(size)
+    if library("lz4").LZ4_decompress_safe(bytes(block), content, len(block), size) != size:
+        raise ValueError(f"{len(block)} bytes are not an lz4 block of {size} bytes")
+    return content.raw
 
 
 def snappy(content: bytes) -> bytes:

@@ -1,1 +1,0 @@
-"""Measurements of processes and of the machine."""
