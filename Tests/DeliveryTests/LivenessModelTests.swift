@@ -136,7 +136,7 @@ import Testing
             for _ in 1...Int.random(in: 2...6, using: &world.random) { world.step() }
             world.allIsWell()
             for logstore in world.logstores { world.offer(to: logstore) }
-            let isSent = world.source.state.wait(.seconds(5)) { $0.unsettled.isEmpty }
+            let isSent = world.source.state.wait(.seconds(30)) { $0.unsettled.isEmpty }
             #expect(isSent, "after the steps \(world.history.joined(separator: " "))")
             guard isSent else { break }
         }
