@@ -53,9 +53,11 @@ final class LineReader {
         }
     }
 
-    /// The next line that contains all the texts; nil when there is none until the end.
+    /// The next line that contains all the texts; nil when there is none until the end, or for five minutes: a program
+    /// may say something else for ever.
     func next(containing texts: [String]) -> String? {
-        while let line = next() {
+        let end = Date(timeIntervalSinceNow: 300)
+        while Date.now < end, let line = next() {
             if texts.allSatisfy({ line.contains($0) }) { return line }
         }
         return nil
