@@ -14,7 +14,8 @@ import Testing
         "\u{9b}", "\u{202e}",
         "\u{2066}", "\u{200f}", "\u{61c}", "\u{feff}", "\u{2028}", "\\033", "$(id)", "\u{1b}",
         // A shell takes the quote for itself, whatever is put upon it.
-        "\u{301}", "\u{200d}", "\u{200c}", "\u{fe0f}", "\u{20dd}", "\u{1f3fb}", "'\u{301};touch x;'\u{301}",
+        "\u{301}", "\u{200d}", "\u{200c}", "\u{fe0f}", "\u{20dd}", "\u{1f3fb}",
+        "'\u{301};touch x;'\u{301}",
     ]
 
     private static func texts(_ count: Int, seed: UInt64) -> [String] {

@@ -34,7 +34,9 @@ package final class KeyCounter: Sendable {
     }
 
     func takeLight(_ logs: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        guard let time = lightMeter.take(min(logs, Self.lightMax), Self.lightLogs, at: now) else { return }
+        guard let time = lightMeter.take(min(logs, Self.lightMax), Self.lightLogs, at: now) else {
+            return
+        }
         refused.count(.logs)
         throw .overBudget("too many logs that are nearly empty", label, after: time)
     }
