@@ -78,7 +78,7 @@ import Testing
             }
         }
         // The gate closes after several rounds of silence, each as long as the timeout.
-        let limit = max(.seconds(20), 200 * time)
+        let limit = max(.seconds(20), time * 200)
         #expect(
             rig.recorder.lines.wait(limit) { $0.contains { $0.contains("endpoint is paused") } }
         )
