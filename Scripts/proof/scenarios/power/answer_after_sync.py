@@ -107,7 +107,7 @@ def answered(events: list[tuple[str, Call]], writer: Writer) -> list[tuple[int, 
 
 def is_change(event: tuple[str, Call]) -> bool:
     moment, call = event
-    return moment == "begin" and call.name == "sendto" and b'\r\n\r\n{"settings":' in call.bytes(1)
+    return moment == "begin" and call.name == "sendto" and b'"settings":' in call.bytes(1)
 
 
 def check(trial: Trial) -> None:
