@@ -67,7 +67,7 @@ struct AdminURL: Equatable {
     let address: ListenAddress
     let isPlain: Bool
 
-    /// Whether nobody on the way can listen.
+    /// True if the listener is on this machine, so no other machine sees the token.
     var isHere: Bool { address.host == "localhost" || address.isLoopback }
 
     /// Why no token is sent there.

@@ -81,8 +81,8 @@ package struct AdminToken: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// Whether an `Authorization` value carries this token. The time it takes says nothing about how
-    /// much of a wrong one was right.
+    /// True if an `Authorization` value carries this token. The time of the comparison does
+    /// not depend on the secret.
     func admits(_ authorization: some Collection<UInt8>) -> Bool {
         let scheme = Array("bearer ".utf8)
         guard authorization.count > scheme.count,

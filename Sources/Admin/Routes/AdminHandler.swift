@@ -246,7 +246,7 @@ package final class AdminHandler: RequestHandler {
         _ route: AdminRoute?
     ) throws(Refused) -> AdminDoor.Visitor? {
         let settings = shared.reporter.configuration.admin
-        // Browsers reach these paths, whoever sent them there.
+        // A page of another site can make a browser send this request.
         if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
             let problem = BrowserRules.hostProblem(head, settings)
                 ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)

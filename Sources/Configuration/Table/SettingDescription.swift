@@ -13,7 +13,7 @@ package struct SettingDescription: Sendable {
     private(set) var isNullable = false
     /// A reload applies it without a restart.
     package private(set) var isImmediate = true
-    /// Of a group. They are made only when documents ask: a file may have thousands of groups.
+    /// The settings of a group, made only for documents: a file may have thousands of groups.
     private(set) var members: (@Sendable () -> [SettingDescription])?
     /// A list of such groups.
     private(set) var isList = false
