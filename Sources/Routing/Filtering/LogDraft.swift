@@ -44,17 +44,14 @@ struct DraftField {
 final class LogDraft {
     private let texts: TextIndex
     private let limits: LogLimits
-    /// The new text that the steps of one log may write.
-    private let newTextMax: Int
 
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var inputStart: UnsafePointer<UInt8>
     /// Where the time starts, and what follows the fields.
     private var time = 0
     private var tail = 0..<0
-    private var fields = DraftFields()
-    private var newText = RawMemory(capacity: 4096)
-    private var newTextCount = 0
+    private let fields = DraftFields()
+    private let newText: NewText
     private(set) var changes = 0
     /// The time that a step gave the log.
     private(set) var newTime: LogTime?
@@ -66,7 +63,7 @@ final class LogDraft {
     init(_ texts: TextIndex, _ limits: LogLimits) {
         self.texts = texts
         self.limits = limits
-        newTextMax = 16 * max(limits.valueBytes, 4096)
+        newText = NewText(most: 16 * max(limits.valueBytes, 4096))
         inputStart = texts.bytes
     }
 
@@ -81,7 +78,7 @@ final class LogDraft {
         input = UnsafeRawBufferPointer(start: nil, count: 0)
         inputStart = texts.bytes
         fields.count = 0
-        (newTextCount, changes, newTime) = (0, 0, nil)
+        (newText.count, changes, newTime) = (0, 0, nil)
         newText.shrink(to: 256 << 10)
         fields.shrink(to: 1024)
     }
@@ -99,7 +96,7 @@ final class LogDraft {
     /// bytes, fields of a name and a value, perhaps nanoseconds.
     func read(_ entry: Range<Int>) throws(ProtobufError) {
         fields.count = 0
-        (newTextCount, changes, newTime) = (0, 0, nil)
+        (newText.count, changes, newTime) = (0, 0, nil)
         precondition(entry.lowerBound >= 0 && entry.upperBound <= input.count)
         let end = entry.upperBound
         var place = entry.lowerBound + 1
@@ -301,43 +298,34 @@ final class LogDraft {
     // MARK: - New text
 
     /// Where the next new text starts.
-    var textStart: Int { newTextCount }
+    var textStart: Int { newText.count }
 
     /// Makes room, so that the bytes of texts stay in place while so many are written.
-    func reserve(_ count: Int) throws(StepFailure) {
-        guard count <= newTextMax - newTextCount else { throw .tooMuchText }
-        let wanted = newTextCount + count
-        if wanted > newText.capacity {
-            newText.grow(to: wanted + wanted / 2, keeping: newTextCount)
-        }
-    }
+    func reserve(_ count: Int) throws(StepFailure) { try newText.reserve(count) }
 
     @inline(__always)
     func write(_ text: DraftText) throws(StepFailure) {
-        try reserve(text.count)
-        guard text.count > 0, let source = bytes(text).baseAddress else { return }
-        (newText.start + newTextCount).update(from: source, count: text.count)
-        newTextCount += text.count
+        try newText.reserve(text.count)
+        newText.append(bytes(text))
     }
 
     func write(_ bytes: [UInt8]) throws(StepFailure) {
-        try reserve(bytes.count)
-        for byte in bytes { try write(byte) }
+        try newText.reserve(bytes.count)
+        bytes.withUnsafeBufferPointer { newText.append($0) }
     }
 
-    func write(_ byte: UInt8) throws(StepFailure) {
-        try reserve(1)
-        newText.start[newTextCount] = byte
-        newTextCount += 1
+    func write(_ byte: UInt8, times count: Int = 1) throws(StepFailure) {
+        try newText.reserve(count)
+        newText.append(byte, times: count)
     }
 
     /// The text written since `textStart` was `start`.
     func text(from start: Int) -> DraftText {
-        DraftText(offset: ~start, count: newTextCount - start)
+        DraftText(offset: ~start, count: newText.count - start)
     }
 
     /// Takes back what was written since.
-    func dropText(from start: Int) { newTextCount = start }
+    func dropText(from start: Int) { newText.count = start }
 
     // MARK: - Writing
 

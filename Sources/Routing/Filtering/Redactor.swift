@@ -110,8 +110,7 @@ struct Redactor {
         case .text(let replacement): try draft.write(replacement)
         case .mask:
             let characters = draft.bytes(text).count { $0 & 0xC0 != 0x80 }
-            try draft.reserve(characters)
-            for _ in 0..<characters { try draft.write(UInt8(ascii: "*")) }
+            try draft.write(UInt8(ascii: "*"), times: characters)
         case .hash(let secret):
             guard let secret, secret.byteCount > 0 else { throw .noSecret }
             try draft.reserve(32)
