@@ -50,6 +50,19 @@ import Testing
         #expect(pages.contains("fine"))
     }
 
+    @Test("A secret stays hidden under the name that a filter gave it")
+    func renamed() throws {
+        let steps = "steps: [{ rename: { password: note } }, { set: { copy: \"{{note}}\" } }]"
+        let rules = try routingRules("filters: [{ \(steps) }]")
+        let trial = try SandboxedGateway { $0.routing = rules }
+        let id = try trial.startCapture()
+        _ = try trial.devices.post("/logs/app", #"{"password":"canary","m":"fine"}"#.utf8)
+        #expect(eventually { (try? trial.captureEntries(id).count) == 1 })
+        let pages = try pages(trial, id)
+        #expect(!pages.contains("canary"), "\(pages)")
+        #expect(pages.contains("copy") && pages.contains("fine"))
+    }
+
     @Test("What a filter redacts is not kept as it came")
     func redacted() throws {
         let trial = try SandboxedGateway.redacting()

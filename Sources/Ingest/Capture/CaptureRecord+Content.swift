@@ -98,13 +98,19 @@ extension CaptureRecord.Log {
                 reason = "dead letter: \(fault.code): \(message)"
             }
         }
-        let (before, extent) = Self.masked(fields)
+        // Filters may have given a secret a harmless name.
+        let secrets = Set(
+            fields.filter { $0.value.utf8.count >= Self.secretBytesMin }.filter {
+                SecretNames.contains($0.name, value: $0.value.utf8)
+            }.map(\.value)
+        )
+        let (before, extent) = Self.masked(fields, [])
         self.init(
             group: group,
             time: entry.time,
             extent: isUnreadable ? .unreadable : extent,
             before: redacts ? nil : before,
-            after: after.map { Self.masked($0).fields },
+            after: after.map { Self.masked($0, secrets).fields },
             wasTooLong: wasTooLong,
             tag: Mask.hidingKnownSecrets(in: tag),
             destinations: isDropped ? [] : destinations,
@@ -112,13 +118,17 @@ extension CaptureRecord.Log {
         )
     }
 
+    /// A shorter value of a secret may be that of other fields, too.
+    private static let secretBytesMin = 4
+
     /// The fields without secrets and without the ends of long values, and how much of them that is.
     private static func masked(
-        _ fields: CaptureRecord.Fields
+        _ fields: CaptureRecord.Fields,
+        _ secrets: Set<String>
     ) -> (fields: CaptureRecord.Fields, extent: Fidelity) {
         var extent = Fidelity.whole
         let masked = fields.map { name, value in
-            if SecretNames.contains(name, value: value.utf8) {
+            if secrets.contains(value) || SecretNames.contains(name, value: value.utf8) {
                 extent = .masked
                 return (
                     name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8))
