@@ -1,10 +1,10 @@
 import Configuration
 package import HTTP
-package import Ingest
+import Ingest
 package import Operations
-package import Queue
-package import Resolvers
-package import System
+import Queue
+import Resolvers
+import System
 
 /// Answers the requests of operators and their tools.
 package final class AdminHandler: RequestHandler {
@@ -26,35 +26,29 @@ package final class AdminHandler: RequestHandler {
         let journal: Journal
 
         package init(
+            _ parts: GatewayParts,
+            _ reload: ConfigurationReload,
             reporter: Reporter,
-            access: AdminTokens,
-            workers: OperatorWorkers,
-            store: any GatewayQueue,
-            tail: Tail,
-            destinations: DestinationChanges,
-            credentials: CredentialRotation,
-            draining: Draining,
-            names: NameService,
-            history: History,
-            reload: ConfigurationReload,
-            devices: DeviceHandler.Shared,
-            audit: AuditTrail,
-            journal: Journal
+            history: History
         ) {
-            self.reporter = reporter
-            self.access = access
-            self.workers = workers
-            self.store = store
-            self.tail = tail
-            self.destinations = destinations
-            self.credentials = credentials
-            self.draining = draining
-            self.names = names
-            self.history = history
+            access = parts.access
+            workers = parts.workers
+            store = parts.store
+            tail = parts.tail
+            names = parts.names
+            devices = parts.devices
+            journal = parts.journal
             self.reload = reload
-            self.devices = devices
-            self.audit = audit
-            self.journal = journal
+            self.reporter = reporter
+            self.history = history
+            audit = AuditTrail(
+                decisions: store,
+                journal: journal,
+                counters: reporter.operators
+            )
+            destinations = DestinationChanges(parts, reload, audit)
+            credentials = CredentialRotation(parts, audit)
+            draining = Draining(parts, audit)
         }
 
         var report: GatewayReport { reporter.report }

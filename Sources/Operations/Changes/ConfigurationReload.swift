@@ -1,77 +1,27 @@
 package import Configuration
-package import Credentials
-package import Delivery
-package import Ingest
+import Credentials
+import Delivery
+import Ingest
 import Net
-package import Queue
-package import Resolvers
+import Queue
+import Resolvers
 import SLS
-package import System
+import System
 
 /// Applies a new configuration to a running gateway. Runs on the thread of changes.
 package struct ConfigurationReload: Sendable {
-    /// The parts of the gateway that a reload changes.
-    package struct Parts: Sendable {
-        let store: any GatewayQueue
-        let forwarder: Forwarder
-        let devices: DeviceHandler.Shared
-        let keeper: CredentialKeeper
-        let webhook: Webhook
-        let names: NameService
-        let tail: Tail
-        let access: AdminTokens
-        let certificates: CertificateReload
-        let journal: Journal
-
-        package init(
-            store: any GatewayQueue,
-            forwarder: Forwarder,
-            devices: DeviceHandler.Shared,
-            keeper: CredentialKeeper,
-            webhook: Webhook,
-            names: NameService,
-            tail: Tail,
-            access: AdminTokens,
-            certificates: CertificateReload,
-            journal: Journal
-        ) {
-            self.store = store
-            self.forwarder = forwarder
-            self.devices = devices
-            self.keeper = keeper
-            self.webhook = webhook
-            self.names = names
-            self.tail = tail
-            self.access = access
-            self.certificates = certificates
-            self.journal = journal
-        }
-    }
-
-    private let configuration: Locked<GatewayConfiguration>
-    private let decided: Locked<StoredDecisions>
-    private let reading: ConfigurationReading
-    private let parts: Parts
+    private let parts: GatewayParts
     /// When each removed destination was removed.
     private let removals = Locked<[String: Moment]>([:])
     /// What was wrong with the file when it was read last; empty when it was used.
     private let refused = Locked<[ConfigurationProblem]>([])
+    private var configuration: Locked<GatewayConfiguration> { parts.configuration }
+    private var decided: Locked<StoredDecisions> { parts.decided }
     private var journal: Journal { parts.journal }
 
     package var problems: [ConfigurationProblem] { refused.withLock { $0 } }
 
-    /// `reading` reads the configuration file and the environment again.
-    package init(
-        _ configuration: Locked<GatewayConfiguration>,
-        _ decided: Locked<StoredDecisions>,
-        _ reading: @escaping ConfigurationReading,
-        _ parts: Parts
-    ) {
-        self.configuration = configuration
-        self.decided = decided
-        self.reading = reading
-        self.parts = parts
-    }
+    package init(_ parts: GatewayParts) { self.parts = parts }
 
     /// Reads the file again and applies it.
     package func reread() {
@@ -81,11 +31,11 @@ package struct ConfigurationReload: Sendable {
             // Decisions about destinations that come back.
             let returning = known.leftOut.filter { !running.contains($0.key) }
             let withReturning = known.settings.merging(returning) { current, _ in current }
-            if !returning.isEmpty, let new = try? reading(withReturning, true) {
+            if !returning.isEmpty, let new = try? parts.reading(withReturning, true) {
                 apply(new)
                 take(returning)
             } else {
-                apply(try reading(known.settings, true))
+                apply(try parts.reading(known.settings, true))
             }
             parts.certificates.readAgain()
             refused.withLock { $0 = [] }
@@ -113,7 +63,7 @@ package struct ConfigurationReload: Sendable {
     func candidate(with decided: [String: DecidedSettings]) throws(ConfigurationProblems)
         -> GatewayConfiguration
     {
-        try reading(decided, false)
+        try parts.reading(decided, false)
     }
 
     /// Applies the settings that can change at run time, and names the ones that need a restart. When delivery cannot

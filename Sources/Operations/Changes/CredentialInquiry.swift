@@ -1,11 +1,12 @@
-package import Configuration
-package import Credentials
+import Configuration
+import Credentials
 package import Delivery
 import HTTP
-package import HTTPClient
-package import Queue
+import HTTPClient
+import Queue
+import Resolvers
 import SLS
-package import System
+import System
 
 /// The answers of all parties that were asked about a credential: the destinations that use it, and STS for the roles
 /// that are based on it.
@@ -34,24 +35,17 @@ package struct CredentialInquiry: Sendable {
     private let forwarder: Forwarder
     private let store: any GatewayQueue
     private let addresses: AddressLookup
+    /// The thread of proofs; its stop ends an inquiry.
     private let worker: SerialWorker
     private let tester: DestinationTester
 
-    /// `worker` is the thread of proofs; its stop ends an inquiry.
-    package init(
-        _ configuration: Locked<GatewayConfiguration>,
-        _ keeper: CredentialKeeper,
-        _ forwarder: Forwarder,
-        _ store: any GatewayQueue,
-        _ addresses: AddressLookup,
-        _ worker: SerialWorker
-    ) {
-        self.configuration = configuration
-        self.keeper = keeper
-        self.forwarder = forwarder
-        self.store = store
-        self.addresses = addresses
-        self.worker = worker
+    init(_ parts: GatewayParts) {
+        configuration = parts.configuration
+        keeper = parts.keeper
+        forwarder = parts.forwarder
+        store = parts.store
+        addresses = parts.names.lookup
+        worker = parts.workers.proofs
         tester = DestinationTester(
             userAgent: Self.userAgent,
             addresses: addresses,

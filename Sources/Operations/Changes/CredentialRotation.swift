@@ -25,17 +25,11 @@ package struct CredentialRotation: Sendable {
     private let inquiry: CredentialInquiry
     private let audit: AuditTrail
 
-    package init(
-        _ keeper: CredentialKeeper,
-        _ store: any GatewayQueue,
-        _ box: SecretBox?,
-        _ inquiry: CredentialInquiry,
-        _ audit: AuditTrail
-    ) {
-        self.keeper = keeper
-        self.store = store
-        self.box = box
-        self.inquiry = inquiry
+    package init(_ parts: GatewayParts, _ audit: AuditTrail) {
+        keeper = parts.keeper
+        store = parts.store
+        box = parts.box
+        inquiry = CredentialInquiry(parts)
         self.audit = audit
     }
 

@@ -1,11 +1,11 @@
 package import Configuration
 import Crypto
-package import Delivery
+import Delivery
 package import HTTP
 import JSON
 package import Queue
 import SLS
-package import System
+import System
 
 /// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread of changes.
 package struct DestinationChanges: Sendable {
@@ -19,18 +19,11 @@ package struct DestinationChanges: Sendable {
     private let reload: ConfigurationReload
     private let audit: AuditTrail
 
-    package init(
-        _ configuration: Locked<GatewayConfiguration>,
-        _ decided: Locked<StoredDecisions>,
-        _ store: any GatewayQueue,
-        _ forwarder: Forwarder,
-        _ reload: ConfigurationReload,
-        _ audit: AuditTrail
-    ) {
-        self.configuration = configuration
-        self.decided = decided
-        self.store = store
-        self.forwarder = forwarder
+    package init(_ parts: GatewayParts, _ reload: ConfigurationReload, _ audit: AuditTrail) {
+        configuration = parts.configuration
+        decided = parts.decided
+        store = parts.store
+        forwarder = parts.forwarder
         self.reload = reload
         self.audit = audit
     }

@@ -1,7 +1,7 @@
-package import Configuration
-package import Ingest
+import Configuration
+import Ingest
 package import Queue
-package import System
+import System
 
 /// Accepts no more logs and delivers the queue, until an operator ends it or the gateway stops. A gateway that starts
 /// accepts logs.
@@ -11,15 +11,10 @@ package struct Draining: Sendable {
     private let intake: IntakeSwitch
     private let audit: AuditTrail
 
-    package init(
-        _ configuration: Locked<GatewayConfiguration>,
-        _ store: any GatewayQueue,
-        _ intake: IntakeSwitch,
-        _ audit: AuditTrail
-    ) {
-        self.configuration = configuration
-        self.store = store
-        self.intake = intake
+    package init(_ parts: GatewayParts, _ audit: AuditTrail) {
+        configuration = parts.configuration
+        store = parts.store
+        intake = parts.devices.intake
         self.audit = audit
     }
 

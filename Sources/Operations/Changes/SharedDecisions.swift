@@ -1,10 +1,10 @@
-package import Configuration
-package import Credentials
+import Configuration
+import Credentials
 import Crypto
-package import Delivery
-package import Queue
+import Delivery
+import Queue
 import Synchronization
-package import System
+import System
 
 /// Applies what operators decided at other gateways of a cluster. Runs on the thread of changes.
 package final class SharedDecisions: Sendable {
@@ -26,25 +26,16 @@ package final class SharedDecisions: Sendable {
     private let applied: Locked<[String: [UInt8]]>
 
     /// `stored` is what was applied at the start.
-    package init(
-        _ store: any Decisions,
-        _ stored: [String: [UInt8]],
-        _ decided: Locked<StoredDecisions>,
-        _ reading: @escaping ConfigurationReading,
-        _ reload: ConfigurationReload,
-        _ forwarder: Forwarder,
-        _ keeper: CredentialKeeper,
-        _ box: SecretBox?,
-        _ journal: Journal
-    ) {
-        self.store = store
-        self.decided = decided
-        self.reading = reading
+    package init(_ parts: GatewayParts, _ reload: ConfigurationReload, _ stored: [String: [UInt8]])
+    {
+        store = parts.store
+        decided = parts.decided
+        reading = parts.reading
         self.reload = reload
-        self.forwarder = forwarder
-        self.keeper = keeper
-        self.box = box
-        self.journal = journal
+        forwarder = parts.forwarder
+        keeper = parts.keeper
+        box = parts.box
+        journal = parts.journal
         applied = Locked(Self.credentials(in: stored))
     }
 

@@ -1,6 +1,6 @@
-package import Configuration
-package import Credentials
-package import System
+import Configuration
+import Credentials
+import System
 
 /// Warns of credentials that expire, are refused or are missing, and tells when they are well again: in the journal and
 /// through the webhook.
@@ -11,16 +11,11 @@ package struct CredentialAlerts: Sendable {
     private let journal: Journal
     private let watch = Locked(CredentialWatch())
 
-    package init(
-        _ configuration: Locked<GatewayConfiguration>,
-        _ keeper: CredentialKeeper,
-        _ webhook: Webhook,
-        _ journal: Journal
-    ) {
-        self.configuration = configuration
-        self.keeper = keeper
-        self.webhook = webhook
-        self.journal = journal
+    package init(_ parts: GatewayParts) {
+        configuration = parts.configuration
+        keeper = parts.keeper
+        webhook = parts.webhook
+        journal = parts.journal
     }
 
     /// Called every few seconds on the thread of changes, which waits neither for SLS nor for the webhook's receiver:
