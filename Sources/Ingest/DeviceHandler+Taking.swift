@@ -45,20 +45,7 @@ extension DeviceHandler {
         defer { draft?.keep(body, content, isCompressed: isCompressed) }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
         var taken = try request.reader.read(
-            LogRequest(
-                head: head,
-                content: content,
-                target: target,
-                table: tables.routing,
-                queue: shared.queue,
-                timing: timing(head, for: target.destination),
-                limits: shared.limits,
-                repeatedBytesMax: repeatedBytesMax,
-                recognizesContent: shared.recognizesRepeats && key == nil,
-                hidesKey: request.sender != nil,
-                damage: request.damage,
-                plainStatus: tables.access.plainStatus
-            ),
+            question(head, request, content, repeatedBytesMax, isNamed: key != nil),
             decoder
         )
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
@@ -92,9 +79,61 @@ extension DeviceHandler {
             try counter.takeLight(light, dialect.label, at: shared.clock())
         }
         if let trace { draft?.dispatched(taken.groups, dispatched, trace, plans) }
+        try check(dispatched, request)
+        stamp(&dispatched, head, request, receipt, atMost: repeatedBytesMax)
+        let pending = PendingAnswer(
+            head: head,
+            dialect: dialect,
+            sender: request.sender,
+            receipt: receipt,
+            figures: IngestCounters.Figures(
+                of: taken.groups,
+                bodyBytes: max(content.count, decoder.inflatedBytes - before),
+                isRepaired: decoder.json.repairs != repairs
+            ),
+            start: start,
+            readers: tables.crossOrigin(head),
+            response: taken.answer,
+            answers: answers,
+            counters: shared.counters,
+            responder: responder
+        )
+        try store(taken, dispatched, sentBytes: body.count, pending, &draft)
+        // The queue answers it.
+        draft = nil
+    }
+
+    private func question(
+        _ head: RequestHead,
+        _ request: AdmittedLogs,
+        _ content: UnsafeRawBufferPointer,
+        _ repeatedBytesMax: Int,
+        isNamed: Bool
+    ) -> LogRequest {
+        LogRequest(
+            head: head,
+            content: content,
+            target: request.target,
+            table: tables.routing,
+            queue: shared.queue,
+            timing: timing(head, for: request.target.destination),
+            limits: shared.limits,
+            repeatedBytesMax: repeatedBytesMax,
+            recognizesContent: shared.recognizesRepeats && !isNamed,
+            hidesKey: request.sender != nil,
+            damage: request.damage,
+            plainStatus: tables.access.plainStatus
+        )
+    }
+
+    /// Throws when not all logs may be stored.
+    private func check(
+        _ dispatched: DispatchedLogs,
+        _ request: AdmittedLogs
+    ) throws(Refusal) {
         // Logs may name their own targets.
         for part in dispatched.parts {
-            try request.sender?.check(part.target.destination, dialect.label)
+            try request.sender?.check(part.target.destination, request.dialect.label)
         }
         for part in dispatched.parts where part.logs.unreadable > 0 {
             guard shared.queue.keepsUnreadable(for: part.target.destination) else {
@@ -107,27 +146,22 @@ extension DeviceHandler {
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         let streamsMax = 2 * shared.limits.json.batches * dispatched.destinations
         guard dispatched.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
+    }
+
+    private func stamp(
+        _ dispatched: inout DispatchedLogs,
+        _ head: RequestHead,
+        _ request: AdmittedLogs,
+        _ receipt: [UInt8],
+        atMost repeatedBytesMax: Int
+    ) {
         let isStamped = dispatched.parts.contains {
             !$0.target.intake.stamps.isEmpty || $0.target.site.sourceNamesClient
         }
-        if isStamped {
-            let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
-            let room = repeatedBytesMax * dispatched.destinations
-            shared.counters.count(.claimsRemoved, facts.stamp(&dispatched.parts, atMost: room))
-        }
-        let bodyBytes = max(content.count, decoder.inflatedBytes - before)
-        let origin = Origin(
-            sender: request.sender,
-            receipt: receipt,
-            sentBytes: body.count,
-            bodyBytes: bodyBytes,
-            isRepaired: decoder.json.repairs != repairs,
-            start: start,
-            readers: tables.crossOrigin(head)
-        )
-        try store(taken, dispatched, of: dialect, head, origin, &draft, responder)
-        // The queue answers it.
-        draft = nil
+        guard isStamped else { return }
+        let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
+        let room = repeatedBytesMax * dispatched.destinations
+        shared.counters.count(.claimsRemoved, facts.stamp(&dispatched.parts, atMost: room))
     }
 
     /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
@@ -175,151 +209,5 @@ extension DeviceHandler {
                 try decoder.decode(logs, shared.timing(target, head.arrival), target.intake.rules)
             }
         )
-    }
-
-    /// What counters and the answer need of a request.
-    private struct Origin {
-        let sender: DeviceSender?
-        let receipt: [UInt8]
-        /// The size of the body as it arrived, and inflated.
-        let sentBytes: Int
-        let bodyBytes: Int
-        let isRepaired: Bool
-        let start: Moment
-        let readers: CrossOrigin
-    }
-
-    private func store(
-        _ taken: TakenLogs,
-        _ dispatched: DispatchedLogs,
-        of dialect: any LogDialect,
-        _ head: RequestHead,
-        _ origin: Origin,
-        _ draft: inout CaptureDraft?,
-        _ responder: Responder
-    ) throws(Refusal) {
-        let (start, readers, keyCounter) = (origin.start, origin.readers, origin.sender?.counter)
-        let figures = IngestCounters.Figures(
-            of: taken.groups,
-            bodyBytes: origin.bodyBytes,
-            isRepaired: origin.isRepaired
-        )
-        let (answers, counters) = (answers, shared.counters)
-        let receipt = String(decoding: origin.receipt, as: UTF8.self)
-        let answerOfDialect = taken.answer
-        // Before anything is stored: after that the answer is owed.
-        if taken.answerBytes > 0 {
-            let bytes = taken.answerBytes + HTTPServer.Limits.answerHeadBytes
-            let largest = shared.limits.http.largestAnswerBytes
-            guard responder.reserve(answerBytes: bytes, largest: largest) else {
-                throw .tooManyAnswers
-            }
-        }
-        let answer = {
-            @Sendable
-            (receipt: String, logs: Int, draft: CaptureDraft?, end: CaptureDraft.End) in
-            let acceptance = Acceptance(receipt: receipt, logs: logs)
-            let response = answers.accepted(
-                answerOfDialect(acceptance),
-                dialect.label,
-                acceptance,
-                readers
-            )
-            draft?.answered(response, end)
-            responder.send(response)
-        }
-        let identity = taken.identity.map {
-            BatchIdentity(digest: $0, receipt: origin.receipt, logs: figures.logs)
-        }
-        // Filters and routes may leave nothing. The queue remembers such a request if a repetition can be recognised,
-        // so that its logs count once; otherwise nothing has to be written.
-        let isStored = dispatched.parts.contains { $0.logs.count > 0 }
-        guard isStored || identity != nil && figures.logs > 0 else {
-            // A question without logs is answered while the gateway drains.
-            let hasLogs = figures.logs > 0
-            guard !hasLogs || shared.intake.enter() else { throw .draining }
-            defer { if hasLogs { shared.intake.leave() } }
-            counters.countAccepted(dialect.label, figures, since: start)
-            counters.countRouted(dispatched.counts)
-            let tally = dispatched.tally(of: figures.logs, [])
-            if tally.received > 0 { shared.queue.count(tally) }
-            keyCounter?.countAccepted(figures)
-            return answer(receipt, figures.logs, draft, .nothingToStore)
-        }
-        var batches: [Batch] = []
-        for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
-        // The inflated batches wait for the commit, and count like the body.
-        let inflated = batches.reduce(0) { $0 + $1.heldBytes }
-        guard responder.hold(inflated - origin.sentBytes) else { throw .tooMuchInFlight }
-        // So does what a capture keeps, but no request is refused for its sake.
-        if let bytes = draft?.heldBytes, !responder.hold(bytes, isNeeded: false) {
-            draft?.missed()
-            draft = nil
-        }
-        draft?.track(&batches)
-        // Without a viewer, which is the usual case, the batches are not kept.
-        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
-        let (intake, sender) = (shared.intake, origin.sender?.name)
-        let (queue, refused) = (shared.queue, shared.refusedRequests)
-        // A filter redacts, so a refusal is noted without what may be part of a log.
-        let hidesLogs = tables.routing.redacts
-        let counts = dispatched.counts
-        let waiting = draft.map { WaitingDraft($0) }
-        guard intake.enter() else { throw .draining }
-        let tally = dispatched.tally(of: figures.logs, batches)
-        // A capture must have its record before the queue tells what became of the logs, which follows the answers of
-        // the queue's own thread.
-        let isTracked = batches.contains { $0.track != nil }
-        let destination = batches.first?.stream.destination
-        let destinations =
-            batches.count > 1
-            ? batches.compactMap { $0.isRequired ? $0.stream.destination : nil } : []
-        let thread = isTracked ? nil : responder.thread
-        queue.append(
-            batches,
-            identity: identity,
-            sender: sender,
-            tally: tally,
-            on: thread
-        ) { outcome in
-            defer { intake.leave() }
-            switch outcome {
-            case .stored:
-                if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
-                counters.countAccepted(dialect.label, figures, since: start)
-                counters.countRouted(counts)
-                keyCounter?.countAccepted(figures)
-                answer(receipt, figures.logs, waiting?.draft, .stored(receipt: receipt))
-            case .repeated(let first, let count):
-                let receipt = String(decoding: first, as: UTF8.self)
-                counters.countRepeated(dialect.label, since: start)
-                answer(receipt, count, waiting?.draft, .repeated(receipt: receipt))
-            case .refused(let admission):
-                let full = destinations.first {
-                    queue.admission(forDestination: $0) == .destinationFull
-                }
-                let refusal = Refusal(
-                    admission,
-                    of: destinations.isEmpty ? destination : full
-                )
-                let response = answers.refused(refusal, .logs(dialect), readers)
-                refused.note(
-                    head,
-                    refusal,
-                    as: response.status,
-                    key: sender,
-                    hidesLogs: hidesLogs
-                )
-                waiting?.draft.answered(response, .refused(refusal))
-                responder.send(response)
-            }
-        }
-    }
-}
-
-extension Batch {
-    /// The memory that the batch takes until it is stored.
-    fileprivate var heldBytes: Int {
-        dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
     }
 }
