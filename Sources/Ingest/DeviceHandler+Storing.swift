@@ -11,7 +11,7 @@ extension DeviceHandler {
         _ taken: TakenLogs,
         _ dispatched: DispatchedLogs,
         sentBytes: Int,
-        _ pending: PendingAnswer,
+        _ pending: QueuedRequest,
         _ draft: inout CaptureDraft?
     ) throws(Refusal) {
         let (figures, responder) = (pending.figures, pending.responder)
@@ -50,7 +50,7 @@ extension DeviceHandler {
     /// A question without logs is answered while the gateway drains.
     private func answerWithoutLogs(
         _ dispatched: DispatchedLogs,
-        _ pending: PendingAnswer,
+        _ pending: QueuedRequest,
         _ draft: CaptureDraft?
     ) throws(Refusal) {
         let hasLogs = pending.figures.logs > 0
@@ -66,7 +66,7 @@ extension DeviceHandler {
         _ batches: [Batch],
         _ identity: BatchIdentity?,
         _ dispatched: DispatchedLogs,
-        _ pending: PendingAnswer,
+        _ pending: QueuedRequest,
         _ draft: CaptureDraft?
     ) {
         // Without a viewer, which is the usual case, the batches are not kept.
@@ -108,8 +108,8 @@ extension DeviceHandler {
     }
 }
 
-/// A request whose logs were read, until the queue has decided: then it is counted and answered.
-struct PendingAnswer: Sendable {
+/// A request whose logs wait for the queue. When it has decided, the request is counted and answered.
+struct QueuedRequest: Sendable {
     let head: RequestHead
     let dialect: any LogDialect
     let sender: DeviceSender?

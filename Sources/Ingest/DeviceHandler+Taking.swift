@@ -81,7 +81,7 @@ extension DeviceHandler {
         if let trace { draft?.dispatched(taken.groups, dispatched, trace, plans) }
         try check(dispatched, request)
         stamp(&dispatched, head, request, receipt, atMost: repeatedBytesMax)
-        let pending = PendingAnswer(
+        let pending = QueuedRequest(
             head: head,
             dialect: dialect,
             sender: request.sender,

@@ -67,7 +67,7 @@ package final class Gateway: Sendable {
             certificates: CertificateReload(watches.all)
         )
         self.parts = parts
-        let reporter = Reporter(parts, adminLabels: AdminRoute.labels)
+        let reporter = Self.reporter(of: parts)
         self.reporter = reporter
         history = try Self.start { () throws(SystemError) in
             try History { [reporter] in reporter.report }
@@ -91,12 +91,25 @@ package final class Gateway: Sendable {
         warnOfStrangers()
     }
 
+    private static func reporter(of parts: GatewayParts) -> Reporter {
+        Reporter(
+            running: parts.configuration,
+            store: parts.store,
+            forwarder: parts.forwarder,
+            devices: parts.devices,
+            keeper: parts.keeper,
+            webhook: parts.webhook,
+            names: parts.names,
+            adminLabels: AdminRoute.labels
+        )
+    }
+
     /// Starts what works beside the listeners.
     private func start(_ shared: SharedDecisions) throws(StartProblem) {
         try Self.start { () throws(SystemError) in
             try workers.start(
                 certificates,
-                CredentialAlerts(parts),
+                CredentialAlerts(configuration, of: keeper, to: webhook, journal),
                 configurationReload,
                 shared
             )

@@ -1,16 +1,16 @@
 package import Configuration
-import Credentials
-import Delivery
+package import Credentials
+package import Delivery
 package import HTTP
-import Ingest
+package import Ingest
 import JSON
 import Net
-import Queue
-import Resolvers
+package import Queue
+package import Resolvers
 import Routing
 import SLS
 import Synchronization
-import System
+package import System
 
 /// Collects the state of all parts of a running gateway.
 package final class Reporter: Sendable {
@@ -33,14 +33,23 @@ package final class Reporter: Sendable {
     private let stopping = Atomic<Bool>(false)
 
     /// `adminLabels` are the labels of admin routes in metrics.
-    package init(_ parts: GatewayParts, adminLabels: [String]) {
-        running = parts.configuration
-        store = parts.store
-        forwarder = parts.forwarder
-        devices = parts.devices
-        keeper = parts.keeper
-        webhook = parts.webhook
-        names = parts.names
+    package init(
+        running: Locked<GatewayConfiguration>,
+        store: any GatewayQueue,
+        forwarder: Forwarder,
+        devices: DeviceHandler.Shared,
+        keeper: CredentialKeeper,
+        webhook: Webhook,
+        names: NameService,
+        adminLabels: [String]
+    ) {
+        self.running = running
+        self.store = store
+        self.forwarder = forwarder
+        self.devices = devices
+        self.keeper = keeper
+        self.webhook = webhook
+        self.names = names
         operators = OperatorCounters(labels: adminLabels)
     }
 

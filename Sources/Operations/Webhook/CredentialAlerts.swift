@@ -1,6 +1,6 @@
-import Configuration
-import Credentials
-import System
+package import Configuration
+package import Credentials
+package import System
 
 /// Warns of credentials that expire, are refused or are missing, and tells when they are well again: in the journal and
 /// through the webhook.
@@ -11,11 +11,16 @@ package struct CredentialAlerts: Sendable {
     private let journal: Journal
     private let watch = Locked(CredentialWatch())
 
-    package init(_ parts: GatewayParts) {
-        configuration = parts.configuration
-        keeper = parts.keeper
-        webhook = parts.webhook
-        journal = parts.journal
+    package init(
+        _ configuration: Locked<GatewayConfiguration>,
+        of keeper: CredentialKeeper,
+        to webhook: Webhook,
+        _ journal: Journal
+    ) {
+        self.configuration = configuration
+        self.keeper = keeper
+        self.webhook = webhook
+        self.journal = journal
     }
 
     /// Called every few seconds on the thread of changes, which waits neither for SLS nor for the webhook's receiver:
