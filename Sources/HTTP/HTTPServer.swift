@@ -49,62 +49,74 @@ package final class HTTPServer: Sendable {
         }
         threads = Locked(Threads())
         do throws(SystemError) {
-            let count = configuration.largeRequestThreads
-            let largeRequests = try LargeRequests(
-                threads: count,
+            largeRequests = try LargeRequests(
+                threads: configuration.largeRequestThreads,
                 budget: budgets.large,
                 longestWait: limits.largeWait
             )
-            self.largeRequests = largeRequests
             var ports: [LoopPort] = []
             for _ in listeners {
                 ports.append(try LoopPort(budgets: budgets, connectionCount: connectionCount))
             }
             self.ports = ports
-            let name = configuration.name
-            let journal = configuration.journal
-            let tls = configuration.tls
-            for warning in tls?.warnings(at: .now) ?? [] {
-                journal.warning("\(warning)", ["server": name])
+            for warning in configuration.tls?.warnings(at: .now) ?? [] {
+                configuration.journal.warning("\(warning)", ["server": configuration.name])
             }
-            let notices = RefusalNotices(server: name, limits: limits, journal: journal)
-            // The kernel keeps 15 bytes of a thread's name.
-            let kind = name.split(separator: "-").last ?? ""
-            for index in 0..<count {
-                let name = "\(kind)-large-\(index)"
-                let worker = try Worker(name, nice: configuration.nice) {
-                    largeRequests.run(index, makeHandler())
-                }
-                threads.withLock { $0.ofLargeRequests.append(worker) }
-            }
-            for (index, listener) in listeners.enumerated() {
-                let port = ports[index]
-                let limits = limits
-                let acceptor = Acceptor(
-                    listener: listener,
-                    tls: tls,
-                    proxies: configuration.proxies,
-                    journal: journal,
-                    notices: notices
-                )
-                let worker = try Worker("\(name)-\(index)", nice: configuration.nice) {
-                    let loop = EventLoop(
-                        port: port,
-                        acceptor: acceptor,
-                        limits: limits,
-                        handler: makeHandler(),
-                        largeRequests: count > 0 ? largeRequests : nil
-                    )
-                    do throws(SystemError) {
-                        try loop.run()
-                    } catch {
-                        journal.error("an HTTP loop ended", ["loop": index, "reason": "\(error)"])
-                    }
-                }
-                threads.withLock { $0.ofLoops.append(worker) }
-            }
+            try startLargeRequests(configuration, makeHandler)
+            try startLoops(configuration, limits, listeners, makeHandler)
         } catch {
             throw .system(configuration.listen, error)
+        }
+    }
+
+    private func startLargeRequests(
+        _ configuration: Configuration,
+        _ makeHandler: @escaping @Sendable () -> any RequestHandler
+    ) throws(SystemError) {
+        // The kernel keeps 15 bytes of a thread's name.
+        let kind = configuration.name.split(separator: "-").last ?? ""
+        for index in 0..<configuration.largeRequestThreads {
+            let worker = try Worker("\(kind)-large-\(index)", nice: configuration.nice) {
+                [largeRequests] in
+                largeRequests.run(index, makeHandler())
+            }
+            threads.withLock { $0.ofLargeRequests.append(worker) }
+        }
+    }
+
+    private func startLoops(
+        _ configuration: Configuration,
+        _ limits: Limits,
+        _ listeners: [Listener],
+        _ makeHandler: @escaping @Sendable () -> any RequestHandler
+    ) throws(SystemError) {
+        let (name, journal) = (configuration.name, configuration.journal)
+        let notices = RefusalNotices(server: name, limits: limits, journal: journal)
+        for (index, listener) in listeners.enumerated() {
+            let port = ports[index]
+            let acceptor = Acceptor(
+                listener: listener,
+                tls: configuration.tls,
+                proxies: configuration.proxies,
+                journal: journal,
+                notices: notices
+            )
+            let worker = try Worker("\(name)-\(index)", nice: configuration.nice) {
+                [largeRequests = configuration.largeRequestThreads > 0 ? largeRequests : nil] in
+                let loop = EventLoop(
+                    port: port,
+                    acceptor: acceptor,
+                    limits: limits,
+                    handler: makeHandler(),
+                    largeRequests: largeRequests
+                )
+                do throws(SystemError) {
+                    try loop.run()
+                } catch {
+                    journal.error("an HTTP loop ended", ["loop": index, "reason": "\(error)"])
+                }
+            }
+            threads.withLock { $0.ofLoops.append(worker) }
         }
     }
 

@@ -90,35 +90,8 @@ package struct Service: Sendable {
             let new = try reader.read(decided, rereadsFile: rereadsFile)
             return partner?.redirected(new) ?? new
         }
-        if let address = gateway.secureDeviceAddress {
-            journal.info("TLS listener is ready", [DeviceTLS.listener: address.description])
-        }
-        journal.info(
-            "sluice is ready",
-            [
-                "version": Version.current, "devices": gateway.deviceAddress.description,
-                "admin": gateway.adminAddress.description, "data_dir": configuration.dataDirectory,
-            ]
-        )
-        if let path = gateway.tokenFile {
-            journal.info("the admin token is stored in a file", ["path": path])
-        }
-        if let partner {
-            var hasIssuedKey = false
-            do throws(SystemError) {
-                try partner.issueKey(into: configuration.dataDirectory)
-                hasIssuedKey = true
-            } catch {
-                journal.warning(
-                    "cannot write the sandbox's second key; sluice rotate has no key to try",
-                    [
-                        "path": SandboxPartner.issuedFile(in: configuration.dataDirectory),
-                        "reason": error.description, "remedy": "make data_dir writable",
-                    ]
-                )
-            }
-            Terminal.say(partner.welcome(gateway, hasIssuedKey: hasIssuedKey))
-        }
+        announce(gateway, journal)
+        if let partner { introduce(partner, gateway, journal) }
         if isReloadOwed { gateway.reread() }
         wait: while true {
             wakeUp.wait()
@@ -136,5 +109,41 @@ package struct Service: Sendable {
         )
         gateway.stop(within: patience)
         partner?.stop()
+    }
+
+    private func announce(_ gateway: Gateway, _ journal: Journal) {
+        if let address = gateway.secureDeviceAddress {
+            journal.info("TLS listener is ready", [DeviceTLS.listener: address.description])
+        }
+        journal.info(
+            "sluice is ready",
+            [
+                "version": Version.current, "devices": gateway.deviceAddress.description,
+                "admin": gateway.adminAddress.description,
+                "data_dir": gateway.configuration.withLock(\.dataDirectory),
+            ]
+        )
+        if let path = gateway.tokenFile {
+            journal.info("the admin token is stored in a file", ["path": path])
+        }
+    }
+
+    /// Shows the sandbox's addresses, and leaves a second key for a first rotation.
+    private func introduce(_ partner: SandboxPartner, _ gateway: Gateway, _ journal: Journal) {
+        let directory = gateway.configuration.withLock(\.dataDirectory)
+        var hasIssuedKey = false
+        do throws(SystemError) {
+            try partner.issueKey(into: directory)
+            hasIssuedKey = true
+        } catch {
+            journal.warning(
+                "cannot write the sandbox's second key; sluice rotate has no key to try",
+                [
+                    "path": SandboxPartner.issuedFile(in: directory),
+                    "reason": error.description, "remedy": "make data_dir writable",
+                ]
+            )
+        }
+        Terminal.say(partner.welcome(gateway, hasIssuedKey: hasIssuedKey))
     }
 }
