@@ -4,10 +4,11 @@ import Queue
 import SQLiteQueue
 import System
 
-/// Measures a queue with a large backlog, without the rest of the gateway: the time to open it, its memory, and its
-/// drain rate while logs keep coming.
+/// Measures a queue with a large backlog, without the rest of the gateway: the time to open it, its
+/// memory, and its drain rate while logs keep coming.
 ///
-/// - fill: stores the given MiB in the given number of streams, in batches of the given number of logs, and closes;
+/// - fill: stores the given MiB in the given number of streams, in batches of the given number of
+///   logs, and closes;
 ///   kill ends without closing.
 /// - open: opens, lists streams, and closes.
 /// - drain: opens, reads and acknowledges every packet while one writer continues, and closes.
@@ -100,7 +101,8 @@ private struct Backlog {
         }
     }
 
-    /// Asks for 64 packets at a time, reads and acknowledges each, like delivery to an endpoint that answers at once.
+    /// Asks for 64 packets at a time, reads and acknowledges each, like delivery to an endpoint
+    /// that answers at once.
     func drain(_ store: DurableQueue) {
         let before = store.status
         let wake = newWakeUp()

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The benchmark's own parts: the posted bodies, the sink for forwarded packets, the decoders alone, and the floor,
-/// which does a gateway's necessary work without the gateway.
+/// The benchmark's own parts: the posted bodies, the sink for forwarded packets, the decoders
+/// alone, and the floor, which does a gateway's necessary work without the gateway.
 @main
 struct Bench {
     static func main() {

@@ -33,8 +33,9 @@ private let things = ["cart", "profile", "checkout", "search results", "product 
 private let models = ["iPhone15,3", "iPhone16,1", "Pixel 8", "SM-S918B", "iPad13,4"]
 private let networks = ["wifi", "5g", "4g", "offline-cache"]
 
-/// The logs of the bodies: of 4 fields and about 160 bytes, of 10 fields and about 590, or of 4 fields with an email
-/// address in every second text. A body has 100 of them; that of `single` has one of 4 fields.
+/// The logs of the bodies: of 4 fields and about 160 bytes, of 10 fields and about 590, or of 4
+/// fields with an email address in every second text. A body has 100 of them; that of `single` has
+/// one of 4 fields.
 enum BodyKind: String {
     case small = "4"
     case large = "10"
@@ -51,7 +52,8 @@ enum BodyKind: String {
     }
 }
 
-/// Writes 64 files of logs, as JSON arrays. The values vary so that lz4 about halves them, as it does real logs.
+/// Writes 64 files of logs, as JSON arrays. The values vary so that lz4 about halves them, as it
+/// does real logs.
 func writeBodies(_ kind: BodyKind, to directory: String) {
     mkdir(directory, 0o755)
     var random = SplitMix(state: kind == .large ? 10 : 4)

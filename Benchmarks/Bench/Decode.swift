@@ -2,8 +2,8 @@ import Glibc
 import Logs
 import System
 
-/// Measures the decoders alone, on one thread, with a gateway's rules: JSON, and the same logs in an SDK's PutLogs
-/// form.
+/// Measures the decoders alone, on one thread, with a gateway's rules: JSON, and the same logs in
+/// an SDK's PutLogs form.
 func runDecode(bodies: String, seconds: Double) {
     let files = readBodies(bodies).map { UnsafeRawBufferPointer(rebasing: $0[..<($0.count - 64)]) }
     let json = JSONLogDecoder()

@@ -4,8 +4,8 @@ import Logs
 import Routing
 import System
 
-/// Measures filters alone, on one thread: five small steps on logs of four fields, and the redaction of email
-/// addresses in a field of 60 bytes.
+/// Measures filters alone, on one thread: five small steps on logs of four fields, and the
+/// redaction of email addresses in a field of 60 bytes.
 func runFilter(seconds: Double) {
     let steps: [FilterStep] = [
         FilterStep(.add([Assignment(field: "app", value: template("shop"))])),

@@ -6,8 +6,8 @@ import System
 
 /// The yardstick: one thread does only the work that every gateway must do.
 ///
-/// JSON bodies to Log entries, lz4, SQLite commits of 32 batches with full sync, reading back, stitching into packets
-/// of about 1 MiB, MD5, deleting. No HTTP, no queue, no signatures.
+/// JSON bodies to Log entries, lz4, SQLite commits of 32 batches with full sync, reading back,
+/// stitching into packets of about 1 MiB, MD5, deleting. No HTTP, no queue, no signatures.
 func runFloor(bodies: String, scratch: String, seconds: Double) {
     let files = readBodies(bodies)
     let store = FloorStore(path: "\(scratch)/floor.db")

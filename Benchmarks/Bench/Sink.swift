@@ -11,10 +11,11 @@ private let refusal = Array(
         + #"{"errorCode":"LogStoreNotExist","errorMessage":"no such logstore"}"#).utf8
 )
 
-/// Answers 200 to every PutLogs, except for denied logstores. It prints its port (0 picks a free one) and runs until it
-/// is killed.
+/// Answers 200 to every PutLogs, except for denied logstores. It prints its port (0 picks a free
+/// one) and runs until it is killed.
 ///
-/// The kernel drops the bodies (MSG_TRUNC), so the sink takes little from the machine that it shares with the gateway.
+/// The kernel drops the bodies (MSG_TRUNC), so the sink takes little from the machine that it
+/// shares with the gateway.
 func runSink(port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var yes: CInt = 1

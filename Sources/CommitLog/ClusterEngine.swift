@@ -1,11 +1,12 @@
 package import System
 
-/// What the gateways of a cluster have in common in an engine: the logs of their shards, small registers, and messages.
+/// What the gateways of a cluster have in common in an engine: the logs of their shards, small
+/// registers, and messages.
 ///
 /// All calls block, at most some seconds, and may come from any thread.
 package protocol ClusterEngine: Sendable {
-    /// Makes what the cluster needs unless it is there, and checks that it is what the settings demand. The others work
-    /// after it only.
+    /// Makes what the cluster needs unless it is there, and checks that it is what the settings
+    /// demand. The others work after it only.
     func open() throws(CommitLogError)
 
     /// The shards that have a log. One that is made or removed at this moment may be missing.
@@ -17,16 +18,16 @@ package protocol ClusterEngine: Sendable {
     /// The log of operators' decisions. `open(makes: true)` makes it.
     var control: any EngineLog { get }
 
-    /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a shard's name must
-    /// never be used again.
+    /// Removes the log of a shard for good; does nothing if there is none. It is not fenced, so a
+    /// shard's name must never be used again.
     func remove(_ shard: String) throws(CommitLogError)
 
-    /// All registers by name. They may be behind those that others have set, but not behind those that this gateway
-    /// has.
+    /// All registers by name. They may be behind those that others have set, but not behind those
+    /// that this gateway has.
     func registers() throws(CommitLogError) -> [String: Register]
 
-    /// Sets a register; nil removes it. The last one wins, and a call that fails may count later, so only hints may
-    /// depend on it.
+    /// Sets a register; nil removes it. The last one wins, and a call that fails may count later,
+    /// so only hints may depend on it.
     func set(_ register: String, to value: [UInt8]?) throws(CommitLogError)
 
     /// How this gateway and the others send messages to each other.
@@ -35,14 +36,16 @@ package protocol ClusterEngine: Sendable {
         _ journal: Journal
     ) throws(CommitLogError) -> any ClusterMessenger
 
-    /// Throws unless the engine could make a commit durable at this moment. An engine may take registers without that.
+    /// Throws unless the engine could make a commit durable at this moment. An engine may take
+    /// registers without that.
     func confirm() throws(CommitLogError)
 
-    /// Uses another server from now on, if there are several. This one may be cut off from the others.
+    /// Uses another server from now on, if there are several. This one may be cut off from the
+    /// others.
     func changeServer()
 
-    /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns what was found, for
-    /// the operator.
+    /// Finds out what `open` would do, and if a shard could have a log, without doing it. Returns
+    /// what was found, for the operator.
     func check() throws(CommitLogError) -> String
 }
 
@@ -71,7 +74,8 @@ package struct Register: Equatable, Sendable {
         self.value = value
         self.revision = revision
     }
-    /// Checks what is to be set. A name has words of letters, digits, `-`, `_` and `~`, joined by dots.
+    /// Checks what is to be set. A name has words of letters, digits, `-`, `_` and `~`, joined by
+    /// dots.
     package static func check(_ name: String, _ value: [UInt8]?) throws(CommitLogError) {
         let words = name.split(separator: ".", omittingEmptySubsequences: false)
         precondition(

@@ -1,8 +1,9 @@
 /// Joins the entries of a log to commits. Pure.
 ///
-/// A commit is complete with its last part. An unfinished commit that a later epoch follows was never acknowledged, and is
-/// skipped. A missing entry, a missing commit, and an entry of an older epoch after a newer one has begun are damage: the
-/// engine keeps all entries, and the fence refuses such appends.
+/// A commit is complete with its last part. An unfinished commit that a later epoch follows was
+/// never acknowledged, and is skipped. A missing entry, a missing commit, and an entry of an older
+/// epoch after a newer one has begun are damage: the engine keeps all entries, and the fence
+/// refuses such appends.
 package struct CommitAssembler {
     /// The last complete commit.
     package private(set) var position: LogPosition

@@ -1,6 +1,7 @@
 import System
 
-/// One entry of the commit log: a transaction, a piece of a base or a marker, or one part of it. Little-endian:
+/// One entry of the commit log: a transaction, a piece of a base or a marker, or one part of it.
+/// Little-endian:
 ///
 ///     magic "SLQL", format 1, kind, 2 spare bytes, schema u32,
 ///     writer u64, epoch u64, commit u64, part u32, parts u32,
@@ -11,7 +12,8 @@ package struct CommitEntry: Equatable, Sendable {
         case changes = 1
         /// A writer begins. The fence refuses all later appends of earlier epochs.
         case epoch = 2
-        /// A copy of the database, as it was here, follows in pieces. What lies before it is dispensable when it is whole.
+        /// A copy of the database, as it was here, follows in pieces. What lies before it is
+        /// dispensable when it is whole.
         case baseBegins = 3
         case baseChunk = 4
         case baseEnds = 5
@@ -29,7 +31,8 @@ package struct CommitEntry: Equatable, Sendable {
     package var body: ArraySlice<UInt8>
 
     static let headBytes = 48
-    /// A commit has fewer bytes than 256 parts can carry. A damaged or hostile log cannot make a reader gather more.
+    /// A commit has fewer bytes than 256 parts can carry. A damaged or hostile log cannot make a
+    /// reader gather more.
     package static let partsMax = 256
     /// Commits and epochs begin with 1, and never come near this.
     static let highestNumber = UInt64(1) << 62
@@ -77,7 +80,8 @@ extension CommitEntry {
         }
     }
 
-    /// Reads an entry. Throws if a byte of it is not as it was written, or if a newer version wrote it.
+    /// Reads an entry. Throws if a byte of it is not as it was written, or if a newer version wrote
+    /// it.
     package init(_ bytes: [UInt8]) throws(CommitLogError) {
         var entry = try bytes.withUnsafeBytes { Self.read($0) }.get()
         entry.body = bytes[Self.headBytes...]

@@ -2,17 +2,17 @@ package import System
 
 /// The replicated log of a shard's transactions. An engine, such as a broker, implements it.
 ///
-/// The log is *fenced*: an append names the last entry that its writer knows, and is refused if there is a newer one. So
-/// of two gateways that both take a shard for theirs, only one can commit.
+/// The log is *fenced*: an append names the last entry that its writer knows, and is refused if
+/// there is a newer one. So of two gateways that both take a shard for theirs, only one can commit.
 ///
 /// All calls block. They may come from any thread, but a log has one writer at a time.
 package protocol CommitLog: Sendable {
-    /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks until the engine has
-    /// confirmed or refused them, has given up, or the time is over. Not atomic: unless it answers `appended`, a prefix
-    /// of the parts may be in the log.
+    /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks
+    /// until the engine has confirmed or refused them, has given up, or the time is over. Not
+    /// atomic: unless it answers `appended`, a prefix of the parts may be in the log.
     ///
-    /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for a limited time.
-    /// After that it answers `fenced` although the entries are there.
+    /// A retry passes the same arguments. The engine recognises it by `id` and place, but only for
+    /// a limited time. After that it answers `fenced` although the entries are there.
     func append(
         _ parts: [[UInt8]],
         after last: UInt64,
@@ -20,25 +20,27 @@ package protocol CommitLog: Sendable {
         until deadline: Moment
     ) -> AppendAnswer
 
-    /// Entries from this number on, in order: at least one, and at most about so many bytes. Entries that were trimmed or
-    /// lost are left out, which shows in the numbers. Empty if the number is the next one after the last entry. An error
-    /// if it is beyond: then the end of the log is lost.
+    /// Entries from this number on, in order: at least one, and at most about so many bytes.
+    /// Entries that were trimmed or lost are left out, which shows in the numbers. Empty if the
+    /// number is the next one after the last entry. An error if it is beyond: then the end of the
+    /// log is lost.
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
     /// Tells this log from others.
     var name: String { get }
 
-    /// Removes the entries before this number, or some of them: false if there are more. It takes a bounded time, in which
-    /// the log takes no append. The engine may also do it later.
+    /// Removes the entries before this number, or some of them: false if there are more. It takes a
+    /// bounded time, in which the log takes no append. The engine may also do it later.
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
-/// What a log holds at most for a queue that keeps so many bytes. There may be a base, as many bytes of commits, the next
-/// base, and as many bytes of commits beside that; the rest is for bases that were given up.
+/// What a log holds at most for a queue that keeps so many bytes. There may be a base, as many
+/// bytes of commits, the next base, and as many bytes of commits beside that; the rest is for bases
+/// that were given up.
 package func commitLogBytesMax(forQueueOf bytes: Int) -> Int { bytes * 5 + (1 << 30) }
 
-/// The `atMost` of `CommitLog.read` for exactly one entry. Such reads settle an append or find an end: they work while a
-/// gateway stops, and are no progress.
+/// The `atMost` of `CommitLog.read` for exactly one entry. Such reads settle an append or find an
+/// end: they work while a gateway stops, and are no progress.
 package let bytesOfOneEntry = 1
 
 extension CommitLog {
@@ -50,16 +52,16 @@ extension CommitLog {
 
 /// A log that lies elsewhere, as the start of a gateway sees it.
 package protocol EngineLog: CommitLog {
-    /// Checks that the log is what the settings demand. With `makes` it makes one that is not there; otherwise that is a
-    /// `missing` error. `append` and `read` work after it only.
+    /// Checks that the log is what the settings demand. With `makes` it makes one that is not
+    /// there; otherwise that is a `missing` error. `append` and `read` work after it only.
     func open(makes: Bool) throws(CommitLogError)
 
     /// What the log may hold; nil: it has no bound.
     var bytesMax: Int? { get }
 }
 
-/// Makes each append different from all others: two writers may choose the same epoch, and one must not take the other's
-/// entry for its own.
+/// Makes each append different from all others: two writers may choose the same epoch, and one must
+/// not take the other's entry for its own.
 package struct AppendID: Hashable, Sendable {
     /// Random, for each life of a gateway.
     package let writer: UInt64
@@ -90,7 +92,8 @@ package enum AppendAnswer: Equatable, Sendable {
     case appended(UInt64)
     /// Refused: there is a newer entry than `last`. After a retry it may be the caller's own.
     case fenced
-    /// The append may arrive, now or later. Only the same append again, or the next epoch, settles it.
+    /// The append may arrive, now or later. Only the same append again, or the next epoch, settles
+    /// it.
     case unknown(String)
     /// Refused: the engine has no room.
     case noRoom(String)
@@ -107,7 +110,8 @@ package struct CommitLogError: Error, Equatable, CustomStringConvertible {
         case noRoom
         /// The engine cannot be reached or does not answer. It may pass.
         case unreachable
-        /// The engine refuses this gateway, or is not what the log needs. It passes when the operator has changed something.
+        /// The engine refuses this gateway, or is not what the log needs. It passes when the
+        /// operator has changed something.
         case refused
         /// An entry is missing or cannot be read.
         case damaged

@@ -1,7 +1,7 @@
 import System
 
-/// Appends commits in an epoch of its own. A failed append may still arrive, so it leaves the end of the log unknown: discard
-/// the writer, read the log and begin a new epoch.
+/// Appends commits in an epoch of its own. A failed append may still arrive, so it leaves the end
+/// of the log unknown: discard the writer, read the log and begin a new epoch.
 package struct CommitWriter: ~Copyable {
     /// How long a failed append is tried again, and how often.
     package struct RetryPolicy: Sendable {
@@ -24,10 +24,12 @@ package struct CommitWriter: ~Copyable {
     package private(set) var position: LogPosition
     /// Attempts that were not the first of their append.
     package private(set) var retryCount = 0
-    /// True from the beginning of an append until it is durable: one that ends otherwise leaves the log's end unknown.
+    /// True from the beginning of an append until it is durable: one that ends otherwise leaves the
+    /// log's end unknown.
     private var hasFailed = false
 
-    /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended since.
+    /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended
+    /// since.
     package init(
         _ log: any CommitLog,
         after end: LogPosition,
@@ -44,8 +46,8 @@ package struct CommitWriter: ~Copyable {
         try publish(.epoch, [])
     }
 
-    /// Appends a commit. It is durable when this returns. If it throws, the commit may be in the log all the same, now
-    /// or later. Calls `whenSlow` with the reason once if it takes long.
+    /// Appends a commit. It is durable when this returns. If it throws, the commit may be in the
+    /// log all the same, now or later. Calls `whenSlow` with the reason once if it takes long.
     package mutating func publish(
         _ kind: CommitEntry.Kind,
         _ body: [UInt8],
@@ -76,7 +78,8 @@ package struct CommitWriter: ~Copyable {
                 }
                 reason = problem
                 tellIfSlow()
-                // Rivals that were refused at the same moment must not come back at the same moment.
+                // Rivals that were refused at the same moment must not come back at the same
+                // moment.
                 wake.wait(timeout: min(left, retries.pauseMin * Double.random(in: 1...2.5)))
                 retryCount += 1
                 continue

@@ -47,7 +47,8 @@ package struct MessageParts {
         }
     }
 
-    /// The message that is whole with this part; nil: others are missing, or it is no part of a message.
+    /// The message that is whole with this part; nil: others are missing, or it is no part of a
+    /// message.
     package mutating func add(_ part: [UInt8], _ now: Moment) -> [UInt8]? {
         guard part.count >= Self.headBytes else { return nil }
         func value(_ at: Int) -> UInt64 { part[at..<at + 8].reduce(0) { $0 << 8 | UInt64($1) } }

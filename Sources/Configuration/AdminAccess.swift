@@ -4,8 +4,9 @@ package import Net
 import SLS
 import System
 
-/// Where the admin listener of a gateway is, how it is spoken to, and its token: found with the same file, options
-/// and variables that the gateway was started with, or with a URL where it is elsewhere.
+/// Where the admin listener of a gateway is, how it is spoken to, and its token: found with the
+/// same file, options and variables that the gateway was started with, or with a URL where it is
+/// elsewhere.
 package struct AdminAccess: Sendable {
     /// A numeric address, or the name that a URL gave.
     package let address: ListenAddress
@@ -61,7 +62,8 @@ package struct AdminAccess: Sendable {
     }
 }
 
-/// An admin listener as `--admin-listen` names one that is not of this machine: `https://gateway.example.com:8081`.
+/// An admin listener as `--admin-listen` names one that is not of this machine:
+/// `https://gateway.example.com:8081`.
 struct AdminURL: Equatable {
     /// The host may be a name.
     let address: ListenAddress
@@ -81,7 +83,8 @@ struct AdminURL: Equatable {
         )
     }
 
-    /// What option or variable say, if that is a URL; nothing of it is left to be read as an address to listen on.
+    /// What option or variable say, if that is a URL; nothing of it is left to be read as an
+    /// address to listen on.
     static func take(
         from inputs: inout ConfigurationInputs
     ) throws(ConfigurationProblems) -> AdminURL? {

@@ -13,7 +13,8 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     package var tls: TLSSettings?
     /// Whether the listener serves the console.
     package var hasConsole = true
-    /// The names by which browsers reach the console, beside addresses and localhost. In lower case.
+    /// The names by which browsers reach the console, beside addresses and localhost. In lower
+    /// case.
     package var hosts: [String] = []
     /// For the commands that talk to the listener.
     package var client = ClientSettings()

@@ -8,8 +8,9 @@ package struct AdminTLS: Sendable, Equatable {
         case system
         /// The same, of an authority in the file.
         case authorities(file: String)
-        /// The certificate in the file, whatever names it has: its key is known to the gateway alone, and its own
-        /// configuration says so. So a command on the gateway's machine needs no name for 127.0.0.1.
+        /// The certificate in the file, whatever names it has: its key is known to the gateway
+        /// alone, and its own configuration says so. So a command on the gateway's machine needs no
+        /// name for 127.0.0.1.
         case certificate(file: String)
     }
 
@@ -22,8 +23,8 @@ package struct AdminTLS: Sendable, Equatable {
         self.certificate = certificate
     }
 
-    /// Nil when nothing speaks for TLS. A URL may lead to another gateway than the one that is configured here, so
-    /// it is verified as any other.
+    /// Nil when nothing speaks for TLS. A URL may lead to another gateway than the one that is
+    /// configured here, so it is verified as any other.
     init?(_ settings: AdminSettings, isURL: Bool) {
         let own = settings.tls?.certificates.first?.chainFile
         if let file = settings.client.authorities {

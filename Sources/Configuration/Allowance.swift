@@ -1,7 +1,7 @@
 import System
 
-/// How much may come in a time, on average. All of it may come at once after a silence as long, so `12000/m` allows no
-/// more than `200/s` does, but in larger bursts.
+/// How much may come in a time, on average. All of it may come at once after a silence as long, so
+/// `12000/m` allows no more than `200/s` does, but in larger bursts.
 package struct Allowance: Sendable, Equatable {
     package enum Period: Int64, Sendable, CaseIterable {
         case second = 1

@@ -4,7 +4,8 @@ import HTTPClient
 import SLS
 import System
 
-/// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it has.
+/// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it
+/// has.
 struct CredentialEntry: SettingGroup {
     private static let access = [
         "sts_endpoint", "sts_region", "sts_vpc", "connect_timeout", "timeout", "resolve",

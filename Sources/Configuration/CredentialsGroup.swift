@@ -2,7 +2,8 @@ import Credentials
 import Crypto
 import SLS
 
-/// The group `credentials`: sources under names of the operator's choice, and a key that is no credential.
+/// The group `credentials`: sources under names of the operator's choice, and a key that is no
+/// credential.
 struct CredentialsGroup: SettingGroup {
     private static let encryptionKey = "encryption_key"
 
@@ -66,7 +67,8 @@ struct CredentialsGroup: SettingGroup {
         return (credentials, key)
     }
 
-    /// Those that ask for each other's role in a circle, beginning and ending with the name; nil when it is in none.
+    /// Those that ask for each other's role in a circle, beginning and ending with the name; nil
+    /// when it is in none.
     private static func circle(from name: String, _ callers: [String: String]) -> [String]? {
         var path = [name]
         while let next = callers[path[path.count - 1]] {

@@ -1,7 +1,7 @@
 import Delivery
 
-/// What the configuration says of one destination. What could be read stands here even where the rest is wrong, so
-/// checks between settings do not wait for it.
+/// What the configuration says of one destination. What could be read stands here even where the
+/// rest is wrong, so checks between settings do not wait for it.
 struct DescribedDestination {
     private static let noDestination =
         "no destination: describe one in a file given with --config, set SLUICE_ENDPOINT, "

@@ -35,8 +35,8 @@ extension Destination {
         return rules
     }
 
-    /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out with
-    /// the tags of the day it was accepted.
+    /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out
+    /// with the tags of the day it was accepted.
     package var deliverySettings: DestinationSettings {
         var settings = DestinationSettings(name: name, target)
         settings.probeWaits = transfer.retry

@@ -44,7 +44,8 @@ package struct Destination: Sendable, Equatable {
     package var file = FileTarget()
     /// False: a request is taken also when this destination has no room for its logs.
     package var isRequired = true
-    /// A reload found no such destination any more: it takes no logs, and goes when its last ones are delivered.
+    /// A reload found no such destination any more: it takes no logs, and goes when its last ones
+    /// are delivered.
     package var isRemoved = false
 
     /// What batches get that bring none, and what every batch gets.
@@ -79,7 +80,8 @@ package struct Destination: Sendable, Equatable {
             case deadLetter
         }
 
-        /// Tags that become fields of their logs, so that devices which differ in them share packets.
+        /// Tags that become fields of their logs, so that devices which differ in them share
+        /// packets.
         package enum FoldTags: Sendable, Equatable {
             case none
             case named([String])
@@ -88,7 +90,8 @@ package struct Destination: Sendable, Equatable {
 
         /// Until it is read, and its kind is known, these are SLS's.
         package var lateLogs = LateLogs.rewrite
-        /// Logs older than this are late. An hour less than SLS takes, which is what a log may still wait here.
+        /// Logs older than this are late. An hour less than SLS takes, which is what a log may
+        /// still wait here.
         package var logDelayMax: Duration = .seconds(7 * 86_400 - 3600)
         package var oversize = Oversize.truncate
         package var foldTags = FoldTags.none
@@ -139,8 +142,9 @@ package struct Destination: Sendable, Equatable {
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
 
-        /// For delivery exactly once; 0 delivers at least once. A lane carries one packet at a time, so twice as many
-        /// as requests keep those busy while acknowledged packets wait for their commit.
+        /// For delivery exactly once; 0 delivers at least once. A lane carries one packet at a
+        /// time, so twice as many as requests keep those busy while acknowledged packets wait for
+        /// their commit.
         package var lanes: Int { isExactlyOnce ? lanesGiven ?? concurrency * 2 : 0 }
     }
 }

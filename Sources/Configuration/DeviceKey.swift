@@ -6,7 +6,8 @@ import SLS
 package struct DeviceKey: Sendable, Equatable {
     package static let secretBytes = 16...256
     package static let keysMax = 1000
-    /// Patterns of certificate names. Each costs a comparison with every request that shows nothing else.
+    /// Patterns of certificate names. Each costs a comparison with every request that shows nothing
+    /// else.
     static let patternsMax = 256
 
     /// What a key is taken for.
@@ -162,8 +163,8 @@ extension DeviceKey: SettingGroup {
     }
 }
 
-/// What the keys read so far are known by, also those with mistakes: two keys that share something are told in the
-/// same run as the mistakes.
+/// What the keys read so far are known by, also those with mistakes: two keys that share something
+/// are told in the same run as the mistakes.
 private struct GivenIdentities {
     private var names: Set<String> = []
     private var secrets: [(secret: Secret, owner: String)] = []

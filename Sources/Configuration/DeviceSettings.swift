@@ -233,7 +233,8 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// The kinds of clients that a gateway accepts: `devices.accept`. The paths of the others are unknown.
+/// The kinds of clients that a gateway accepts: `devices.accept`. The paths of the others are
+/// unknown.
 package struct AcceptedDialects: OptionSet, Sendable {
     package let rawValue: UInt8
 

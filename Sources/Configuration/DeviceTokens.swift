@@ -11,12 +11,13 @@ package struct DeviceTokens: Sendable, Equatable {
     /// By the place of the token's key in the rules; those of `sources` behind.
     package var senders: [SenderRules]
 
-    /// What metrics call whoever shows a token: the key it was signed with, of which there are few. No key of
-    /// `devices.keys` has such a name.
+    /// What metrics call whoever shows a token: the key it was signed with, of which there are few.
+    /// No key of `devices.keys` has such a name.
     package var names: [String] { (rules.keys.map(\.id) + sources.map(\.name)).map { "jwt:\($0)" } }
 }
 
-/// An issuer that publishes the keys it signs tokens with: an entry of `devices.jwt.keys` with `keys_url`.
+/// An issuer that publishes the keys it signs tokens with: an entry of `devices.jwt.keys` with
+/// `keys_url`.
 package struct TokenKeySource: Sendable, Equatable {
     /// What metrics call it, after "jwt:".
     package var name: String

@@ -153,7 +153,8 @@ private struct TokenKeyEntry: SettingGroup {
             section.problem("kid", "\(id) is in the list already")
         }
         guard let algorithm else {
-            // It would be the wrong kind of key for some algorithm, but a missing file is wrong for all.
+            // It would be the wrong kind of key for some algorithm, but a missing file is wrong for
+            // all.
             if let file { _ = content(of: file, section) }
             return nil
         }

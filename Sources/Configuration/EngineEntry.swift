@@ -92,7 +92,8 @@ extension EngineEntry {
     }
 }
 
-/// The settings that tell gateways apart in a commit log; each engine's group has them among its own.
+/// The settings that tell gateways apart in a commit log; each engine's group has them among its
+/// own.
 struct NodeEntry: SettingGroup, Equatable, Sendable {
     static let reload = Reload.atRestart
 
@@ -123,7 +124,8 @@ struct NodeEntry: SettingGroup, Equatable, Sendable {
         }
     }
 
-    /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil: the name is empty.
+    /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil:
+    /// the name is empty.
     static func name(ofHost host: String) -> String? {
         let name = String(host.map { String($0).isOfLetters(and: "-_") ? $0 : "_" }.prefix(64))
         return name.isEmpty ? nil : name

@@ -11,7 +11,8 @@ extension GatewayConfiguration {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(inputs)
         let document = report.document()
-        // A file that is no YAML says nothing about the settings in it; options and variables can be judged alone.
+        // A file that is no YAML says nothing about the settings in it; options and variables can
+        // be judged alone.
         guard report.problems.isEmpty else {
             let rest = ProblemReport(inputs)
             _ = read(Section(nil, path: "", report: rest))
@@ -63,15 +64,16 @@ extension GatewayConfiguration {
         return configuration.destinations.isEmpty ? nil : configuration
     }
 
-    /// Variables that name a file, or hold what a setting says. Others, as `LOG_FILE`, may name what a destination writes.
+    /// Variables that name a file, or hold what a setting says. Others, as `LOG_FILE`, may name
+    /// what a destination writes.
     private static let guardedVariables = [
         "SLUICE_ADMIN_CA", "SLUICE_ADMIN_CERT", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_TOKEN",
         "SLUICE_ADMIN_TOKEN_FILE", "SLUICE_FILTERS_SECRET", "ALIBABA_CLOUD_CONFIG_FILE",
         "ALIBABA_CLOUD_CREDENTIALS_FILE", "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
     ]
 
-    /// Files that destinations must not write to: those in the data directory, and all that another setting, an option
-    /// or a variable of a setting may mean by its text.
+    /// Files that destinations must not write to: those in the data directory, and all that another
+    /// setting, an option or a variable of a setting may mean by its text.
     private func guardedFiles(_ file: borrowing Section) -> GuardedFiles {
         let inputs = file.report.inputs
         var guarded = GuardedFiles()
@@ -98,7 +100,8 @@ extension GatewayConfiguration {
         return guarded
     }
 
-    /// The queue has one bound for all, so optional destinations without their own could make required ones refuse.
+    /// The queue has one bound for all, so optional destinations without their own could make
+    /// required ones refuse.
     private mutating func boundOptionalDestinations() {
         let unbound = destinations.indices.filter {
             !destinations[$0].isRequired && destinations[$0].backlog.bytesMax == nil
@@ -156,15 +159,15 @@ extension GatewayConfiguration {
     }
 }
 
-/// Reads the configuration with the decisions about destinations, from the file's present content or from the content that
-/// was read last.
+/// Reads the configuration with the decisions about destinations, from the file's present content
+/// or from the content that was read last.
 package typealias ConfigurationReading =
     @Sendable (
         _ decided: [String: DecidedSettings], _ rereadsFile: Bool
     ) throws(ConfigurationProblems) -> GatewayConfiguration
 
-/// Reads the configuration for each change at run time. It reads the file's content only at the start and on SIGHUP and
-/// keeps it, so an edit in progress has no effect before SIGHUP.
+/// Reads the configuration for each change at run time. It reads the file's content only at the
+/// start and on SIGHUP and keeps it, so an edit in progress has no effect before SIGHUP.
 package struct ConfigurationReader: Sendable {
     private let inputs: ConfigurationInputs
     private let content = Locked<[UInt8]?>(nil)

@@ -68,7 +68,8 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
-    /// Reports limits of filters and routes together. They can be judged when nothing in the two lists is wrong.
+    /// Reports limits of filters and routes together. They can be judged when nothing in the two
+    /// lists is wrong.
     func checkRouting(_ file: borrowing Section) {
         let report = file.report
         let isWrong = report.problems.contains {
@@ -112,8 +113,8 @@ extension RoutingRules {
 extension GatewayConfiguration {
     private static let trialDepthMax = 16
 
-    /// This configuration with the `filters`, `routes` and `unrouted` of a JSON object, for a trial. `${…}` is not
-    /// expanded: whoever tries may not read files.
+    /// This configuration with the `filters`, `routes` and `unrouted` of a JSON object, for a
+    /// trial. `${…}` is not expanded: whoever tries may not read files.
     package func withRouting(json: [UInt8]) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(ConfigurationInputs())
         report.destinationNames = Set(destinations.map(\.name))

@@ -38,7 +38,8 @@ extension GatewayConfiguration {
         startWarnings + certificateWarnings(at: now)
     }
 
-    /// The image has the variable from the beginning, and whoever mounts a file into it does not see that.
+    /// The image has the variable from the beginning, and whoever mounts a file into it does not
+    /// see that.
     private var directoryWarnings: [String] {
         guard let overruledDirectory else { return [] }
         return [
@@ -108,7 +109,8 @@ extension GatewayConfiguration {
 }
 
 extension JetStreamSettings {
-    /// The key of a secret that a broker may ask for without TLS, and such a broker. Files of keys only sign.
+    /// The key of a secret that a broker may ask for without TLS, and such a broker. Files of keys
+    /// only sign.
     fileprivate var exposed: (secret: String, server: NATSServerAddress)? {
         let secret: String
         switch authentication {

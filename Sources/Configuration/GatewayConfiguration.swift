@@ -103,7 +103,8 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         NameSettings.resolversSetting.lifted(\.names)
     }
 
-    /// Certificates are replaced in a listener that has some; a listener comes or goes with a restart.
+    /// Certificates are replaced in a listener that has some; a listener comes or goes with a
+    /// restart.
     private static var tlsSetting: Setting<GatewayConfiguration> {
         Setting(
             description: SettingDescription(

@@ -19,7 +19,8 @@ extension ListenAddress {
 
     /// An address that somebody on this machine can use.
     package var reachable: ListenAddress {
-        // Which family a socket for all addresses is of, its own kernel decides; v4 reaches it in any case.
+        // Which family a socket for all addresses is of, its own kernel decides; v4 reaches it in
+        // any case.
         if isEverywhere { return ListenAddress(host: "127.0.0.1", port: port) }
         return switch host {
         case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)

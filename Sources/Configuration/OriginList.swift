@@ -1,8 +1,9 @@
 import Net
 
-/// Which pages may send, by what browsers call their origin (RFC 6454 section 6.1): "https://app.example.com", with
-/// its port where that is not the scheme's own, "https://*.example.com" for each name of one more label, "null" for
-/// pages out of files, "*" for all.
+/// Which pages may send, by what browsers call their origin (RFC 6454 section 6.1):
+/// "https://app.example.com", with its port where that is not the scheme's own,
+/// "https://*.example.com" for each name of one more label, "null" for pages out of files, "*" for
+/// all.
 package struct OriginList: Sendable, Equatable {
     package static let countMax = 100
     package static let any = OriginList()

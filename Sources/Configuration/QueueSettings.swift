@@ -117,8 +117,8 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
 }
 
 extension QueueSettings {
-    /// The cluster of the engine, which begins to connect; nil: the engine has none. Waits up to `patience` for a first
-    /// connection, so that most callers need not begin with a refusal.
+    /// The cluster of the engine, which begins to connect; nil: the engine has none. Waits up to
+    /// `patience` for a first connection, so that most callers need not begin with a refusal.
     package func cluster(
         _ journal: Journal,
         patience: Duration

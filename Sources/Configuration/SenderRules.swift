@@ -1,4 +1,5 @@
-/// What a sender may do, however it proves who it is: the same settings in `devices.keys` and `devices.jwt.keys`.
+/// What a sender may do, however it proves who it is: the same settings in `devices.keys` and
+/// `devices.jwt.keys`.
 package struct SenderRules: SettingGroup, Sendable, Equatable {
     /// Where it may send; nil is everywhere.
     package var destinations: Set<String>?

@@ -1,4 +1,5 @@
-/// What the gateway has verified of a sender, and the names under which the logs of a destination get it.
+/// What the gateway has verified of a sender, and the names under which the logs of a destination
+/// get it.
 package struct SenderStamps: Sendable, Equatable {
     package enum Fact: String, Sendable, CaseIterable {
         /// The address of the client, through proxies that are trusted.

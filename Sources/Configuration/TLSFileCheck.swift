@@ -1,6 +1,7 @@
 import Net
 
-/// Looks into the files that a listener's TLS names, so that what would fail later is found at once, with its key.
+/// Looks into the files that a listener's TLS names, so that what would fail later is found at
+/// once, with its key.
 struct TLSFileCheck {
     enum Role { case certificate, key, authorities, revocations }
 
@@ -21,7 +22,8 @@ struct TLSFileCheck {
         )
     }
 
-    /// Each file for itself, then each pair whose files are sound, so that everything wrong is said at once.
+    /// Each file for itself, then each pair whose files are sound, so that everything wrong is said
+    /// at once.
     func run(
         _ pairs: [TLSSettings.Certificate],
         _ version: TLSSettings.Version,

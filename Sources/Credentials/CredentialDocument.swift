@@ -8,8 +8,8 @@ extension Credential {
     static func isTemporary(_ accessKeyID: String) -> Bool { accessKeyID.hasPrefix("STS.") }
 }
 
-/// A JSON object with a credential, as STS, the ECS metadata service and a rotation write it: wrapped in `Credentials`
-/// or not, in any common spelling.
+/// A JSON object with a credential, as STS, the ECS metadata service and a rotation write it:
+/// wrapped in `Credentials` or not, in any common spelling.
 package struct CredentialDocument: Sendable {
     package private(set) var accessKeyID: String?
     package private(set) var secret: Secret?

@@ -83,7 +83,8 @@ extension CredentialSource {
 
 extension STSAccess {
     var problems: [SettingProblem] {
-        // The environment may name a region, so a missing region is reported only when STS is called.
+        // The environment may name a region, so a missing region is reported only when STS is
+        // called.
         if isVPC == true, region == nil, endpoint == nil { return [] }
         do throws(SourceProblem) {
             _ = try url(Surroundings(environment: [:]))

@@ -3,7 +3,8 @@ package import HTTPClient
 package import SLS
 package import System
 
-/// The configured source of a credential. Equal values are the same source, and a reload leaves it alone.
+/// The configured source of a credential. Equal values are the same source, and a reload leaves it
+/// alone.
 package indirect enum CredentialSource: Sendable, Equatable {
     /// `ALIBABA_CLOUD_ACCESS_KEY_ID` and the variables beside it.
     case environment
@@ -37,7 +38,8 @@ package indirect enum CredentialSource: Sendable, Equatable {
         }
     }
 
-    /// True if the source needs a thread: its credential can change by itself, or needs more than memory to read.
+    /// True if the source needs a thread: its credential can change by itself, or needs more than
+    /// memory to read.
     var needsAttendant: Bool {
         switch self {
         case .environment, .fixed, .admin: false
@@ -55,12 +57,13 @@ package indirect enum CredentialSource: Sendable, Equatable {
     }
 }
 
-/// A file with a credential: JSON as STS answers it, the SDKs' ini file, or the command line tool's `config.json`. The
-/// content shows which.
+/// A file with a credential: JSON as STS answers it, the SDKs' ini file, or the command line tool's
+/// `config.json`. The content shows which.
 package struct FileSource: Sendable, Equatable {
     /// nil: the SDKs' default ini file.
     package var path: String?
-    /// For files with several profiles; nil: the profile in `ALIBABA_CLOUD_PROFILE`, or the file's default.
+    /// For files with several profiles; nil: the profile in `ALIBABA_CLOUD_PROFILE`, or the file's
+    /// default.
     package var profile: String?
 
     package init(path: String? = nil, profile: String? = nil) {

@@ -2,8 +2,8 @@ import Crypto
 import SLS
 import System
 
-/// Removes secrets from a server's answer, in every encoding. When STS refuses a signature, it repeats the signed text,
-/// encoded, with the caller's token in it.
+/// Removes secrets from a server's answer, in every encoding. When STS refuses a signature, it
+/// repeats the signed text, encoded, with the caller's token in it.
 struct SecretMask {
     private var secrets: [Secret] = []
 

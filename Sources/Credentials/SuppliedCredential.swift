@@ -12,7 +12,8 @@ package struct SuppliedCredential: Sendable, Equatable {
     /// The origin in words: "STS AssumeRole acs:ram::1:role/log-writer".
     package let origin: String
     package private(set) var obtainedAt: WallTime
-    /// Identifies the credential without revealing it: the first 8 digits of a SHA-256 over id, secret and token.
+    /// Identifies the credential without revealing it: the first 8 digits of a SHA-256 over id,
+    /// secret and token.
     package let fingerprint: String
 
     /// `clockOffset` is the lead of the source's clock over this host's.
@@ -38,8 +39,8 @@ package struct SuppliedCredential: Sendable, Equatable {
         credential == other.credential && expiration == other.expiration
     }
 
-    /// The same credential, reported again after the clock may have been set. Its remaining time follows the new end,
-    /// and its lifetime stays.
+    /// The same credential, reported again after the clock may have been set. Its remaining time
+    /// follows the new end, and its lifetime stays.
     func updated(from other: SuppliedCredential) -> SuppliedCredential {
         guard let before = usableUntil, let after = other.usableUntil else { return self }
         let step = after - before
@@ -60,8 +61,9 @@ package struct SuppliedCredential: Sendable, Equatable {
         return "\(id.prefix(4))…\(id.suffix(4))"
     }
 
-    /// The time to have the next credential, counted back from the end: a fifth of the lifetime and at least three
-    /// minutes, but at most half. `random`, from 0 to 1, spreads gateways that started together.
+    /// The time to have the next credential, counted back from the end: a fifth of the lifetime and
+    /// at least three minutes, but at most half. `random`, from 0 to 1, spreads gateways that
+    /// started together.
     package func refreshTime(random: Double = 0) -> WallTime? {
         guard let usableUntil else { return nil }
         let lifetime = max(.zero, usableUntil - obtainedAt)

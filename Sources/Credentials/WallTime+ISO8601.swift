@@ -2,7 +2,8 @@ import Glibc
 import System
 
 extension WallTime {
-    /// Parses "2025-01-14T08:30:00Z", also with a fraction or an offset from UTC; nil for any other form.
+    /// Parses "2025-01-14T08:30:00Z", also with a fraction or an offset from UTC; nil for any other
+    /// form.
     init?(iso8601 text: String) {
         var rest = Array(text.utf8)[...]
         func number(_ digits: Int) -> Int32? {

@@ -1,10 +1,11 @@
 import COpenSSL
 
-/// Ciphers that other protocols prescribe: AES-128-CBC and single DES in ECB mode, both with PKCS 7 padding. Neither
-/// proves that a text is unchanged, so nothing of our own uses them.
+/// Ciphers that other protocols prescribe: AES-128-CBC and single DES in ECB mode, both with PKCS 7
+/// padding. Neither proves that a text is unchanged, so nothing of our own uses them.
 package enum BlockCipher {
     case aes128CBC(initialVector: [UInt8])
-    /// Made of triple DES with the same key three times: OpenSSL's default provider has no single DES.
+    /// Made of triple DES with the same key three times: OpenSSL's default provider has no single
+    /// DES.
     case des
 
     package var keyBytes: Int {

@@ -119,7 +119,8 @@ package enum Digest {
                 algorithm,
                 nil
             )
-            // The call fails only when OpenSSL lacks the algorithm, and then no request can ever be signed.
+            // The call fails only when OpenSSL lacks the algorithm, and then no request can ever be
+            // signed.
             precondition(done == 1, "OpenSSL lacks this digest")
             filled = byteCount
         }

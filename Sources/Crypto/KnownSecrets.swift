@@ -1,13 +1,13 @@
 import System
 
-/// Finds the secrets that this process holds in text that is about to be shown. Every `Secret` registers itself, so that
-/// no new kind of credential can be forgotten.
+/// Finds the secrets that this process holds in text that is about to be shown. Every `Secret`
+/// registers itself, so that no new kind of credential can be forgotten.
 package enum KnownSecrets {
     /// Shorter values, such as an empty token, would be found in any text.
     package static let bytesMin = 8
     private static let markCount = 1 << 14
-    /// What may be hashed of a text: so many times its bytes, and some for a short one. The rest of a text that needs
-    /// more counts as secret.
+    /// What may be hashed of a text: so many times its bytes, and some for a short one. The rest of
+    /// a text that needs more counts as secret.
     private static let hashedPerByte = 16
     private static let hashedMin = 64 << 10
     /// What a digest costs besides its bytes, in bytes.
@@ -16,9 +16,11 @@ package enum KnownSecrets {
     /// Secrets by a part of the hash of their first bytes: too little of it to tell them.
     private struct Registry: Sendable {
         let seed = randomBytes(40)
-        /// How many secrets use a mark. Marks spare most places of a text a look into the dictionary.
+        /// How many secrets use a mark. Marks spare most places of a text a look into the
+        /// dictionary.
         var marks = [UInt32](repeating: 0, count: markCount)
-        /// By head and length, so that a place needs one digest for each length: how many hold a secret.
+        /// By head and length, so that a place needs one digest for each length: how many hold a
+        /// secret.
         var secrets: [UInt32: [Int: [[UInt8]: Int]]] = [:]
 
         mutating func add(_ secret: Candidate) {
@@ -108,8 +110,8 @@ package enum KnownSecrets {
         }
     }
 
-    /// The places of secrets in the text, in order. `isCut`: a limit has cut its end, where the first eight bytes of a
-    /// secret are enough.
+    /// The places of secrets in the text, in order. `isCut`: a limit has cut its end, where the
+    /// first eight bytes of a secret are enough.
     package static func ranges(
         in text: UnsafeRawBufferPointer,
         isCut: Bool = false

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Derives a key from a passphrase with scrypt (RFC 7914), slowly enough to make guessing expensive: about a tenth of a
-/// second and 16 MiB.
+/// Derives a key from a passphrase with scrypt (RFC 7914), slowly enough to make guessing
+/// expensive: about a tenth of a second and 16 MiB.
 package enum Scrypt {
     package static let saltBytes = 16
     private static let cost: UInt64 = 1 << 14

@@ -3,7 +3,8 @@ import System
 
 /// The operator's key, which seals stored credentials.
 package struct SealingKey: Sendable {
-    /// The 32 bytes as version 1 took them: the written bytes, or bytes derived from a passphrase without a salt.
+    /// The 32 bytes as version 1 took them: the written bytes, or bytes derived from a passphrase
+    /// without a salt.
     package let plainBytes: Secret
     private let passphrase: Secret?
 
@@ -11,7 +12,8 @@ package struct SealingKey: Sendable {
     /// Even a slow derivation makes no key from one repeated character.
     private static let differentBytesMin = 8
 
-    /// The operator writes 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least 32 characters.
+    /// The operator writes 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least
+    /// 32 characters.
     package init(_ text: Secret) throws(SecretBoxProblem) {
         let written = text.withBytes { Self.hexDecoded($0) ?? Self.base64Decoded($0) }
         if let written {
@@ -29,7 +31,8 @@ package struct SealingKey: Sendable {
     /// True when the 32 bytes must be derived, slowly and with a salt.
     package var isPassphrase: Bool { passphrase != nil }
 
-    /// Derives the 32 bytes from the passphrase and the salt. A key that was written as bytes ignores the salt.
+    /// Derives the 32 bytes from the passphrase and the salt. A key that was written as bytes
+    /// ignores the salt.
     package func bytes(salt: [UInt8]) -> Secret {
         guard let passphrase else { return plainBytes }
         return passphrase.withBytes { Scrypt.key(from: $0, salt: salt) }
@@ -44,8 +47,8 @@ package struct SealingKey: Sendable {
         }
     }
 
-    /// Version 1 used 32 bytes that are not plain text as they are, and derived the key from any other text without a
-    /// salt.
+    /// Version 1 used 32 bytes that are not plain text as they are, and derived the key from any
+    /// other text without a salt.
     private static func asVersion1(_ bytes: UnsafeRawBufferPointer) -> Secret {
         let isText = bytes.allSatisfy { (0x20..<0x7f).contains($0) }
         return bytes.count == 32 && !isText

@@ -18,7 +18,8 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
 
     package var byteCount: Int { memory.bytes.count }
 
-    /// A copy that is never wiped. Only for interfaces that take a String; signing uses `withBytes`.
+    /// A copy that is never wiped. Only for interfaces that take a String; signing uses
+    /// `withBytes`.
     package var revealed: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// Lends the bytes; the body must not keep them.
@@ -57,8 +58,8 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Overwrites the bytes in a way that no optimiser removes. The array must have no other owner, or only a copy is
-/// wiped.
+/// Overwrites the bytes in a way that no optimiser removes. The array must have no other owner, or
+/// only a copy is wiped.
 package func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { buffer in
         guard let start = buffer.baseAddress else { return }

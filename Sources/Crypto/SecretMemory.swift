@@ -1,13 +1,14 @@
 import Glibc
 package import System
 
-/// Memory for secrets: locked in RAM where the system allows it, left out of core dumps, and wiped before other secrets
-/// use it. Secrets share pages, because a page may have 64 KiB and a process may lock few of them.
+/// Memory for secrets: locked in RAM where the system allows it, left out of core dumps, and wiped
+/// before other secrets use it. Secrets share pages, because a page may have 64 KiB and a process
+/// may lock few of them.
 package final class SecretMemory: Sendable {
     /// The memory of one secret, which its end wipes.
     ///
-    /// Unchecked because of the raw memory. Invariant: only the initialiser writes it, before any other thread can see
-    /// it, and no other block has it before the end of deinit.
+    /// Unchecked because of the raw memory. Invariant: only the initialiser writes it, before any
+    /// other thread can see it, and no other block has it before the end of deinit.
     final class Block: @unchecked Sendable {
         let bytes: UnsafeRawBufferPointer
         private let memory: SecretMemory
@@ -39,7 +40,8 @@ package final class SecretMemory: Sendable {
 
     /// One page, or several for a large secret.
     ///
-    /// Unchecked: `isUsed` is touched with the lock of the memory only, and each part of the mapping by one block.
+    /// Unchecked: `isUsed` is touched with the lock of the memory only, and each part of the
+    /// mapping by one block.
     fileprivate final class Page: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
         private let byteCount: Int
@@ -98,8 +100,8 @@ package final class SecretMemory: Sendable {
 
     var pageCount: Int { state.withLock { $0.pages.count } }
 
-    /// Calls back once, on any thread, when the system refuses to lock a page, also if it has done so already. The
-    /// secrets of this page are then as safe as other memory.
+    /// Calls back once, on any thread, when the system refuses to lock a page, also if it has done
+    /// so already. The secrets of this page are then as safe as other memory.
     package func onLockFailure(_ tell: @escaping @Sendable (SystemError) -> Void) {
         let failure = state.withLock { state in
             if state.failure == nil { state.listener = tell }

@@ -1,5 +1,5 @@
-/// A bounded buffer for bytes that may hold a secret. It never reallocates, which would leave copies behind, and it
-/// wipes itself at the end.
+/// A bounded buffer for bytes that may hold a secret. It never reallocates, which would leave
+/// copies behind, and it wipes itself at the end.
 package final class WipedBytes {
     package private(set) var bytes: [UInt8] = []
     package let countMax: Int

@@ -1,7 +1,7 @@
 import System
 
-/// The destinations of a forwarder. They change while it runs: the forwarder adds them and says which are to leave,
-/// and the delivery thread drops those when nothing of them is under way.
+/// The destinations of a forwarder. They change while it runs: the forwarder adds them and says
+/// which are to leave, and the delivery thread drops those when nothing of them is under way.
 final class DestinationRoster: Sendable {
     struct Entry: Sendable {
         let output: any Output

@@ -4,8 +4,8 @@ package import Resolvers
 package import SLS
 package import System
 
-/// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are stored
-/// at their destination. A packet that is not acknowledged stays in the queue.
+/// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are
+/// stored at their destination. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
     private let roster: DestinationRoster
@@ -15,8 +15,8 @@ package final class Forwarder: Sendable {
     private let mailbox: Mailbox<DeliveryLoop.Message>
     private let worker = Locked<Worker?>(nil)
 
-    /// `memoryMax` bounds what it keeps in memory for all destinations; `userAgent` is `sluice/` and the version;
-    /// `now` is the clock that requests are signed with.
+    /// `memoryMax` bounds what it keeps in memory for all destinations; `userAgent` is `sluice/`
+    /// and the version; `now` is the clock that requests are signed with.
     package init(
         _ destinations: [DestinationSettings],
         source: any PacketSource,
@@ -106,7 +106,8 @@ package final class Forwarder: Sendable {
     /// How wrong the host's clock is known to be, by destination.
     package var clockOffsets: ClockOffsets { dependencies.clockOffsets }
 
-    /// Credentials were changed: destinations that wait for one, or were refused with the old one, try at once.
+    /// Credentials were changed: destinations that wait for one, or were refused with the old one,
+    /// try at once.
     package func credentialsChanged() {
         mailbox.post(.credentialsChanged)
     }
@@ -133,7 +134,8 @@ package final class Forwarder: Sendable {
         worker.join()
     }
 
-    /// An http endpoint is used when its turn comes, because the operator has listed it; the journal warns of it.
+    /// An http endpoint is used when its turn comes, because the operator has listed it; the
+    /// journal warns of it.
     func warnOfPlainText(_ settings: DestinationSettings) {
         for endpoint in settings.endpoints where !endpoint.isPrivate {
             dependencies.journal.warning(
@@ -170,8 +172,9 @@ extension Forwarder {
         }
     }
 
-    /// Adds the destinations that do not run, and changes the settings of the others from their next request on.
-    /// Destinations that are not named stay as they are. Everything is checked before anything changes.
+    /// Adds the destinations that do not run, and changes the settings of the others from their
+    /// next request on. Destinations that are not named stay as they are. Everything is checked
+    /// before anything changes.
     package func use(_ destinations: [DestinationSettings]) throws(DeliveryError) {
         guard !destinations.isEmpty else { return }
         let outputs = try checked(destinations)

@@ -3,8 +3,9 @@ import Queue
 import SQLiteQueue
 import System
 
-/// Owns the threads of a gateway in a cluster. `FleetLoop` has one, decides, and never waits for more than the engine. Two
-/// others do what takes long: one opens, absorbs and closes adopted shards, the other opens another home shard.
+/// Owns the threads of a gateway in a cluster. `FleetLoop` has one, decides, and never waits for
+/// more than the engine. Two others do what takes long: one opens, absorbs and closes adopted
+/// shards, the other opens another home shard.
 final class FleetKeeper: Sendable {
     enum News: Sendable {
         /// Another gateway has it.
@@ -55,7 +56,8 @@ final class FleetKeeper: Sendable {
     /// Called from any thread.
     func post(_ news: News) { mailbox.post(news) }
 
-    /// Closes all shards and leaves the cluster. Until they are closed the others see that this gateway lives.
+    /// Closes all shards and leaves the cluster. Until they are closed the others see that this
+    /// gateway lives.
     func stop() {
         opener.end()
         adoptions.stop()

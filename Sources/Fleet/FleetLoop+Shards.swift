@@ -59,8 +59,8 @@ extension FleetLoop {
             job = nil
             return
         }
-        // Its owner may be back. Of two that claim it at the same moment, the one whose life has the greater name gives
-        // way. Whatever happens here, the fence decides.
+        // Its owner may be back. Of two that claim it at the same moment, the one whose life has
+        // the greater name gives way. Whatever happens here, the fence decides.
         let rivals = watch.claimants(of: name, .now)
         let isFirst = rivals.allSatisfy {
             $0.shards[name] == NodeRegister.readingEpoch && own.life < $0.life
@@ -82,8 +82,8 @@ extension FleetLoop {
         for target in fleet.openShards {
             for (name, progress) in target.queue.absorptions where !plan.isHeldOff(name) {
                 if progress == .done { return absorb(name, nil, into: target) }
-                // Another gateway has it now, or has absorbed it. That a list of shards lacks it would not tell: lists may
-                // be incomplete.
+                // Another gateway has it now, or has absorbed it. That a list of shards lacks it
+                // would not tell: lists may be incomplete.
                 let isElsewhere = gone[name] != nil || watch.isOwned(name, .now)
                 if progress == .intended, own.shards[name] == nil, isElsewhere {
                     target.queue.forget(absorbed: name) { _ in }
@@ -229,7 +229,8 @@ extension FleetLoop {
 }
 
 extension QueueStatus {
-    /// Dead letters of others must not fill the home shard. Until there is room they stay where they are.
+    /// Dead letters of others must not fill the home shard. Until there is room they stay where
+    /// they are.
     fileprivate func hasRoom(forLetters added: Int) -> Bool {
         added == 0 || bytes + added <= bytesMax / 8 * 7 && freeBytes > 2 * added
     }

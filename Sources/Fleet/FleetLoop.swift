@@ -3,7 +3,8 @@ import Queue
 import SQLiteQueue
 import System
 
-/// The thread that tells the others that this gateway lives, looks at them, and decides which shards it takes.
+/// The thread that tells the others that this gateway lives, looks at them, and decides which
+/// shards it takes.
 final class FleetLoop {
     /// What the thread for adopted shards does with one of them.
     enum Job {
@@ -73,14 +74,16 @@ final class FleetLoop {
             try tell()
             try look()
             try cluster.confirm()
-            // While another gateway reads the log of one of these shards it may begin to deliver at any moment.
+            // While another gateway reads the log of one of these shards it may begin to deliver at
+            // any moment.
             if !isContested { fleet.trust(until: began + timing.trustedFor) }
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
             fleet.change { $0.problem = nil }
         } catch {
             guard !isCutOff else {
-                // Longer than an election: the server may be cut off from the others, while another one is not.
+                // Longer than an election: the server may be cut off from the others, while another
+                // one is not.
                 if .now >= changesServerAt {
                     changesServerAt = .now + timing.trustedFor
                     cluster.changeServer()
@@ -117,7 +120,8 @@ final class FleetLoop {
         for shard in fleet.openShards where own.shards[shard.name] != nil {
             own.entries[shard.name] = shard.queue.lastEntry
         }
-        // The epoch is not known before the log is read; no other gateway takes this one for its successor.
+        // The epoch is not known before the log is read; no other gateway takes this one for its
+        // successor.
         if let name = job?.shard, own.shards[name] == nil {
             own.shards[name] = NodeRegister.readingEpoch
         }
@@ -193,8 +197,8 @@ final class FleetLoop {
         others = living
     }
 
-    /// The others, but for those whose shards are all open here. A shard that is only read to adopt it is not in this gateway's
-    /// ledger yet.
+    /// The others, but for those whose shards are all open here. A shard that is only read to adopt
+    /// it is not in this gateway's ledger yet.
     private func known(_ now: Moment) -> [(register: NodeRegister, isAlive: Bool)] {
         watch.known(besides: Set(fleet.openShards.map(\.name)), now)
     }

@@ -77,7 +77,8 @@ package final class FleetOpening: Sendable {
         let namesakes: [NodeRegister]
         let cluster = opener.cluster
         do throws(CommitLogError) {
-            // Ours comes first: a gateway reads no older registers than its own last one, so those below are fresh.
+            // Ours comes first: a gateway reads no older registers than its own last one, so those
+            // below are fresh.
             try cluster.set(own.name, to: own.bytes)
             let (shards, registers) = (try cluster.shards(), try cluster.registers())
             try useKey(registers, messages)
@@ -121,8 +122,8 @@ package final class FleetOpening: Sendable {
         return fleet
     }
 
-    /// The first gateway of a cluster makes the key of its messages. Of two that do so at once all learn the later one with
-    /// their next look.
+    /// The first gateway of a cluster makes the key of its messages. Of two that do so at once all
+    /// learn the later one with their next look.
     private func useKey(
         _ registers: [String: Register],
         _ messages: FleetMessages
@@ -133,7 +134,8 @@ package final class FleetOpening: Sendable {
         messages.use(key: key)
     }
 
-    /// A second gateway of one name would take the shard of the first. This start is tried again until the first one has ended.
+    /// A second gateway of one name would take the shard of the first. This start is tried again
+    /// until the first one has ended.
     private func checkName(
         _ own: NodeRegister,
         _ namesakes: [NodeRegister],
@@ -150,7 +152,8 @@ package final class FleetOpening: Sendable {
         )
     }
 
-    /// While brokers elect after an outage, they may not list all shards. Throws for some time if one is missing.
+    /// While brokers elect after an outage, they may not list all shards. Throws for some time if
+    /// one is missing.
     private func checkList(
         _ shards: [ListedShard],
         _ registers: [String: Register],
@@ -172,8 +175,9 @@ package final class FleetOpening: Sendable {
         )
     }
 
-    /// Removes the registers of earlier lives of this gateway. They tell how far logs were, so they stay until the home shard
-    /// is open, and those of other shards until these have another owner. A life that runs after all sets its own again.
+    /// Removes the registers of earlier lives of this gateway. They tell how far logs were, so they
+    /// stay until the home shard is open, and those of other shards until these have another owner.
+    /// A life that runs after all sets its own again.
     private func remove(_ namesakes: [NodeRegister], besides home: String, among choice: HomeChoice)
     {
         for namesake in namesakes

@@ -2,10 +2,11 @@ package import Queue
 import SQLiteQueue
 package import System
 
-/// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and the shards of others that it
-/// has adopted and only empties.
+/// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and
+/// the shards of others that it has adopted and only empties.
 ///
-/// `FleetLoop` decides which shards these are, and `FleetKeeper` opens and closes them. This class passes calls on to them.
+/// `FleetLoop` decides which shards these are, and `FleetKeeper` opens and closes them. This class
+/// passes calls on to them.
 package final class ShardFleet: Sendable {
     /// Where delivery wants to be told.
     struct Receivers: Sendable {
@@ -18,8 +19,8 @@ package final class ShardFleet: Sendable {
     struct State: Sendable {
         var home: OwnedShard
         var adopted: [Shard: AdoptedShard] = [:]
-        /// The ledgers of a ceded shard until its target counts them, so that the sums of this gateway do not dip. Its dead
-        /// letters are counted as they are copied.
+        /// The ledgers of a ceded shard until its target counts them, so that the sums of this
+        /// gateway do not dip. Its dead letters are counted as they are copied.
         var absorbed: QueueStatus?
         var receivers = Receivers()
         /// True once delivery takes packets.
@@ -73,8 +74,8 @@ package final class ShardFleet: Sendable {
     var homeQueue: DurableQueue { home.queue }
     var adopted: some Collection<OwnedShard> { openShards.dropFirst() }
 
-    /// Shards whose queue is open here, the home shard first, then by their numbers. A home shard that another gateway has
-    /// taken is among them until its successor is open.
+    /// Shards whose queue is open here, the home shard first, then by their numbers. A home shard
+    /// that another gateway has taken is among them until its successor is open.
     var openShards: [OwnedShard] { state.withLock(\.openShards) }
 
     /// Those of them that no other gateway has taken.

@@ -1,7 +1,8 @@
 import Net
 import System
 
-/// How connections come into a loop: its listener, what a new client has to show, and what is told of refusals.
+/// How connections come into a loop: its listener, what a new client has to show, and what is told
+/// of refusals.
 struct Acceptor {
     /// nil once the server stops.
     var listener: Listener?

@@ -1,7 +1,7 @@
 import System
 
-/// Counts answers by route and status. Both sets are small and fixed, so each pair has its own counter, and a request
-/// costs one addition.
+/// Counts answers by route and status. Both sets are small and fixed, so each pair has its own
+/// counter, and a request costs one addition.
 package final class AnswerCounters: Sendable {
     package struct Count: Sendable, Equatable {
         package let route: String

@@ -1,13 +1,13 @@
-/// Bounds on the memory that clients make the server hold. Each kind has its own bound, so a flood of one kind leaves
-/// room for the others.
+/// Bounds on the memory that clients make the server hold. Each kind has its own bound, so a flood
+/// of one kind leaves room for the others.
 struct Budgets: Sendable {
-    /// Incomplete heads, heads with incomplete bodies, small requests that wait behind another, and TLS memory of
-    /// handshakes and partial records.
+    /// Incomplete heads, heads with incomplete bodies, small requests that wait behind another, and
+    /// TLS memory of handshakes and partial records.
     let heads: ByteBudget
     /// Bodies of unanswered requests, and their inflated content.
     let bodies: ByteBudget
-    /// The part of `bodies` that large requests waiting for a worker thread may hold: half, so that small requests
-    /// always find room.
+    /// The part of `bodies` that large requests waiting for a worker thread may hold: half, so that
+    /// small requests always find room.
     let large: ByteBudget
     /// Answers and streams that clients have not read yet.
     let answers: ByteBudget

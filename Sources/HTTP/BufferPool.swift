@@ -2,8 +2,8 @@ import Glibc
 
 /// A loop's memory for input that is received and not yet consumed.
 ///
-/// Idle connections hold none of it. Blocks of a power of two, up to a mebibyte, are kept for reuse within the pool's
-/// bound.
+/// Idle connections hold none of it. Blocks of a power of two, up to a mebibyte, are kept for reuse
+/// within the pool's bound.
 struct BufferPool: ~Copyable {
     /// Readable bytes after the end of each block, which simdjson needs.
     static let spareBytes = 64

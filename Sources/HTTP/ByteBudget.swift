@@ -2,14 +2,16 @@ import Net
 import Synchronization
 import System
 
-/// A bound on the bytes that clients make the server hold, over all loops, with a share for each address.
+/// A bound on the bytes that clients make the server hold, over all loops, with a share for each
+/// address.
 ///
-/// The budget charges bytes that are held, never the length that a head promises. A promise costs its client nothing
-/// and would lock out all others. Clients that hold the whole budget together cannot block each other: a request
-/// without room is refused and gives its part back, and a slow client has a deadline.
+/// The budget charges bytes that are held, never the length that a head promises. A promise costs
+/// its client nothing and would lock out all others. Clients that hold the whole budget together
+/// cannot block each other: a request without room is refused and gives its part back, and a slow
+/// client has a deadline.
 ///
-/// A budget may be part of a common one of the same limit, which counts for several servers. It then never holds more
-/// than the common one, whose verdict decides.
+/// A budget may be part of a common one of the same limit, which counts for several servers. It
+/// then never holds more than the common one, whose verdict decides.
 final class ByteBudget: Sendable {
     private struct State {
         var used = 0
@@ -31,8 +33,8 @@ final class ByteBudget: Sendable {
     /// True if all servers of this budget together use more than half. Costs one load.
     var isScarce: Bool { common?.isScarce ?? (inUse > limit / 2) }
 
-    /// Checks for room without taking it. `largest` is the size of one body or answer that a single address may always
-    /// have.
+    /// Checks for room without taking it. `largest` is the size of one body or answer that a single
+    /// address may always have.
     func hasRoom(for count: Int, of neighbourhood: Neighbourhood?, largest: Int) -> Bool {
         if let common {
             return common.hasRoom(for: count, of: neighbourhood, largest: largest)
@@ -70,8 +72,9 @@ final class ByteBudget: Sendable {
         common?.giveBack(count, of: neighbourhood)
     }
 
-    /// One address takes at most half, so that others always find room. But a body or answer of the largest allowed
-    /// size must fit into an otherwise empty budget. A nil neighbourhood stands for many clients.
+    /// One address takes at most half, so that others always find room. But a body or answer of the
+    /// largest allowed size must fit into an otherwise empty budget. A nil neighbourhood stands for
+    /// many clients.
     private func hasRoom(
         for count: Int,
         of neighbourhood: Neighbourhood?,

@@ -15,8 +15,8 @@ extension UInt8 {
         self > 0x20 && self < 0x7f && self != UInt8(ascii: "#")
     }
 
-    /// A registered name or an IPv4 address. RFC 3986 also allows sub-delims, but no real host name contains them, and
-    /// later readers of the name give some of them a meaning.
+    /// A registered name or an IPv4 address. RFC 3986 also allows sub-delims, but no real host name
+    /// contains them, and later readers of the name give some of them a meaning.
     var isHostName: Bool {
         isIn(low: 0x03ff_6020_0000_0000, high: 0x47ff_fffe_87ff_fffe)
     }

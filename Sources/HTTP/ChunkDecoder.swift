@@ -2,8 +2,8 @@ import Glibc
 
 /// Removes the chunked coding (RFC 9112 section 7.1) in place, as the bytes arrive.
 ///
-/// Data moves forward over the framing, so the body ends up in one piece without a second buffer. The result depends on
-/// the bytes alone, not on how reads divide them.
+/// Data moves forward over the framing, so the body ends up in one piece without a second buffer.
+/// The result depends on the bytes alone, not on how reads divide them.
 struct ChunkDecoder {
     private enum State {
         case size(digits: Int)
@@ -41,8 +41,9 @@ struct ChunkDecoder {
     private var extensionBytes = 0
     private var trailerBytes = 0
 
-    /// Decodes the bytes from `read` to `end` and writes the data at `written`, which is never after `read`; advances
-    /// both. Returns true when the body is complete; `read` is then at the next request.
+    /// Decodes the bytes from `read` to `end` and writes the data at `written`, which is never
+    /// after `read`; advances both. Returns true when the body is complete; `read` is then at the
+    /// next request.
     ///
     /// A chunk that would exceed `bodyBytesMax` is refused before its data is read.
     mutating func decode(
@@ -134,7 +135,8 @@ struct ChunkDecoder {
     ) throws(RequestProblem) -> State {
         if let digit = byte.hexValue {
             if digits == 0 { chunkBytes = 0 }
-            // Fifteen digits cannot overflow, and the limit also stops a line of endless leading zeros.
+            // Fifteen digits cannot overflow, and the limit also stops a line of endless leading
+            // zeros.
             guard digits < 15 else { throw .malformed("a chunk size has too many digits") }
             chunkBytes = chunkBytes << 4 | digit
             return .size(digits: digits + 1)

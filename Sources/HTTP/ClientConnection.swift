@@ -22,8 +22,8 @@ final class ClientConnection {
         case streaming
         /// The last answer is being written.
         case finishing
-        /// The last answer is written and FIN is sent. The client may still be sending: closing now would make the
-        /// kernel reset the connection, and destroy the answer before it is read.
+        /// The last answer is written and FIN is sent. The client may still be sending: closing now
+        /// would make the kernel reset the connection, and destroy the answer before it is read.
         case lingering
         case closed
     }
@@ -46,7 +46,8 @@ final class ClientConnection {
     var unsent = UnsentOutput()
     var holdings = Holdings()
     var lingering = Lingering()
-    /// The loop's list of unfinished work has this connection, so no event gives it another turn in the same round.
+    /// The loop's list of unfinished work has this connection, so no event gives it another turn in
+    /// the same round.
     var isUnfinished = false
 
     init(

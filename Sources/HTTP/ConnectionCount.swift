@@ -2,8 +2,9 @@ import Net
 import Synchronization
 import System
 
-/// Counts connections over all loops, in total and by address. A count may be part of a common one with the same
-/// limits, which covers several servers. It then never has more than the common one, whose verdict decides.
+/// Counts connections over all loops, in total and by address. A count may be part of a common one
+/// with the same limits, which covers several servers. It then never has more than the common one,
+/// whose verdict decides.
 final class ConnectionCount: Sendable {
     enum Verdict {
         case admitted
@@ -46,8 +47,8 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    /// Adds an address to a connection that entered without one. Returns false when the address is at its limit; the
-    /// connection then still counts in total.
+    /// Adds an address to a connection that entered without one. Returns false when the address is
+    /// at its limit; the connection then still counts in total.
     func assign(to neighbourhood: Neighbourhood) -> Bool {
         guard common?.assign(to: neighbourhood) ?? true else { return false }
         return state.withLock { state in
@@ -62,13 +63,15 @@ final class ConnectionCount: Sendable {
         state.withLock { state in
             if let neighbourhood {
                 let neighbours = state.neighbourhoods[neighbourhood, default: 1]
-                // Addresses without connections are removed, or a scan would grow the table for good.
+                // Addresses without connections are removed, or a scan would grow the table for
+                // good.
                 state.neighbourhoods[neighbourhood] = neighbours > 1 ? neighbours - 1 : nil
             }
             state.total -= 1
             total.store(state.total, ordering: .relaxed)
         }
-        // The common count is reduced last: then this count has room for every connection that the common one admits.
+        // The common count is reduced last: then this count has room for every connection that the
+        // common one admits.
         common?.remove(from: neighbourhood)
     }
 }

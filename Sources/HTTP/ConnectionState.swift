@@ -6,7 +6,8 @@ import System
 /// Who the other end is, as far as it is verified.
 struct ClientIdentity {
     private(set) var peer: PeerAddress
-    /// The network that limits count the connection and its memory for; nil for a proxy, which speaks for many clients.
+    /// The network that limits count the connection and its memory for; nil for a proxy, which
+    /// speaks for many clients.
     private(set) var neighbourhood: Neighbourhood?
     private var certificateExpires: WallTime?
 
@@ -15,8 +16,8 @@ struct ClientIdentity {
         self.neighbourhood = neighbourhood
     }
 
-    /// Takes the client's address from the PROXY header. A header without an address is the proxy's own, such as a
-    /// health check, and its sender may not forward for others.
+    /// Takes the client's address from the PROXY header. A header without an address is the proxy's
+    /// own, such as a health check, and its sender may not forward for others.
     mutating func applyProxyHeader(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
         self.neighbourhood = neighbourhood
         guard let client = header.client else { return peer.mayForward = false }
@@ -32,7 +33,8 @@ struct ClientIdentity {
     var isExpired: Bool { certificateExpires.map { $0 < .now } ?? false }
 }
 
-/// What epoll has said about the socket. Edge-triggered: each flag stays true until a call would block.
+/// What epoll has said about the socket. Edge-triggered: each flag stays true until a call would
+/// block.
 struct SocketReadiness {
     var mayRead = true
     var mayWrite = true
@@ -64,7 +66,8 @@ struct UnsentOutput {
     var sentCount = 0
     /// How fast the client takes an answer that the kernel did not take at once.
     var pace: SendPace?
-    /// The answer is incomplete, so the end of the connection must not look like the end of the answer.
+    /// The answer is incomplete, so the end of the connection must not look like the end of the
+    /// answer.
     var isCut = false
 
     var isEmpty: Bool { sentCount >= bytes.count }

@@ -2,8 +2,8 @@ import Net
 
 /// The connections of one loop, by slot.
 ///
-/// A slot is used again after its connection has closed. Its generation tells the present user from earlier ones, so a late
-/// event or answer for a closed connection finds nothing.
+/// A slot is used again after its connection has closed. Its generation tells the present user from
+/// earlier ones, so a late event or answer for a closed connection finds nothing.
 struct ConnectionTable {
     /// The first slots have fixed users.
     static let listener = 0

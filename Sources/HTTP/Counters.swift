@@ -60,7 +60,8 @@ extension Counts<HTTPCounter> {
     }
 }
 
-/// One loop's counters, which any thread reads. Only the loop writes them, except for refusals that other threads give.
+/// One loop's counters, which any thread reads. Only the loop writes them, except for refusals that
+/// other threads give.
 struct LoopCounters: Sendable {
     private let counters = CounterSet<HTTPCounter>()
 

@@ -5,7 +5,8 @@ import System
 extension EventLoop {
     /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
-    /// The limit of connections that are refused with an answer at the same time, so that the client can read it.
+    /// The limit of connections that are refused with an answer at the same time, so that the
+    /// client can read it.
     private static let refusedAtOnceMax = 256
     private static let acceptPause = Duration.milliseconds(100)
 
@@ -43,8 +44,8 @@ extension EventLoop {
         }
     }
 
-    // The listener stays readable during a pause, so watching it would spin. Connections that end meanwhile free their
-    // descriptors.
+    // The listener stays readable during a pause, so watching it would spin. Connections that end
+    // meanwhile free their descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         acceptor.isPaused = true
         counters.count(.acceptPauses)

@@ -5,7 +5,8 @@ extension EventLoop {
     /// Answers up to this size mostly fit into the kernel's buffer at once.
     private static let freeAnswerBytes = 64 << 10
 
-    /// Sends the answers that the handler gave on this thread to earlier requests, of any connection.
+    /// Sends the answers that the handler gave on this thread to earlier requests, of any
+    /// connection.
     func sendLocalAnswers() {
         while true {
             let answers = port.takeLocalAnswers()
@@ -25,8 +26,8 @@ extension EventLoop {
         runTurn(connection)
     }
 
-    /// Appends the answer to the turn's output, and decides how the connection continues. Called in the connection's
-    /// turn, or directly before it: only a turn sends its output.
+    /// Appends the answer to the turn's output, and decides how the connection continues. Called in
+    /// the connection's turn, or directly before it: only a turn sends its output.
     func write(_ response: Response, to connection: ClientConnection) {
         guard response.breaks != .beforeAnswer else {
             connection.socket.resetWhenClosed()
@@ -52,7 +53,8 @@ extension EventLoop {
         }
     }
 
-    /// A large answer must be within the limit and find room in the budget. A promised answer took its room before.
+    /// A large answer must be within the limit and find room in the budget. A promised answer took
+    /// its room before.
     private func bounded(_ response: Response, _ connection: ClientConnection) -> Response {
         let count = response.body.count
         guard count > Self.freeAnswerBytes, response.share == nil else { return response }
@@ -77,8 +79,8 @@ extension EventLoop {
         )
     }
 
-    /// Answers an unreadable, slow or too large request and ends the connection, because the start of the next request
-    /// is unknown.
+    /// Answers an unreadable, slow or too large request and ends the connection, because the start
+    /// of the next request is unknown.
     func answerAndClose(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
@@ -94,7 +96,8 @@ extension EventLoop {
 // MARK: - Answers whose body a writer gives over time
 
 extension EventLoop {
-    /// Starts the stream after the head is written. The turn continues with the stream, which may have ended already.
+    /// Starts the stream after the head is written. The turn continues with the stream, which may
+    /// have ended already.
     func begin(_ stream: StreamedBody, on connection: ClientConnection, keepsAlive: Bool) {
         connection.stream = stream
         connection.keepsAlive = keepsAlive
@@ -108,7 +111,8 @@ extension EventLoop {
         runTurn(connection)
     }
 
-    /// Takes all pending bytes of the stream. A turn gets here only after it has sent all bytes taken before.
+    /// Takes all pending bytes of the stream. A turn gets here only after it has sent all bytes
+    /// taken before.
     func continueStream(_ connection: ClientConnection) -> Step {
         guard let stream = connection.stream else { return .waits }
         // A stream may outlive the certificate or the rules that admitted its client.

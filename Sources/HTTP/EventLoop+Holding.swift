@@ -1,7 +1,8 @@
 import Net
 import System
 
-/// Charges the memory that a connection holds between its turns. Most hold none, which costs a comparison.
+/// Charges the memory that a connection holds between its turns. Most hold none, which costs a
+/// comparison.
 extension EventLoop {
     /// Returns false if there was no room and the connection was refused or closed.
     func chargeHoldings(_ connection: ClientConnection) -> Bool {
@@ -93,8 +94,9 @@ extension EventLoop {
         return max(0, connection.unsent.bytes.count - (connection.holdings.reserved?.bytes ?? 0))
     }
 
-    /// Ends a connection whose head or TLS memory finds no room. A request that has begun gets an answer. Pipelined
-    /// requests behind it get none: the connection's end tells the client that they were not read.
+    /// Ends a connection whose head or TLS memory finds no room. A request that has begun gets an
+    /// answer. Pipelined requests behind it get none: the connection's end tells the client that
+    /// they were not read.
     private func refuseForLackOfRoom(_ connection: ClientConnection) {
         if connection.isHandshaking {
             // No answer is possible yet, and devices reconnect.

@@ -40,8 +40,9 @@ extension EventLoop {
         return .waits
     }
 
-    /// Counts the connection for its client's address, whichever proxy it came through. A client that is a trusted proxy
-    /// itself stands for many clients, so no address is counted. Returns false if the address is at its limit.
+    /// Counts the connection for its client's address, whichever proxy it came through. A client
+    /// that is a trusted proxy itself stands for many clients, so no address is counted. Returns
+    /// false if the address is at its limit.
     private func applyProxyHeader(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
         let client = header.client?.address
         let place = client.flatMap {
@@ -57,8 +58,8 @@ extension EventLoop {
         return false
     }
 
-    /// Peeks at the received bytes; nil when there are none. A connection that closes here is no error: proxies test
-    /// the port this way.
+    /// Peeks at the received bytes; nil when there are none. A connection that closes here is no
+    /// error: proxies test the port this way.
     private func peek(
         _ connection: ClientConnection,
         into room: UnsafeMutableRawBufferPointer
@@ -74,7 +75,8 @@ extension EventLoop {
         return nil
     }
 
-    /// 503 makes clients keep their logs until the operator has fixed the proxy. Over TLS no answer is possible yet.
+    /// 503 makes clients keep their logs until the operator has fixed the proxy. Over TLS no answer
+    /// is possible yet.
     private func refuseAtProxyHeader(_ connection: ClientConnection, _ reason: String) {
         guard !connection.socket.isSecure else { return endWithoutAnswer(connection) }
         connection.phase = .idle
@@ -82,11 +84,11 @@ extension EventLoop {
     }
 }
 
-/// TLS handshakes. A failed handshake ends with TLS's own alert, because no request exists to answer. Only a client
-/// that does not speak TLS at all gets a plain-text answer.
+/// TLS handshakes. A failed handshake ends with TLS's own alert, because no request exists to
+/// answer. Only a client that does not speak TLS at all gets a plain-text answer.
 extension EventLoop {
-    /// Handshakes in one round. Each takes up to a millisecond (an RSA signature), so a burst of new clients must not
-    /// delay the answers of existing ones.
+    /// Handshakes in one round. Each takes up to a millisecond (an RSA signature), so a burst of
+    /// new clients must not delay the answers of existing ones.
     static let handshakesPerRound = 8
 
     func continueHandshake(_ connection: ClientConnection) -> Step {
@@ -131,8 +133,8 @@ extension EventLoop {
         return true
     }
 
-    /// Ends the connection without an answer. The client may have sent more, and a reset would destroy the TLS alert on
-    /// its way.
+    /// Ends the connection without an answer. The client may have sent more, and a reset would
+    /// destroy the TLS alert on its way.
     func endWithoutAnswer(_ connection: ClientConnection) {
         dropBody(connection)
         beginLingering(connection)

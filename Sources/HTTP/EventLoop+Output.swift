@@ -72,8 +72,8 @@ extension EventLoop {
         return sent
     }
 
-    /// Moves the rest into memory of the connection, sized to fit: the loop's array may have far more capacity than the
-    /// rest of an answer needs.
+    /// Moves the rest into memory of the connection, sized to fit: the loop's array may have far
+    /// more capacity than the rest of an answer needs.
     private func keepUnsent(from sent: Int, on connection: ClientConnection) {
         let count = outgoing.count - sent
         if sent == 0, count > outgoing.capacity / 2 {

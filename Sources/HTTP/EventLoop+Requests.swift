@@ -28,8 +28,8 @@ extension EventLoop {
         return .advanced
     }
 
-    /// Drops an empty line between requests (RFC 9112 section 2.2) without opening a request, because no other may
-    /// follow.
+    /// Drops an empty line between requests (RFC 9112 section 2.2) without opening a request,
+    /// because no other may follow.
     private func waitForHead(_ connection: ClientConnection) {
         if connection.request.scanner.takeEmptyLine() {
             connection.input.dropUnread()
@@ -94,8 +94,9 @@ extension EventLoop {
         return nil
     }
 
-    /// Answers a request without reading its body for the handler. A small body is read and dropped, so that the connection survives. A
-    /// client that waits for "100 Continue" may or may not send its body, so its connection must close.
+    /// Answers a request without reading its body for the handler. A small body is read and
+    /// dropped, so that the connection survives. A client that waits for "100 Continue" may or may
+    /// not send its body, so its connection must close.
     private func refuseBeforeBody(
         _ parsed: ParsedHead,
         with response: Response,

@@ -30,7 +30,8 @@ extension EventLoop {
         var requests = 0
         let began = Moment.now
         turn: while !connection.isClosed {
-            // A client that does not take its answers is not read from either, which bounds the memory held for it.
+            // A client that does not take its answers is not read from either, which bounds the
+            // memory held for it.
             guard flushIfNeeded(connection) else { break turn }
             switch step(connection) {
             case .advanced:
@@ -95,8 +96,8 @@ extension EventLoop {
         let count = connection.input.unread.count
         connection.input.dropUnread()
         connection.lingering.bytes += count
-        // The timer restarts, because a slow client that still sends reads the answer only after it has sent
-        // everything.
+        // The timer restarts, because a slow client that still sends reads the answer only after it
+        // has sent everything.
         if count > 0 { connection.timer.mustRearm = true }
         guard connection.lingering.bytes <= limits.lingerBytes else {
             close(connection)
@@ -105,7 +106,8 @@ extension EventLoop {
         return .needsInput
     }
 
-    /// Returns true if the connection's turn goes on: bytes came, or a TLS error has to be told the client.
+    /// Returns true if the connection's turn goes on: bytes came, or a TLS error has to be told the
+    /// client.
     private func read(_ connection: ClientConnection) -> Bool {
         guard connection.readiness.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
@@ -123,8 +125,8 @@ extension EventLoop {
                 clientFinished(connection)
                 return false
             case .done(let count):
-                // A short read has emptied the socket, and later bytes cause a new event. FIN does not: it may have
-                // come before the event that announced the bytes.
+                // A short read has emptied the socket, and later bytes cause a new event. FIN does
+                // not: it may have come before the event that announced the bytes.
                 if !connection.readiness.isFinished,
                     connection.socket.isEmptied(by: count, of: room.count)
                 {
@@ -146,7 +148,8 @@ extension EventLoop {
         }
     }
 
-    // Only called when more input is needed: a client that half-closes after a complete request has its answer by now.
+    // Only called when more input is needed: a client that half-closes after a complete request has
+    // its answer by now.
     private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
         case .head, .body: counters.count(.broken)
@@ -157,14 +160,16 @@ extension EventLoop {
         close(connection)
     }
 
-    /// A body gets its declared size, but never more than twice the received bytes, so memory follows the bytes.
+    /// A body gets its declared size, but never more than twice the received bytes, so memory
+    /// follows the bytes.
     private func wantedCapacity(_ connection: ClientConnection) -> Int {
         let live = connection.input.liveCount
         guard let body = connection.request.body, !body.isDropped else { return live * 2 }
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
-    /// Ends a turn: gives back memory that the connection does not need, charges the rest, and sets its timer.
+    /// Ends a turn: gives back memory that the connection does not need, charges the rest, and sets
+    /// its timer.
     func endTurn(_ connection: ClientConnection) {
         guard !connection.isClosed else {
             clearOutgoing()
@@ -185,9 +190,10 @@ extension EventLoop {
         updateTimer(connection)
     }
 
-    /// Charges pipelined requests that wait in memory: for the answer before them, or for the next turn. Beyond the size
-    /// of a head they count as bodies in flight. Without room they are dropped, and the connection's end tells the
-    /// client that they were not read. After the last answer nothing is read.
+    /// Charges pipelined requests that wait in memory: for the answer before them, or for the next
+    /// turn. Beyond the size of a head they count as bodies in flight. Without room they are
+    /// dropped, and the connection's end tells the client that they were not read. After the last
+    /// answer nothing is read.
     private func chargePipelinedInput(_ connection: ClientConnection) {
         if connection.phase == .finishing { connection.input.dropUnread() }
         guard

@@ -3,8 +3,9 @@ import System
 
 /// One thread that serves its share of the connections.
 ///
-/// It sleeps only in `epoll_wait`. Each event gives a connection a turn (`EventLoop+Turn`): it reads, interprets and
-/// answers as far as it can without waiting; then its memory and timer are settled.
+/// It sleeps only in `epoll_wait`. Each event gives a connection a turn (`EventLoop+Turn`): it
+/// reads, interprets and answers as far as it can without waiting; then its memory and timer are
+/// settled.
 final class EventLoop {
     let port: LoopPort
     let limits: HTTPServer.Limits
@@ -20,11 +21,13 @@ final class EventLoop {
     var wheel: TimerWheel
     var now: Moment
     var pool = BufferPool()
-    /// Input memory lent to the connection whose turn it is. Most requests fit into it and come in one read.
+    /// Input memory lent to the connection whose turn it is. Most requests fit into it and come in
+    /// one read.
     let scratch = BufferPool.allocate(64 << 10)
     /// Answers of the present connection's turn, sent together at its end.
     var outgoing: [UInt8] = []
-    /// Connections whose turn ended before their work did, and handshakes. Each is listed once, oldest first.
+    /// Connections whose turn ended before their work did, and handshakes. Each is listed once,
+    /// oldest first.
     var unfinished: [PollToken] = []
     /// The connections of `unfinished` that have their turn in this round.
     private var resumed: [PollToken] = []
@@ -126,7 +129,8 @@ final class EventLoop {
         }
     }
 
-    /// Gives each unfinished connection a turn; at most `handshakesPerRound` of them for a handshake.
+    /// Gives each unfinished connection a turn; at most `handshakesPerRound` of them for a
+    /// handshake.
     func runUnfinished() {
         guard !unfinished.isEmpty else { return }
         swap(&unfinished, &resumed)
@@ -154,8 +158,8 @@ extension EventLoop {
     func beginStopping(by deadline: Moment) {
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
         guard let listener = acceptor.listener else { return }
-        // Clients in the backlog believe that they are connected, and closing the listener would reset them. So they
-        // are accepted first.
+        // Clients in the backlog believe that they are connected, and closing the listener would
+        // reset them. So they are accepted first.
         acceptPending(upTo: 4096)
         port.poller.forget(listener.descriptor)
         listener.stopListening()

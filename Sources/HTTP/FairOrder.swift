@@ -1,11 +1,13 @@
 import Net
 import System
 
-/// The order in which waiting requests get their turn: start-time fair queueing over neighbourhoods.
+/// The order in which waiting requests get their turn: start-time fair queueing over
+/// neighbourhoods.
 ///
-/// A request gets a start tag on arrival: the end of its neighbourhood's previous request, or the start tag of the
-/// running request if that is later. Requests run in the order of their tags. So a neighbourhood with a long backlog
-/// delays another one's request by only one of its own requests, whatever its requests cost.
+/// A request gets a start tag on arrival: the end of its neighbourhood's previous request, or the
+/// start tag of the running request if that is later. Requests run in the order of their tags. So a
+/// neighbourhood with a long backlog delays another one's request by only one of its own requests,
+/// whatever its requests cost.
 struct FairOrder<Element> {
     private struct Turn: Comparable {
         let start: Int

@@ -20,8 +20,8 @@ package final class HTTPServer: Sendable {
         var ofLargeRequests: [Worker] = []
     }
 
-    /// Binds the address and starts serving. `makeHandler` is called once for each loop thread and each large-request
-    /// thread, on that thread.
+    /// Binds the address and starts serving. `makeHandler` is called once for each loop thread and
+    /// each large-request thread, on that thread.
     package init(
         _ configuration: Configuration,
         makeHandler: @escaping @Sendable () -> any RequestHandler
@@ -122,8 +122,9 @@ package final class HTTPServer: Sendable {
 
     deinit { stop(within: .zero) }
 
-    /// Stops accepting, lets requests in progress finish, closes each connection after its answer, and cuts the rest at
-    /// the deadline. Returns when all threads have ended; a worker finishes its current large request.
+    /// Stops accepting, lets requests in progress finish, closes each connection after its answer,
+    /// and cuts the rest at the deadline. Returns when all threads have ended; a worker finishes
+    /// its current large request.
     package func stop(within time: Duration) {
         Self.stop([self], within: time)
     }
@@ -164,8 +165,9 @@ package final class HTTPServer: Sendable {
         descriptors: Int,
         _ journal: Journal
     ) -> Int {
-        // Files, the queue, outgoing connections and connections being refused need descriptors too. Without a reserve,
-        // nothing is delivered, no refusal is answered, and operators are locked out.
+        // Files, the queue, outgoing connections and connections being refused need descriptors
+        // too. Without a reserve, nothing is delivered, no refusal is answered, and operators are
+        // locked out.
         let possible = max(1, descriptors - max(48, min(1024, descriptors / 4)))
         guard wanted > possible else { return wanted }
         let event = "fewer connections than configured: the limit of open files is too low"
@@ -173,7 +175,8 @@ package final class HTTPServer: Sendable {
             "configured": wanted, "possible": possible, "open_files": descriptors,
             "remedy": "raise LimitNOFILE of the service, or ulimit -n, or lower limits.connections",
         ]
-        // A default limit is no wish of the operator's, and most machines never have so many connections.
+        // A default limit is no wish of the operator's, and most machines never have so many
+        // connections.
         if wanted == Limits().connections {
             journal.debug(event, fields)
         } else {

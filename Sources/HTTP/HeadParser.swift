@@ -17,16 +17,16 @@ enum BodyFraming: Equatable {
 
 /// Parses one complete head by RFC 9112, and refuses heads that two readers could read differently.
 ///
-/// Behind a load balancer such a difference turns one client's bytes into another's request. So nothing here is
-/// repaired or guessed.
+/// Behind a load balancer such a difference turns one client's bytes into another's request. So
+/// nothing here is repaired or guessed.
 struct HeadParser {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var fields: [RequestHead.Field] = []
     private var meaning = FramingFields()
 
-    /// Parses the bytes from the method to the blank line, as `HeadScanner` found them: each line ends with CRLF, and
-    /// the last is empty.
+    /// Parses the bytes from the method to the blank line, as `HeadScanner` found them: each line
+    /// ends with CRLF, and the last is empty.
     static func parse(
         _ bytes: UnsafeRawBufferPointer,
         fieldCount: Int,
@@ -93,8 +93,8 @@ struct HeadParser {
         return start..<position
     }
 
-    // RFC 9112 section 2.3: the name is case-sensitive, and the version is two single digits. RFC 9110 section 2.5: a
-    // higher minor version is treated as ours.
+    // RFC 9112 section 2.3: the name is case-sensitive, and the version is two single digits. RFC
+    // 9110 section 2.5: a higher minor version is treated as ours.
     private mutating func version() throws(RequestProblem) -> Int {
         let start = position
         while bytes[position] != .carriageReturn { position += 1 }

@@ -2,8 +2,9 @@ import Glibc
 
 /// Finds the end of a head that arrives in pieces, and looks at each byte once.
 ///
-/// It also checks what must be checked before a head is complete: its size, and line ends without which it would never
-/// be complete. The result depends on the bytes alone, not on how reads divide them.
+/// It also checks what must be checked before a head is complete: its size, and line ends without
+/// which it would never be complete. The result depends on the bytes alone, not on how reads divide
+/// them.
 struct HeadScanner {
     private(set) var fieldCount = 0
     private var scanned = 0
@@ -12,8 +13,8 @@ struct HeadScanner {
     private var isInRequestLine = true
     private var hasSkippedLine = false
 
-    /// Scans all bytes since the last request, earlier pieces included. Returns the head's range with its blank line;
-    /// nil while the head is incomplete.
+    /// Scans all bytes since the last request, earlier pieces included. Returns the head's range
+    /// with its blank line; nil while the head is incomplete.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: HTTPServer.Limits
@@ -29,8 +30,8 @@ struct HeadScanner {
             let isEmpty = lineEnd - 1 == lineStart
             lineStart = scanned
             if isInRequestLine {
-                // RFC 9112 section 2.2: one empty line before the request line is tolerated, because some clients end
-                // bodies with one. More than one is malformed.
+                // RFC 9112 section 2.2: one empty line before the request line is tolerated,
+                // because some clients end bodies with one. More than one is malformed.
                 if isEmpty {
                     guard !hasSkippedLine else { throw .malformed("the request line is empty") }
                     hasSkippedLine = true
@@ -54,8 +55,8 @@ struct HeadScanner {
         return nil
     }
 
-    /// True if only an empty line has come since the last request. The caller drops it, and then passes only the bytes
-    /// after it.
+    /// True if only an empty line has come since the last request. The caller drops it, and then
+    /// passes only the bytes after it.
     mutating func takeEmptyLine() -> Bool {
         guard headStart > 0, scanned == headStart else { return false }
         self = HeadScanner()
@@ -76,8 +77,8 @@ struct HeadScanner {
         }
     }
 
-    // Checked before the line end is judged, so a cut just before it makes no difference. `lineEnd` is the line feed's
-    // position, or the earliest possible one.
+    // Checked before the line end is judged, so a cut just before it makes no difference. `lineEnd`
+    // is the line feed's position, or the earliest possible one.
     private func checkSize(
         lineEnd: Int,
         _ limits: HTTPServer.Limits

@@ -2,8 +2,8 @@ import Glibc
 
 /// Unconsumed input of one client: the body so far, followed by uninterpreted bytes.
 ///
-/// The memory is the connection's own block, or the loop's scratch block, lent for one turn. Most requests come whole
-/// in one read and never need memory of their own.
+/// The memory is the connection's own block, or the loop's scratch block, lent for one turn. Most
+/// requests come whole in one read and never need memory of their own.
 struct InputWindow {
     private(set) var block: BufferPool.Block?
     private(set) var isLent = false
@@ -75,7 +75,8 @@ struct InputWindow {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Moves the body out: with its block if this window owns one that fits, else as a copy. Unread bytes stay here.
+    /// Moves the body out: with its block if this window owns one that fits, else as a copy. Unread
+    /// bytes stay here.
     mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
         guard let block else { return nil }
         let bodyRange = bodyStart..<bodyEnd

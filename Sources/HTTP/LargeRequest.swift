@@ -62,7 +62,8 @@ final class DetachedBody: Sendable {
 
     deinit { free(block) }
 
-    /// The 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while this object lives.
+    /// The 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while
+    /// this object lives.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: block + range.lowerBound, count: range.count)
     }

@@ -1,11 +1,13 @@
 import Net
 import System
 
-/// Runs large requests on worker threads, so that an event loop keeps serving its other connections.
+/// Runs large requests on worker threads, so that an event loop keeps serving its other
+/// connections.
 ///
-/// Neighbourhoods take turns (`FairOrder`). Waiting requests hold at most half of the body budget, and one neighbourhood
-/// a quarter, so small requests always find room. A request that has waited for `longestWait` is refused with 503: its
-/// client has probably given up. A request whose connection is closed is dropped.
+/// Neighbourhoods take turns (`FairOrder`). Waiting requests hold at most half of the body budget,
+/// and one neighbourhood a quarter, so small requests always find room. A request that has waited
+/// for `longestWait` is refused with 503: its client has probably given up. A request whose
+/// connection is closed is dropped.
 final class LargeRequests: Sendable {
     private struct State {
         var order = FairOrder<LargeRequest>()
@@ -38,8 +40,8 @@ final class LargeRequests: Sendable {
     /// Requests that no thread has started.
     var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
-    /// Returns false without room; the caller then refuses the request. Called on the thread of the loop that owns the
-    /// handler.
+    /// Returns false without room; the caller then refuses the request. Called on the thread of the
+    /// loop that owns the handler.
     func add(_ request: LargeRequest, _ handler: any RequestHandler) -> Bool {
         if !reserve(request) {
             sweep(handler)
@@ -76,8 +78,8 @@ final class LargeRequests: Sendable {
         }
     }
 
-    /// Ends each thread after its current request and drops the waiting ones. Call it after the event loops have ended:
-    /// no connection then waits for an answer.
+    /// Ends each thread after its current request and drops the waiting ones. Call it after the
+    /// event loops have ended: no connection then waits for an answer.
     func end() {
         let dropped = state.withLock { state in
             state.isOver = true

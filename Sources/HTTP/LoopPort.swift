@@ -24,8 +24,8 @@ final class LoopPort: Sendable {
     /// The thread that runs the loop; 0 before it starts.
     private let thread = Atomic<pthread_t>(0)
     private let isOver = Atomic<Bool>(false)
-    /// Answers given on the loop thread itself, which need neither lock nor wake-up. Only that thread touches them:
-    /// `answer` compares the thread first, and the loop runs on it.
+    /// Answers given on the loop thread itself, which need neither lock nor wake-up. Only that
+    /// thread touches them: `answer` compares the thread first, and the loop runs on it.
     private nonisolated(unsafe) var localAnswers: [(PollToken, Response)] = []
 
     init(budgets: Budgets, connectionCount: ConnectionCount) throws(SystemError) {
@@ -66,8 +66,8 @@ final class LoopPort: Sendable {
         dropMessages()
     }
 
-    // Messages from before the loop's end are dropped by the loop, later ones by the thread that posts them. Callbacks
-    // also give back what the request held.
+    // Messages from before the loop's end are dropped by the loop, later ones by the thread that
+    // posts them. Callbacks also give back what the request held.
     private func dropMessages() {
         for message in mailbox.takeAll() {
             switch message {

@@ -4,8 +4,8 @@ import System
 
 /// A request that the handler owes an answer: once, from any thread. Dropping it answers 500.
 ///
-/// Until then it holds the request's share of the body budget, even after the client has gone, because the handler may
-/// still work on the body.
+/// Until then it holds the request's share of the body budget, even after the client has gone,
+/// because the handler may still work on the body.
 final class PendingAnswer: Sendable {
     private let port: LoopPort
     private let connection: PollToken
@@ -15,8 +15,8 @@ final class PendingAnswer: Sendable {
     private let wantsBody: Bool
     private let minorVersion: Int
     private let isAnswered = Atomic<Bool>(false)
-    /// Further bytes taken from the body budget, and from the answer budget. Changed only on the handler's thread,
-    /// before other threads get the request.
+    /// Further bytes taken from the body budget, and from the answer budget. Changed only on the
+    /// handler's thread, before other threads get the request.
     private let heldBytes = Atomic<Int>(0)
     private let reservedBytes = Atomic<Int>(0)
 
@@ -39,7 +39,8 @@ final class PendingAnswer: Sendable {
     /// The loop of the connection.
     var thread: any CallbackThread { port }
 
-    // The last reference is gone without an answer. That is our own bug, but the client must not wait for ever.
+    // The last reference is gone without an answer. That is our own bug, but the client must not
+    // wait for ever.
     deinit {
         guard !isAnswered.load(ordering: .relaxed) else { return }
         answer(
@@ -77,7 +78,8 @@ final class PendingAnswer: Sendable {
         port.answer(connection, releasingRequest(response))
     }
 
-    /// Gives back the request's share of the body budget. The room reserved for the answer moves into the response.
+    /// Gives back the request's share of the body budget. The room reserved for the answer moves
+    /// into the response.
     private func releasingRequest(_ response: Response) -> Response {
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         port.budgets.bodies.giveBack(held, of: neighbourhood)

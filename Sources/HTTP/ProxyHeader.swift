@@ -14,15 +14,16 @@ struct ProxyHeader: Equatable {
 
     /// Version 1 is one line of at most this length, with its end (section 2.1).
     private static let lineBytesMax = 107
-    /// A version 2 header fits into the smallest TCP segment (section 2.2): the addresses take 52 bytes of it, and the
-    /// rest is for the proxy's other facts.
+    /// A version 2 header fits into the smallest TCP segment (section 2.2): the addresses take 52
+    /// bytes of it, and the rest is for the proxy's other facts.
     static let bytesMax = 536
 
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// nil while the header is incomplete. Bytes that cannot become a header are refused at the first wrong byte.
+    /// nil while the header is incomplete. Bytes that cannot become a header are refused at the
+    /// first wrong byte.
     static func parse(_ bytes: UnsafeRawBufferPointer) throws(ProxyHeaderError) -> ProxyHeader? {
         guard let first = bytes.first else { return nil }
         return first == signature[0] ? try binary(bytes) : try line(bytes)

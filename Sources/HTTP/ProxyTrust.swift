@@ -1,8 +1,8 @@
 package import Net
 import System
 
-/// The proxies in front of a server that may name their clients. Several servers may share it. A reload replaces its
-/// rules for later connections.
+/// The proxies in front of a server that may name their clients. Several servers may share it. A
+/// reload replaces its rules for later connections.
 package final class ProxyTrust: Sendable {
     package struct Rules: Sendable, Equatable {
         package var ranges: [AddressRange]

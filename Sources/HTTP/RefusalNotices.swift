@@ -2,8 +2,8 @@ import System
 
 /// Reports refused clients in the journal, with the setting or reason behind it.
 ///
-/// A client that connects too often does so very often. So each reason gets one line in ten seconds, with the number of
-/// refusals it stands for.
+/// A client that connects too often does so very often. So each reason gets one line in ten
+/// seconds, with the number of refusals it stands for.
 final class RefusalNotices: Sendable {
     private struct Notice {
         var count = 0

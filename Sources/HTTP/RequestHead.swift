@@ -63,11 +63,11 @@ package struct PeerAddress: Hashable, Sendable {
     /// The same address, for limits.
     package let address: IPAddress?
     package let port: UInt16
-    /// True if the peer, as a proxy, may name its clients. A proxy that sends no client address with its PROXY header
-    /// may not: it would only pass on what clients claim.
+    /// True if the peer, as a proxy, may name its clients. A proxy that sends no client address
+    /// with its PROXY header may not: it would only pass on what clients claim.
     package internal(set) var mayForward = true
-    /// The verified names in the client's TLS certificate, each with its kind: "dns:phone-7.example.com"; see
-    /// `ClientCertificate`.
+    /// The verified names in the client's TLS certificate, each with its kind:
+    /// "dns:phone-7.example.com"; see `ClientCertificate`.
     package internal(set) var clientNames: [String]
 
     package init(_ address: IPAddress, port: UInt16) {
@@ -100,7 +100,8 @@ extension RequestHead {
         fieldRange(name).map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// The values of all fields with this lower-case name, joined to one list (RFC 9110 section 5.3); nil without any.
+    /// The values of all fields with this lower-case name, joined to one list (RFC 9110 section
+    /// 5.3); nil without any.
     package func list(_ name: StaticString) -> String? {
         let values = fieldRanges(name).map { String(decoding: bytes[$0], as: UTF8.self) }
         return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -120,7 +121,8 @@ extension RequestHead {
         }
     }
 
-    /// True if the first value with this name begins with the text, which is in lower case, in any case. Without a copy.
+    /// True if the first value with this name begins with the text, which is in lower case, in any
+    /// case. Without a copy.
     package func field(_ name: StaticString, begins text: StaticString) -> Bool {
         guard let range = fieldRange(name) else { return false }
         return bytes.withUnsafeBufferPointer { Self.begins(text, $0[range]) }
@@ -155,7 +157,8 @@ extension RequestHead {
 }
 
 extension RequestHead {
-    /// The memory that the head occupies, with what a handler's `admit` keeps about it: less than a kibibyte.
+    /// The memory that the head occupies, with what a handler's `admit` keeps about it: less than a
+    /// kibibyte.
     var heldBytes: Int { bytes.count + fields.count * MemoryLayout<Field>.stride + 1024 }
 }
 

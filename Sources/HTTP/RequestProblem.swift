@@ -75,7 +75,8 @@ package struct RequestProblem: Error, Equatable, Sendable {
 
     // MARK: - No longer admitted
 
-    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.
+    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still
+    /// admitted.
     static let staleClient = RequestProblem(
         status: 503,
         reason:

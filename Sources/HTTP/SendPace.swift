@@ -2,8 +2,8 @@ import System
 
 /// Measures how fast a client takes its answer, by the bytes that its side has acknowledged.
 ///
-/// The bytes that the kernel accepts say little: its buffer fills at once and then moves in large steps. So the kernel
-/// is asked for its unacknowledged bytes, and only at deadlines.
+/// The bytes that the kernel accepts say little: its buffer fills at once and then moves in large
+/// steps. So the kernel is asked for its unacknowledged bytes, and only at deadlines.
 struct SendPace {
     private let began: Moment
     /// The kernel's unacknowledged bytes when the answer began to wait.
@@ -26,7 +26,8 @@ struct SendPace {
         givenBytes += bytes
     }
 
-    /// Returns true if the client makes progress in each `writeTime`, and keeps the average after the first one.
+    /// Returns true if the client makes progress in each `writeTime`, and keeps the average after
+    /// the first one.
     mutating func check(at now: Moment, kernelBytes left: Int, _ limits: HTTPServer.Limits) -> Bool
     {
         let taken = kernelBytes + givenBytes - left

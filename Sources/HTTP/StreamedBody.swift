@@ -4,8 +4,9 @@ import System
 
 /// The body of a streamed answer: bytes that the writer gave and the loop has not sent.
 ///
-/// Writers append on any thread; the loop takes all bytes when the connection has nothing else to send. Unsent bytes
-/// are bounded, so a slow reader costs only that much memory and blocks no thread.
+/// Writers append on any thread; the loop takes all bytes when the connection has nothing else to
+/// send. Unsent bytes are bounded, so a slow reader costs only that much memory and blocks no
+/// thread.
 final class StreamedBody: Sendable {
     enum End {
         case complete

@@ -1,7 +1,7 @@
 /// The parts of a request target (RFC 9112 section 3.2).
 ///
-/// Clients send origin form. Servers must also accept absolute form, and "*" for OPTIONS. Authority form belongs to
-/// CONNECT, which only proxies serve.
+/// Clients send origin form. Servers must also accept absolute form, and "*" for OPTIONS. Authority
+/// form belongs to CONNECT, which only proxies serve.
 struct TargetForm {
     let path: Range<Int>
     let query: Range<Int>?
@@ -29,7 +29,8 @@ struct TargetForm {
             }
             authority = rest.lowerBound..<end
             let (path, query) = Self.split(bytes, end..<rest.upperBound)
-            // RFC 9110 section 4.2.3: an empty path means "/". The range refers to the slash before the host.
+            // RFC 9110 section 4.2.3: an empty path means "/". The range refers to the slash before
+            // the host.
             self.path = path.isEmpty ? rest.lowerBound - 1..<rest.lowerBound : path
             self.query = query
         }

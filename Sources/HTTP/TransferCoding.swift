@@ -11,8 +11,8 @@ enum TransferCoding {
         if case .none = self { true } else { false }
     }
 
-    /// Adds the next field. Empty list elements are refused, although the syntax allows them: a reader that mishandles
-    /// them sees another coding.
+    /// Adds the next field. Empty list elements are refused, although the syntax allows them: a
+    /// reader that mishandles them sees another coding.
     mutating func add(_ value: Slice<UnsafeRawBufferPointer>) throws(RequestProblem) {
         for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             let element = element.withoutSpaces
@@ -33,8 +33,8 @@ enum TransferCoding {
         }
     }
 
-    /// Section 6.3 demands 400 if the end of the body is unknown. Section 6.1 advises 501 if the end is known and only
-    /// the coding is not.
+    /// Section 6.3 demands 400 if the end of the body is unknown. Section 6.1 advises 501 if the
+    /// end is known and only the coding is not.
     func check() throws(RequestProblem) {
         switch self {
         case .none, .chunked: break

@@ -2,10 +2,10 @@ package import Crypto
 
 /// The body of a request, handed to curl piece by piece.
 ///
-/// curl repeats a request by itself when a reused connection breaks without a response. That is welcome, because
-/// servers close idle connections. But the server may have processed the first copy: a packet in a lane is then
-/// refused, because its own first copy used up the sequence number. So this type records the repetition when curl
-/// rewinds the body.
+/// curl repeats a request by itself when a reused connection breaks without a response. That is
+/// welcome, because servers close idle connections. But the server may have processed the first
+/// copy: a packet in a lane is then refused, because its own first copy used up the sequence
+/// number. So this type records the repetition when curl rewinds the body.
 package struct OutgoingBody {
     package enum Content {
         case plain([UInt8])

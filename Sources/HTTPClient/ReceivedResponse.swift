@@ -1,6 +1,7 @@
 import Crypto
 
-/// The parts of an arriving response that the caller wants. A server may send anything, so every part is bounded.
+/// The parts of an arriving response that the caller wants. A server may send anything, so every
+/// part is bounded.
 struct ReceivedResponse {
     static let headBytesMax = 64 << 10
     static let valueBytesMax = 256
@@ -10,7 +11,8 @@ struct ReceivedResponse {
     private(set) var body: [UInt8] = []
     /// The reason why the rest of the response is refused.
     private(set) var refusal: ResponseRefusal?
-    /// The response has a body that the caller does not want. Its head is complete, so the transfer succeeded.
+    /// The response has a body that the caller does not want. Its head is complete, so the transfer
+    /// succeeded.
     private(set) var isBodyLeftOut = false
 
     private var headBytes = 0
@@ -64,8 +66,8 @@ struct ReceivedResponse {
         return false
     }
 
-    /// libcurl ignores a length that it cannot parse and takes the last of several lengths. A truncated response would
-    /// then pass as complete.
+    /// libcurl ignores a length that it cannot parse and takes the last of several lengths. A
+    /// truncated response would then pass as complete.
     private mutating func takeLength(_ value: Substring) -> Bool {
         guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let found = Int(value),
             found == length ?? found

@@ -3,8 +3,8 @@ import Crypto
 import Glibc
 package import System
 
-/// One curl handle for one request after another. It follows no redirect, ignores the environment's proxies, speaks
-/// only HTTP/1.1 and verifies every certificate.
+/// One curl handle for one request after another. It follows no redirect, ignores the environment's
+/// proxies, speaks only HTTP/1.1 and verifies every certificate.
 package final class Transfer {
     /// The time at which the current request was prepared.
     package private(set) var started = Moment.now
@@ -75,8 +75,8 @@ package final class Transfer {
         setTarget(request)
     }
 
-    /// Lets curl drop a transfer without waiting for a name server that does not answer. curl resolves names on its own
-    /// thread, which cannot be interrupted.
+    /// Lets curl drop a transfer without waiting for a name server that does not answer. curl
+    /// resolves names on its own thread, which cannot be interrupted.
     package func leaveQuickly() {
         number(CURLOPT_QUICK_EXIT, 1)
     }
@@ -87,7 +87,8 @@ package final class Transfer {
             status: information(CURLINFO_RESPONSE_CODE),
             headers: response.headers
         )
-        // A truncated response counts as none, whatever its head says: sending twice is better than losing logs.
+        // A truncated response counts as none, whatever its head says: sending twice is better than
+        // losing logs.
         guard result == CURLE_OK || response.isBodyLeftOut else {
             return .failed(
                 TransferFailure(
@@ -223,8 +224,8 @@ extension Transfer {
         number(CURLOPT_CA_CACHE_TIMEOUT, 0)
     }
 
-    /// Ignores http_proxy, no_proxy and similar variables: a leftover variable must not decide where logs go or who
-    /// sees a token.
+    /// Ignores http_proxy, no_proxy and similar variables: a leftover variable must not decide
+    /// where logs go or who sees a token.
     private func setProxy(_ proxy: TransferOptions.ProxyAccess?) {
         text(CURLOPT_PROXY, proxy?.address ?? "")
         text(CURLOPT_NOPROXY, "")
@@ -236,8 +237,8 @@ extension Transfer {
         number(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         number(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
         number(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        // Sends the request's headers, signature and token included, only to the server. Keeps the proxy's answer to
-        // CONNECT apart from the server's.
+        // Sends the request's headers, signature and token included, only to the server. Keeps the
+        // proxy's answer to CONNECT apart from the server's.
         number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
@@ -260,8 +261,8 @@ extension Transfer {
     private func setHeaders(_ request: TransferRequest) {
         var list = TextList()
         for line in request.headers { list.append(line) }
-        // Suppresses the Expect and Accept headers that curl adds by itself. Waiting for a 100 Continue would cost a
-        // round trip, or a second with a server that sends none.
+        // Suppresses the Expect and Accept headers that curl adds by itself. Waiting for a 100
+        // Continue would cost a round trip, or a second with a server that sends none.
         list.append("Expect:")
         list.append(request.accept.map { "Accept: \($0)" } ?? "Accept:")
         sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, list.first)
@@ -271,9 +272,10 @@ extension Transfer {
     /// A server's addresses change, and a connection in steady use would never notice.
     private static let connectionLifetime: Duration = .seconds(600)
 
-    /// Avoids connections made before `connectionsSince`: they use a proxy, or a verified authority file, that is no
-    /// longer in the settings. curl separates connections by host, port and file name, but not by a proxy's password or
-    /// a file's content. All transfers share curl's connections, and curl measures their age in whole seconds.
+    /// Avoids connections made before `connectionsSince`: they use a proxy, or a verified authority
+    /// file, that is no longer in the settings. curl separates connections by host, port and file
+    /// name, but not by a proxy's password or a file's content. All transfers share curl's
+    /// connections, and curl measures their age in whole seconds.
     private func avoidOldConnections(_ now: Moment) {
         let age = connectionsSince.map { min(now - $0, Self.connectionLifetime) }
         let seconds = Int((age ?? Self.connectionLifetime).components.seconds)

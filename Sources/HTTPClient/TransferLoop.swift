@@ -3,9 +3,9 @@ import System
 
 /// curl's multi handle: concurrent transfers on one thread with shared connections.
 ///
-/// Unchecked because of the raw handle. Invariant: all calls except `wake` come from one thread, or from before that
-/// thread starts and after it ends. curl allows `curl_multi_wakeup` on any thread, and its caller holds a reference, so
-/// the handle still exists.
+/// Unchecked because of the raw handle. Invariant: all calls except `wake` come from one thread, or
+/// from before that thread starts and after it ends. curl allows `curl_multi_wakeup` on any thread,
+/// and its caller holds a reference, so the handle still exists.
 package final class TransferLoop: @unchecked Sendable {
     /// A descriptor that also ends a wait.
     package enum Watch {
@@ -27,7 +27,8 @@ package final class TransferLoop: @unchecked Sendable {
         allow(connections: connections)
     }
 
-    /// Changes the bound. Senders already bound requests in flight, so this bounds idle connections.
+    /// Changes the bound. Senders already bound requests in flight, so this bounds idle
+    /// connections.
     package func allow(connections: Int) {
         set(CURLMOPT_MAXCONNECTS, connections)
         set(CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
@@ -79,7 +80,8 @@ package final class TransferLoop: @unchecked Sendable {
         return ended
     }
 
-    /// Sleeps until a transfer can continue, `wake` is called, the watched descriptor is ready, or the timeout passes.
+    /// Sleeps until a transfer can continue, `wake` is called, the watched descriptor is ready, or
+    /// the timeout passes.
     package func wait(_ timeout: Duration, watching watch: Watch? = nil) {
         let milliseconds = CInt(clamping: timeout.milliseconds)
         guard let watch else {
@@ -103,8 +105,8 @@ package final class TransferLoop: @unchecked Sendable {
 }
 
 extension TransferLoop {
-    /// Performs one prepared transfer on the calling thread. Returns nil when the caller gives up, at once if the
-    /// watched descriptor signals it.
+    /// Performs one prepared transfer on the calling thread. Returns nil when the caller gives up,
+    /// at once if the watched descriptor signals it.
     package func run(
         _ transfer: Transfer,
         watching watch: Watch? = nil,

@@ -8,7 +8,8 @@ package struct TransferOptions: Sendable {
         case system
         /// Only the authorities in a PEM file, also for an https proxy.
         case authorities(file: String)
-        /// Only the certificate in the file, under any name; its key must have this hash ("sha256//…").
+        /// Only the certificate in the file, under any name; its key must have this hash
+        /// ("sha256//…").
         case pinned(file: String, keyHash: String)
     }
 

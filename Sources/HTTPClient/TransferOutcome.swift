@@ -22,7 +22,8 @@ package struct TransferRoute: Sendable, Equatable {
     package let address: String
     /// What the request told to connect to.
     package let target: ConnectTarget?
-    /// From the start to the end of the TCP handshake; nil if the connection was there already, or never was.
+    /// From the start to the end of the TCP handshake; nil if the connection was there already, or
+    /// never was.
     package let connectTime: Duration?
     /// The connection, TLS included, was there when the transfer ended.
     package let isConnected: Bool

@@ -32,7 +32,8 @@ package struct ResponseUse {
     package enum Body {
         /// Keeps the first bytes; a body over `max` fails the transfer.
         case first(Int, max: Int)
-        /// Keeps the whole body in memory that is wiped later; a body over `countMax` fails the transfer.
+        /// Keeps the whole body in memory that is wiped later; a body over `countMax` fails the
+        /// transfer.
         case secret(WipedBytes)
         /// Ends the response after its head, whatever body the server sends.
         case none
@@ -50,10 +51,11 @@ package struct ResponseUse {
     }
 }
 
-/// An address to connect to for a host. URL, SNI, Host header and the check of the certificate keep the host's name.
+/// An address to connect to for a host. URL, SNI, Host header and the check of the certificate keep
+/// the host's name.
 ///
-/// curl reuses a connection only for requests with the same target, so another target takes effect with the next
-/// request.
+/// curl reuses a connection only for requests with the same target, so another target takes effect
+/// with the next request.
 package struct ConnectTarget: Sendable, Hashable {
     /// The address, as text.
     package let address: String

@@ -1,8 +1,8 @@
 package import Crypto
 package import System
 
-/// Sends one request to one server and waits for the answer: no redirects, no proxy, verified certificates, bounded
-/// time, and answers of at most 64 KiB.
+/// Sends one request to one server and waits for the answer: no redirects, no proxy, verified
+/// certificates, bounded time, and answers of at most 64 KiB.
 package struct WebClient: Sendable {
     package let interruption: Interruption
     private let addresses: AddressLookup

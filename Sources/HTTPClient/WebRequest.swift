@@ -15,7 +15,8 @@ package struct WebLimits: Sendable, Equatable {
 /// An address of a host.
 package struct FoundAddress: Sendable {
     package let target: ConnectTarget
-    /// Takes what became of a request to it, so that an address that fails is not the first choice again.
+    /// Takes what became of a request to it, so that an address that fails is not the first choice
+    /// again.
     package let note: @Sendable (TransferOutcome) -> Void
 
     package init(
@@ -27,7 +28,8 @@ package struct FoundAddress: Sendable {
     }
 }
 
-/// Finds where to connect to for a host. For callers with a thread of their own: it may wait some seconds.
+/// Finds where to connect to for a host. For callers with a thread of their own: it may wait some
+/// seconds.
 package struct AddressLookup: Sendable {
     package typealias Find =
         @Sendable (_ host: String, _ port: Int, _ resolvers: ResolverRules) -> FoundAddress?

@@ -3,7 +3,8 @@ import Logs
 import Net
 import System
 
-/// What `admit` found in a request's head. `handle` uses it while the tables that it was made from are current.
+/// What `admit` found in a request's head. `handle` uses it while the tables that it was made from
+/// are current.
 final class AdmittedRequest: Sendable {
     enum Subject: Sendable {
         case logs(AdmittedLogs)
@@ -72,8 +73,8 @@ final class RequestTables {
         return AddressBudget(address, limits, door.addresses)
     }
 
-    /// Finds the sender and the target of logs. The key comes first, so that unknown senders do not learn which projects
-    /// exist.
+    /// Finds the sender and the target of logs. The key comes first, so that unknown senders do not
+    /// learn which projects exist.
     func admitLogs(
         _ head: RequestHead,
         _ dialect: any LogDialect,

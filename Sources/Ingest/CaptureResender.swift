@@ -7,10 +7,11 @@ import Queue
 import Routing
 import System
 
-/// Sends the logs of a captured request again, as a request of its own: through the present filters and routes into
-/// the queue, with a new receipt. A tag tells them from what the device sent.
+/// Sends the logs of a captured request again, as a request of its own: through the present filters
+/// and routes into the queue, with a new receipt. A tag tells them from what the device sent.
 ///
-/// The gateway sends the logs, not the request: keys, signatures and budgets of the device are not used again.
+/// The gateway sends the logs, not the request: keys, signatures and budgets of the device are not
+/// used again.
 package struct CaptureResender: Sendable {
     /// The tag's value is the capture's id, so that its requests share streams.
     package static let mark = "sluice_replay"
@@ -18,7 +19,8 @@ package struct CaptureResender: Sendable {
     package struct Outcome: Sendable {
         package let receipt: String
         package let logs: Int
-        /// Logs that were dropped as they came, or were unreadable; dead letters have replays of their own.
+        /// Logs that were dropped as they came, or were unreadable; dead letters have replays of
+        /// their own.
         package let leftOut: Int
         package let filtered: Int
         /// Dropped by routes.
@@ -78,8 +80,8 @@ package struct CaptureResender: Sendable {
             intake.leave()
             return answer(.success(outcome))
         }
-        // Without an identity, since a repetition is what is asked for, and without a sender, whose share of streams
-        // an operator does not use up.
+        // Without an identity, since a repetition is what is asked for, and without a sender, whose
+        // share of streams an operator does not use up.
         shared.queue.append(batches, identity: nil, sender: nil, tally: tally) { stored in
             defer { intake.leave() }
             if case .refused(let admission) = stored {
@@ -201,7 +203,8 @@ extension CaptureRecord {
 }
 
 extension RouteQuestion {
-    /// What filters and routes would do with the request. It takes the same way as logs that are sent again.
+    /// What filters and routes would do with the request. It takes the same way as logs that are
+    /// sent again.
     package init(of record: CaptureRecord, _ devices: DeviceSettings) throws(HTTPProblem) {
         guard !record.logs.isEmpty else {
             throw .cannotReplay(

@@ -13,7 +13,8 @@ struct DeviceAnswers: Sendable {
         var response = route.refused(refusal)
         counters.countRefused(route.label, refusal, as: response.status)
         addRetryAfter(refusal, route.label, &response)
-        // Also when the head could not be read: a refusal holds nothing secret, and a page can show it.
+        // Also when the head could not be read: a refusal holds nothing secret, and a page can show
+        // it.
         readers.add(to: &response)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
         // RFC 9110 section 11.6.1. SLS's SDKs ignore it.

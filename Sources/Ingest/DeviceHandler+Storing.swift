@@ -26,8 +26,8 @@ extension DeviceHandler {
         let identity = taken.identity.map {
             BatchIdentity(digest: $0, receipt: pending.receipt, logs: figures.logs)
         }
-        // Filters and routes may leave nothing. The queue remembers such a request if a repetition can be recognised,
-        // so that its logs count once; otherwise nothing has to be written.
+        // Filters and routes may leave nothing. The queue remembers such a request if a repetition
+        // can be recognised, so that its logs count once; otherwise nothing has to be written.
         let isStored = dispatched.parts.contains { $0.logs.count > 0 }
         guard isStored || identity != nil && figures.logs > 0 else {
             return try answerWithoutLogs(dispatched, pending, draft)
@@ -76,8 +76,8 @@ extension DeviceHandler {
         let hidesLogs = tables.routing.redacts
         let counts = dispatched.counts
         let waiting = draft.map { WaitingDraft($0) }
-        // A capture must have its record before the queue tells what became of the logs, which follows the answers of
-        // the queue's own thread.
+        // A capture must have its record before the queue tells what became of the logs, which
+        // follows the answers of the queue's own thread.
         let isTracked = batches.contains { $0.track != nil }
         let destination = batches.first?.stream.destination
         let destinations =
@@ -108,7 +108,8 @@ extension DeviceHandler {
     }
 }
 
-/// A request whose logs wait for the queue. When it has decided, the request is counted and answered.
+/// A request whose logs wait for the queue. When it has decided, the request is counted and
+/// answered.
 struct QueuedRequest: Sendable {
     let head: RequestHead
     let dialect: any LogDialect

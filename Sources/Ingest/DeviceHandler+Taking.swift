@@ -9,7 +9,8 @@ import System
 extension DeviceHandler {
     /// The most dead letters from one request: each is a row of its own, all in one transaction.
     private static let doomedMax = 10_000
-    /// Logs that a body of any size may have. Beyond them even equal lines do not shrink to a byte each.
+    /// Logs that a body of any size may have. Beyond them even equal lines do not shrink to a byte
+    /// each.
     private static let freeLogs = 16_384
     /// What a log costs of a budget of bytes, however little of the body it takes.
     private static let logBytesMin = 16
@@ -164,8 +165,8 @@ extension DeviceHandler {
         shared.counters.count(.claimsRemoved, facts.stamp(&dispatched.parts, atMost: room))
     }
 
-    /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
-    /// head: a large body may take minutes, and then wait for a worker.
+    /// The time of logs that bring none, and the skew of the device's clock. Both are measured at
+    /// the arrival of the head: a large body may take minutes, and then wait for a worker.
     func timing(_ head: RequestHead, for destination: String) -> BatchTiming {
         var timing = BatchTiming(arrival: head.arrival, offset: shared.clockOffset(destination))
         guard let shown = head.field("x-log-client-time") else { return timing }

@@ -6,7 +6,8 @@ package import Queue
 package import Routing
 package import System
 
-/// Answers devices. Each loop and each worker thread has one, with decoders and an inflater of its own.
+/// Answers devices. Each loop and each worker thread has one, with decoders and an inflater of its
+/// own.
 package final class DeviceHandler: RequestHandler {
     /// What the handlers of all threads share.
     package struct Shared: Sendable {
@@ -123,7 +124,8 @@ package final class DeviceHandler: RequestHandler {
         return response
     }
 
-    /// `logs` is set as soon as the sender and the target are known, also if the request is refused after that.
+    /// `logs` is set as soon as the sender and the target are known, also if the request is refused
+    /// after that.
     private func admit(
         _ head: RequestHead,
         _ route: DeviceRoute,
@@ -155,9 +157,10 @@ package final class DeviceHandler: RequestHandler {
         return logs
     }
 
-    /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
-    /// when the head's has none; the queue is asked for those when they are known. Filters may drop all logs, or give
-    /// them another tag, so the queue decides when those are known.
+    /// The queue's admission, as far as the head tells the target. Logs in the body may name
+    /// logstores that have room when the head's has none; the queue is asked for those when they
+    /// are known. Filters may drop all logs, or give them another tag, so the queue decides when
+    /// those are known.
     private func checkAdmission(of logs: AdmittedLogs) throws(Refusal) {
         let target = logs.target
         guard logs.dialect.bringsLogs else { return }
@@ -204,7 +207,8 @@ package final class DeviceHandler: RequestHandler {
         return isShort ? nil : max(bytes, body.count)
     }
 
-    /// The route that `admit` found. It need not be current: it decides about the thread and an answer's form only.
+    /// The route that `admit` found. It need not be current: it decides about the thread and an
+    /// answer's form only.
     private func route(of head: RequestHead, _ admitted: Admitted?) -> DeviceRoute {
         (admitted as? AdmittedRequest)?.route ?? tables.route(of: head)
     }
@@ -217,8 +221,8 @@ package final class DeviceHandler: RequestHandler {
     ) {
         // Also forgets what `prepare` inflated.
         defer { decoder.forget() }
-        // The keys or the routes may have changed since `admit`, which ran before the body came and perhaps on another
-        // thread.
+        // The keys or the routes may have changed since `admit`, which ran before the body came and
+        // perhaps on another thread.
         tables.refresh()
         if let request = admitted as? AdmittedRequest, request.tables == tables.generations {
             return handle(head, request.route, request.subject, body, responder)
@@ -280,8 +284,8 @@ package final class DeviceHandler: RequestHandler {
         tables.refresh()
         let route = head.map { self.route(of: $0, admitted) } ?? .unknown(isSLSPath: false)
         var refusal = Refusal(problem)
-        // On a bad line logs come slowly: SDKs drop logs that are answered with 408, and keep those answered with 503.
-        // An unreadable head may have been that of logs.
+        // On a bad line logs come slowly: SDKs drop logs that are answered with 408, and keep those
+        // answered with 503. An unreadable head may have been that of logs.
         if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }

@@ -3,7 +3,8 @@ import System
 
 /// Issues receipts: 24 upper-case hexadecimal digits that never repeat, like SLS's request ids.
 ///
-/// One half is random for each life of the process, the other half counts. A receipt is a name, not a secret.
+/// One half is random for each life of the process, the other half counts. A receipt is a name, not
+/// a secret.
 package final class ReceiptMint: Sendable {
     private let prefix: [UInt8]
     private let counter: Atomic<UInt64>

@@ -6,8 +6,9 @@ import System
 
 /// The verified facts about the sender of one request, to be stamped on its logs.
 ///
-/// They are added to logs that are encoded already: one place serves all dialects, and a destination without stamps
-/// costs nothing. The fields are encoded once for each request and destination, and copied into each log.
+/// They are added to logs that are encoded already: one place serves all dialects, and a
+/// destination without stamps costs nothing. The fields are encoded once for each request and
+/// destination, and copied into each log.
 struct SenderFacts {
     let clientIP: IPAddress?
     let key: String?
@@ -44,11 +45,12 @@ struct SenderFacts {
         }
     }
 
-    /// Adds the stamps of each destination to its logs. Returns how many fields and tags of devices were removed
-    /// because they have the name of a stamp.
+    /// Adds the stamps of each destination to its logs. Returns how many fields and tags of devices
+    /// were removed because they have the name of a stamp.
     ///
-    /// Fields may make the logs of a request `bytesMax` large together. When very many small logs would exceed that,
-    /// the stamps become tags of the stream, so that nothing is refused and nothing is missing.
+    /// Fields may make the logs of a request `bytesMax` large together. When very many small logs
+    /// would exceed that, the stamps become tags of the stream, so that nothing is refused and
+    /// nothing is missing.
     func stamp(_ parts: inout [TakenPart], atMost bytesMax: Int) -> Int {
         for index in parts.indices { nameClient(&parts[index]) }
         var (room, removed) = (bytesMax, 0)

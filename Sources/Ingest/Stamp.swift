@@ -2,8 +2,9 @@ package import HTTP
 import SLS
 package import System
 
-/// Adds the fields of every answer: the time, then its receipt or a new one. In lower case, since the iOS SDK looks for
-/// exactly these names. The receipt is the last field: SDKs in C take the last line that begins with `x-log-` for it.
+/// Adds the fields of every answer: the time, then its receipt or a new one. In lower case, since
+/// the iOS SDK looks for exactly these names. The receipt is the last field: SDKs in C take the
+/// last line that begins with `x-log-` for it.
 package struct Stamp {
     private let mint: ReceiptMint
     private var second: Int64 = -1

@@ -1,7 +1,7 @@
 import System
 
-/// Reads a small JSON text token by token (RFC 8259), such as error bodies and credentials of a few kilobytes.
-/// `JSONValue` reads one as a tree. Logs go through simdjson.
+/// Reads a small JSON text token by token (RFC 8259), such as error bodies and credentials of a few
+/// kilobytes. `JSONValue` reads one as a tree. Logs go through simdjson.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -56,7 +56,8 @@ package struct JSONReader {
     package mutating func stringBytes() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
-        // Growing would leave copies of a secret behind; no escape is longer unescaped than written.
+        // Growing would leave copies of a secret behind; no escape is longer unescaped than
+        // written.
         text.reserveCapacity(lengthOfString)
         while position < bytes.count {
             let byte = bytes[position]

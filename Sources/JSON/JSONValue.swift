@@ -4,7 +4,8 @@ package struct JSONProblem: Error, Equatable {
     package let reason: String
 }
 
-/// A small JSON document as a tree; objects keep the order of their members, repeated ones included.
+/// A small JSON document as a tree; objects keep the order of their members, repeated ones
+/// included.
 package indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)

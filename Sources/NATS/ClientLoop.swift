@@ -227,8 +227,9 @@ struct ServerTargets {
 
     var allRefuse: Bool { all.allSatisfy { failures[$0]?.kind == .refused } }
 
-    /// Takes the servers that another one names, in place of those that were named before: addresses in a cluster may
-    /// come and go. They are trusted as it is: a connection to them uses TLS if its did.
+    /// Takes the servers that another one names, in place of those that were named before:
+    /// addresses in a cluster may come and go. They are trusted as it is: a connection to them uses
+    /// TLS if its did.
     mutating func learn(_ others: [NATSServerAddress], from target: ServerTarget, isSecure: Bool) {
         // A server need not tell about others.
         guard !others.isEmpty else { return }

@@ -1,9 +1,10 @@
 package import System
 
-/// A client of a NATS cluster: one connection at a time, on a thread of its own, which it makes again when it is lost.
+/// A client of a NATS cluster: one connection at a time, on a thread of its own, which it makes
+/// again when it is lost.
 ///
-/// Nothing waits for a connection: while there is none, and when one is lost, calls fail at once, and their callers decide
-/// whether to try again.
+/// Nothing waits for a connection: while there is none, and when one is lost, calls fail at once,
+/// and their callers decide whether to try again.
 package final class NATSClient: Sendable {
     package enum State: Equatable, Sendable {
         /// Since the moment, and why the last attempt failed; nil: there was none yet.
@@ -37,7 +38,8 @@ package final class NATSClient: Sendable {
     /// Leaves the server for another one, if there are several.
     package func changeServer() { core.changeServer() }
 
-    /// Waits for a connection. Throws why there is none at the deadline, or as soon as the servers refuse this client.
+    /// Waits for a connection. Throws why there is none at the deadline, or as soon as the servers
+    /// refuse this client.
     package func waitUntilConnected(atMost time: Duration) throws(NATSError) {
         let deadline = Moment.now + time
         while true {
@@ -50,8 +52,8 @@ package final class NATSClient: Sendable {
         }
     }
 
-    /// A place for answers. With a subscription of its own it also takes messages that keep the subject to which they
-    /// were published, as those of a stream do.
+    /// A place for answers. With a subscription of its own it also takes messages that keep the
+    /// subject to which they were published, as those of a stream do.
     package func inbox(subscribes: Bool = false) throws(NATSError) -> NATSInbox {
         try core.inbox(subscribes)
     }

@@ -21,7 +21,8 @@ package struct NATSMessage: Equatable, Sendable {
         Self.ownBytes + subject.utf8.count + (reply?.utf8.count ?? 0) + head.count + body.count
     }
 
-    /// The status of a message that a server made itself, such as 503: nothing listens to the subject.
+    /// The status of a message that a server made itself, such as 503: nothing listens to the
+    /// subject.
     package var status: Int? {
         statusLine.first.flatMap { Int($0) }
     }

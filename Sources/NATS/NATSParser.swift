@@ -1,6 +1,7 @@
 import Glibc
 
-/// Splits what a server sends into its operations. What it holds is bounded: a line, and a message of `payloadMax`.
+/// Splits what a server sends into its operations. What it holds is bounded: a line, and a message
+/// of `payloadMax`.
 package struct NATSParser {
     package enum Operation: Equatable, Sendable {
         /// The server describes itself, in JSON.
@@ -19,12 +20,14 @@ package struct NATSParser {
     /// Room for one read, at least.
     private static let readBytesMin = 64 << 10
     private static let bufferBytes = 256 << 10
-    /// Messages up to this size get room at once. Larger ones get it as they arrive, as a size alone proves nothing.
+    /// Messages up to this size get room at once. Larger ones get it as they arrive, as a size
+    /// alone proves nothing.
     private static let roomBytesMax = 1 << 20
     /// A buffer that has grown beyond it is given back.
     private static let keptBytesMax = 4 << 20
 
-    /// Its bytes from `start` to `end` are not parsed yet. It is filled in place, and grows for one large message.
+    /// Its bytes from `start` to `end` are not parsed yet. It is filled in place, and grows for one
+    /// large message.
     private var buffer = [UInt8](repeating: 0, count: bufferBytes)
     private var start = 0
     private var end = 0
@@ -60,8 +63,8 @@ package struct NATSParser {
         }.get()
     }
 
-    /// Moves the unparsed bytes to the front at most once for each message, and doubles the buffer: the cost of a byte
-    /// is constant.
+    /// Moves the unparsed bytes to the front at most once for each message, and doubles the buffer:
+    /// the cost of a byte is constant.
     private mutating func makeRoom() {
         let held = end - start
         let missing = pending.map { $0.totalBytes + 2 - held } ?? 0

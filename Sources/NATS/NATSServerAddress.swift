@@ -1,4 +1,5 @@
-/// Where a NATS server listens: `nats://host:port`, or `tls://host:port` if the client must use TLS.
+/// Where a NATS server listens: `nats://host:port`, or `tls://host:port` if the client must use
+/// TLS.
 package struct NATSServerAddress: Hashable, Sendable, CustomStringConvertible {
     package static let usualPort: UInt16 = 4222
 

@@ -21,14 +21,15 @@ package struct NATSSettings: Sendable, Equatable {
     package var tls: OutboundTLS?
     /// The program and its version, shown in the server's list of connections.
     package var name: String
-    /// Answers come to subjects below this one. A prefix of the program's own lets a server keep other users from
-    /// reading them; many users may subscribe to all of `_INBOX.>`.
+    /// Answers come to subjects below this one. A prefix of the program's own lets a server keep
+    /// other users from reading them; many users may subscribe to all of `_INBOX.>`.
     package var inboxPrefix = "_INBOX"
     /// Servers of older versions are refused.
     package var minimumVersion: ServerVersion?
     /// How long a connection and its greeting may take.
     package var connectTimeout: Duration = .seconds(4)
-    /// A silent connection is probed after this, and given up when nothing has come for three times as long.
+    /// A silent connection is probed after this, and given up when nothing has come for three times
+    /// as long.
     package var silenceMax: Duration = .milliseconds(1500)
 
     package init(

@@ -4,7 +4,8 @@ import System
 /// A server to connect to, and the name that its certificate must have.
 struct ServerTarget: Hashable, Sendable {
     let address: NATSServerAddress
-    /// The name by which a server of the same cluster was configured: others tell numeric addresses only.
+    /// The name by which a server of the same cluster was configured: others tell numeric addresses
+    /// only.
     let certificateHost: String
 }
 
@@ -17,8 +18,8 @@ final class ServerConnection {
     private var parser = NATSParser()
     private var output = OutputQueue()
     private(set) var info: ServerInfo
-    /// Other servers of the cluster, as this one names them. With TLS only those that it names inside of it: anyone on
-    /// the wire can write the greeting.
+    /// Other servers of the cluster, as this one names them. With TLS only those that it names
+    /// inside of it: anyone on the wire can write the greeting.
     private(set) var others: [NATSServerAddress] = []
     private(set) var isSecure = false
     private var isLoggedIn = false
@@ -60,7 +61,8 @@ final class ServerConnection {
         others = info.others
     }
 
-    /// Connects, checks the server and logs in. Asks `mayGoOn` for the time that is left, before each wait.
+    /// Connects, checks the server and logs in. Asks `mayGoOn` for the time that is left, before
+    /// each wait.
     static func open(
         _ target: ServerTarget,
         at address: SocketAddress,
@@ -100,7 +102,8 @@ final class ServerConnection {
     ) throws(NATSError) {
         let isWanted = settings.tls != nil || target.address.wantsTLS
         guard isWanted || info.demandsTLS else { return }
-        // An attacker on the wire could have written the description, but the client has sent no secret yet.
+        // An attacker on the wire could have written the description, but the client has sent no
+        // secret yet.
         guard info.demandsTLS || info.offersTLS else {
             throw NATSError(.refused, "the server has no TLS; configure its tls block")
         }
@@ -139,7 +142,8 @@ final class ServerConnection {
         _ mayGoOn: () throws(NATSError) -> Duration
     ) throws(NATSError) {
         let login = try Login(settings: settings).line(to: info, isSecure: isSecure)
-        // In one piece: a server that refuses the login closes, and its answer may be lost with a later piece.
+        // In one piece: a server that refuses the login closes, and its answer may be lost with a
+        // later piece.
         send(login + Array("SUB \(inbox).> 1\r\nPING\r\n".utf8))
         while true {
             while try !write() { try wait(.write, mayGoOn) }
@@ -197,7 +201,8 @@ final class ServerConnection {
                 isBlocked = true
                 return false
             }
-            // There was no room, and the server has made some. A socket with room takes bytes for a server that hangs.
+            // There was no room, and the server has made some. A socket with room takes bytes for a
+            // server that hangs.
             if isBlocked { lastProgress = .now }
             isBlocked = false
             output.remove(count)
@@ -228,7 +233,8 @@ final class ServerConnection {
         }
     }
 
-    /// Sleeps until there is something to read, room to write if there is output, or the client's thread is woken.
+    /// Sleeps until there is something to read, room to write if there is output, or the client's
+    /// thread is woken.
     func sleep(atMost time: Duration) throws(NATSError) {
         do throws(SystemError) {
             _ = try socket.wait(for: hasOutput ? .readOrWrite : .read, or: wake, timeout: time)
@@ -293,7 +299,8 @@ final class ServerConnection {
         guard let reason = socket.takeTLSReason() else {
             return NATSError(.disconnected, "\(error)")
         }
-        // In TLS 1.3 a server judges the client's certificate when the client has done its handshake.
+        // In TLS 1.3 a server judges the client's certificate when the client has done its
+        // handshake.
         let isVerdict = !isLoggedIn && reason.contains("alert")
         return NATSError(isVerdict ? .refused : .disconnected, "TLS: \(reason)")
     }

@@ -16,8 +16,8 @@ struct CertificateName: Equatable {
     let text: String
 }
 
-/// Returns the alternative names. The common name counts only when the certificate has no list of alternative names,
-/// even a list without usable kinds (RFC 6125 section 6.4.4).
+/// Returns the alternative names. The common name counts only when the certificate has no list of
+/// alternative names, even a list without usable kinds (RFC 6125 section 6.4.4).
 ///
 /// Names that are not plain text are left out, because rules compare them and logs show them.
 func certificateNames(_ certificate: OpaquePointer) -> [CertificateName] {
@@ -101,9 +101,10 @@ private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName]
 
 /// The identity in a client's certificate.
 package struct ClientCertificate: Sendable, Equatable {
-    /// Names with their kinds: "dns:phone-7.example.com", "uri:spiffe://fleet/phone", "mail:a@example.com",
-    /// "ip:192.0.2.1", or "cn:phone 8" where there is no other. The kind is part of the name, because authorities may
-    /// give the same text in different kinds to different clients.
+    /// Names with their kinds: "dns:phone-7.example.com", "uri:spiffe://fleet/phone",
+    /// "mail:a@example.com", "ip:192.0.2.1", or "cn:phone 8" where there is no other. The kind is
+    /// part of the name, because authorities may give the same text in different kinds to different
+    /// clients.
     package let names: [String]
     package let expires: WallTime
 

@@ -1,5 +1,5 @@
-/// A pattern for names in client certificates, with its kind: "dns:phone-7.example.com". One `*` matches one or more
-/// letters, digits, '-' and '_'; it never matches a dot, a slash or an @.
+/// A pattern for names in client certificates, with its kind: "dns:phone-7.example.com". One `*`
+/// matches one or more letters, digits, '-' and '_'; it never matches a dot, a slash or an @.
 package struct CertificatePattern: Sendable, Hashable {
     package static let kinds = ["dns", "ip", "uri", "mail", "cn"]
 
@@ -33,8 +33,8 @@ package struct CertificatePattern: Sendable, Hashable {
     }
 }
 
-/// Normalises a name for comparison. Host names ignore case (RFC 4343), and addresses have one spelling; other names
-/// stay as they are.
+/// Normalises a name for comparison. Host names ignore case (RFC 4343), and addresses have one
+/// spelling; other names stay as they are.
 package func comparableName(_ name: String) -> [UInt8] {
     if name.hasPrefix("dns:") { return Array(name.lowercased().utf8) }
     if name.hasPrefix("ip:"), let address = IPAddress(String(name.dropFirst(3))) {

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// The rules for client certificates, with the content of the authority files instead of their names.
+/// The rules for client certificates, with the content of the authority files instead of their
+/// names.
 struct ClientRules: Equatable {
     private let settings: TLSSettings
     /// The authorities' certificates in DER.
@@ -31,8 +32,8 @@ struct ClientRules: Equatable {
     func apply(to context: OpaquePointer) throws(TLSError) {
         guard let file = settings.clientAuthorities else { return }
         let store = SSL_CTX_get_cert_store(context)
-        // Accepts an intermediate authority as the root of trust. Its clients are then let in, and the other clients of
-        // its root are not.
+        // Accepts an intermediate authority as the root of trust. Its clients are then let in, and
+        // the other clients of its root are not.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         for bytes in authorities {
             let authority = bytes.withUnsafeBufferPointer { bytes in

@@ -1,7 +1,7 @@
 import Glibc
 
-/// An IPv4 or IPv6 address. IPv4 addresses are kept in mapped form (RFC 4291 section 2.5.5.2), so an address is equal
-/// whichever kind of socket it came through.
+/// An IPv4 or IPv6 address. IPv4 addresses are kept in mapped form (RFC 4291 section 2.5.5.2), so
+/// an address is equal whichever kind of socket it came through.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// The 16 bytes in network order, first half.
     private let high: UInt64
@@ -69,8 +69,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The unit for limits: an IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest network an IPv6
-    /// customer gets, and its owner can use every address in it.
+    /// The unit for limits: an IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest
+    /// network an IPv6 customer gets, and its owner can use every address in it.
     package var neighbourhood: Neighbourhood {
         isV4 ? Neighbourhood(self) : Neighbourhood(IPAddress(v6: high, 0))
     }

@@ -4,7 +4,8 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     /// 0 lets the kernel choose a free port.
     package let port: UInt16
-    /// Listens on every address: one socket for both families, or IPv4 alone where the kernel has no IPv6.
+    /// Listens on every address: one socket for both families, or IPv4 alone where the kernel has
+    /// no IPv6.
     package let isEverywhere: Bool
 
     package init(host: String, port: UInt16) {
@@ -24,7 +25,8 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// The same port on every IPv4 address.
     var withoutIPv6: ListenAddress { ListenAddress(host: "0.0.0.0", port: port) }
 
-    /// Parses "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080" (every address).
+    /// Parses "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080"
+    /// (every address).
     package init(parsing text: String) throws(ListenAddressError) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw ListenAddressError(text: text, reason: "the port is missing")

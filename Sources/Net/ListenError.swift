@@ -8,7 +8,8 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
     case noIPv6(ListenAddress)
     case system(ListenAddress, SystemError)
 
-    /// The kernel has no IPv6, or no IPv6 address to bind; sandboxes and containers have either problem.
+    /// The kernel has no IPv6, or no IPv6 address to bind; sandboxes and containers have either
+    /// problem.
     var saysNoIPv6: Bool {
         switch self {
         case .noIPv6, .noSuchAddress: true

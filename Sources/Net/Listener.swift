@@ -4,8 +4,8 @@ package import System
 
 /// A bound, listening, non-blocking TCP socket.
 ///
-/// Several loops listen on one port, each with its own socket (`SO_REUSEPORT`), and the kernel spreads connections over
-/// them. That needs no lock and no hand-over between threads.
+/// Several loops listen on one port, each with its own socket (`SO_REUSEPORT`), and the kernel
+/// spreads connections over them. That needs no lock and no hand-over between threads.
 package final class Listener: Sendable {
     private let socket: OwnedDescriptor
     /// Holds the port that the kernel chose, if 0 was requested.
@@ -62,14 +62,16 @@ package final class Listener: Sendable {
             let number = socket.number
             // Without it, a restart would wait for old connections in TIME_WAIT.
             try enable(SOL_SOCKET, SO_REUSEADDR, on: number)
-            // Accepted sockets inherit it. Answers are written whole, so Nagle could only delay them.
+            // Accepted sockets inherit it. Answers are written whole, so Nagle could only delay
+            // them.
             try enable(CInt(IPPROTO_TCP), TCP_NODELAY, on: number)
             // "[::]:8080" means every address, IPv4 included, whatever net.ipv6.bindv6only says.
             if target.family == AF_INET6 {
                 try set(CInt(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: number)
             }
-            // The first socket binds without SO_REUSEPORT: otherwise a second gateway of the same user would silently
-            // share the port. Setting the option afterwards lets our other loops join.
+            // The first socket binds without SO_REUSEPORT: otherwise a second gateway of the same
+            // user would silently share the port. Setting the option afterwards lets our other
+            // loops join.
             if !isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
             _ = try system("bind") { target.withPointer { calls.bind(number, $0, $1) } }
             if isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
@@ -99,8 +101,8 @@ package final class Listener: Sendable {
 
     package var descriptor: CInt { socket.number }
 
-    /// Stops accepting, even while others still refer to the listener. On Linux, shutdown takes a listening socket out
-    /// of service at once; the descriptor closes with the last reference.
+    /// Stops accepting, even while others still refer to the listener. On Linux, shutdown takes a
+    /// listening socket out of service at once; the descriptor closes with the last reference.
     package func stopListening() {
         _ = shutdown(socket.number, CInt(SHUT_RD))
     }
@@ -122,7 +124,8 @@ package final class Listener: Sendable {
             let code = errno
             switch code {
             case EAGAIN: return .noneWaiting
-            // accept(2) reports errors that are pending on the new connection. That connection is gone; take the next.
+            // accept(2) reports errors that are pending on the new connection. That connection is
+            // gone; take the next.
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM, ETIMEDOUT, ECONNRESET:
                 continue

@@ -16,8 +16,8 @@ package final class NetworkWatch: Sendable {
         )
     }
 
-    /// A socket that does not block; each message on it is a change. Without a fingerprint of the network each change
-    /// makes a difference.
+    /// A socket that does not block; each message on it is a change. Without a fingerprint of the
+    /// network each change makes a difference.
     package init(
         taking socket: consuming OwnedDescriptor,
         fingerprint: @escaping @Sendable () -> Set<String>? = { nil }
@@ -30,7 +30,8 @@ package final class NetworkWatch: Sendable {
     /// Readable after a change.
     package var descriptor: CInt { socket.number }
 
-    /// True if something has changed since the last call. A gap in the messages (ENOBUFS) is a change, too.
+    /// True if something has changed since the last call. A gap in the messages (ENOBUFS) is a
+    /// change, too.
     package func takeChange() -> Bool {
         var hasChanged = false
         withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 8) { buffer in
@@ -44,8 +45,8 @@ package final class NetworkWatch: Sendable {
         return hasChanged
     }
 
-    /// False if the network is as it was at the last call: the kernel also tells of renewed lifetimes, and of the
-    /// interfaces of containers.
+    /// False if the network is as it was at the last call: the kernel also tells of renewed
+    /// lifetimes, and of the interfaces of containers.
     package func takeDifference() -> Bool {
         let new = fingerprint()
         let former = last.withLock { last in

@@ -33,8 +33,8 @@ package struct OutboundSocket: ~Copyable {
         guard code == 0 else { throw SystemError(call: "connect", code: code) }
     }
 
-    /// Turns on TLS: data is encrypted once `handshake` is done. `host` is the name or address that the server's
-    /// certificate must have.
+    /// Turns on TLS: data is encrypted once `handshake` is done. `host` is the name or address that
+    /// the server's certificate must have.
     package mutating func secure(_ settings: OutboundTLS, host: String) throws(TLSError) {
         tls = try OutboundTLSSession(settings, host: host, over: descriptor.number)
     }
@@ -74,7 +74,8 @@ package struct OutboundSocket: ~Copyable {
         }
     }
 
-    /// Sleeps until the socket is ready, `wake` is readable, or the timeout. True if the socket is ready, or has failed.
+    /// Sleeps until the socket is ready, `wake` is readable, or the timeout. True if the socket is
+    /// ready, or has failed.
     package func wait(
         for wish: Wish,
         or wake: WakeUp,

@@ -2,9 +2,11 @@ import COpenSSL
 import Glibc
 import System
 
-/// The client's side of TLS over a borrowed, non-blocking descriptor. It verifies the server's certificate and name.
+/// The client's side of TLS over a borrowed, non-blocking descriptor. It verifies the server's
+/// certificate and name.
 ///
-/// OpenSSL writes without MSG_NOSIGNAL, which is harmless because SIGPIPE is masked or ignored in every `Worker`.
+/// OpenSSL writes without MSG_NOSIGNAL, which is harmless because SIGPIPE is masked or ignored in
+/// every `Worker`.
 struct OutboundTLSSession: ~Copyable {
     private let session: OpaquePointer
 
@@ -52,7 +54,8 @@ struct OutboundTLSSession: ~Copyable {
         }
     }
 
-    /// Demands a certificate for the host, and names it to the server (SNI, which has no numeric addresses).
+    /// Demands a certificate for the host, and names it to the server (SNI, which has no numeric
+    /// addresses).
     private static func expect(_ host: String, _ session: OpaquePointer) -> Bool {
         if IPAddress(host) != nil {
             return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1

@@ -4,8 +4,8 @@ package import System
 
 /// The recipient of an event: a slot of the owner's table, and the slot's generation.
 ///
-/// A slot is reused as soon as it is free, even within one round of events. The generation tells stale events of the
-/// slot's earlier user from current ones.
+/// A slot is reused as soon as it is free, even within one round of events. The generation tells
+/// stale events of the slot's earlier user from current ones.
 package struct PollToken: Hashable, Sendable {
     package let slot: UInt32
     package let generation: UInt32
@@ -45,8 +45,8 @@ package struct PollEvent: Sendable {
 
 /// An epoll instance.
 ///
-/// Connections are watched edge-triggered in both directions: one `epoll_ctl` in a connection's life, whatever its
-/// state. In return, the owner remembers what is ready until a call would block.
+/// Connections are watched edge-triggered in both directions: one `epoll_ctl` in a connection's
+/// life, whatever its state. In return, the owner remembers what is ready until a call would block.
 package final class Poller: Sendable {
     private let epoll: OwnedDescriptor
 

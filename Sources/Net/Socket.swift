@@ -18,7 +18,8 @@ package struct Socket: ~Copyable, Sendable {
 
     package var number: CInt { descriptor.number }
 
-    /// Turns on TLS: data is encrypted once `handshake` is done. Returns false when memory is short.
+    /// Turns on TLS: data is encrypted once `handshake` is done. Returns false when memory is
+    /// short.
     package mutating func secure(with context: TLSContext) -> Bool {
         tls = TLSSession(context, over: descriptor.number)
         return isSecure

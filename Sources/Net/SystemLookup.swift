@@ -2,8 +2,8 @@ import CSystem
 import Glibc
 import System
 
-/// The system's own resolution, on threads of its own: `getaddrinfo` cannot be interrupted and may hang for as long as
-/// a broken resolver lets it.
+/// The system's own resolution, on threads of its own: `getaddrinfo` cannot be interrupted and may
+/// hang for as long as a broken resolver lets it.
 package final class SystemLookup: Sendable {
     /// Threads that hang, before no more are started.
     private static let threadsMax = 4
@@ -12,8 +12,8 @@ package final class SystemLookup: Sendable {
 
     package init() {}
 
-    /// Calls back on the lookup's thread, with nil if the system knows no address. Returns false if too many lookups
-    /// hang.
+    /// Calls back on the lookup's thread, with nil if the system knows no address. Returns false if
+    /// too many lookups hang.
     package func begin(
         _ host: String,
         whenDone: @escaping @Sendable ([IPAddress]?) -> Void

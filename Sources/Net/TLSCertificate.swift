@@ -35,7 +35,8 @@ package struct TLSCertificate: Sendable, Equatable {
         return nil
     }
 
-    /// True if renewal is late: the last fifth of its validity has begun, but at most the last two weeks.
+    /// True if renewal is late: the last fifth of its validity has begun, but at most the last two
+    /// weeks.
     package func isNearEnd(at now: WallTime) -> Bool {
         expires - now < min(.seconds(14 * 86_400), (expires - begins) / 5)
     }

@@ -13,10 +13,10 @@ package final class TLSContext: Sendable {
         identities = Locked(try TLSIdentities(settings))
     }
 
-    /// Reads and checks the files again, or others. New connections get the new certificates, and tickets with new
-    /// keys, so a daily call is worthwhile even if no file has changed. Existing connections continue as before, unless
-    /// the rules for clients have changed: then their next request is refused and is their last. On an error nothing
-    /// changes.
+    /// Reads and checks the files again, or others. New connections get the new certificates, and
+    /// tickets with new keys, so a daily call is worthwhile even if no file has changed. Existing
+    /// connections continue as before, unless the rules for clients have changed: then their next
+    /// request is refused and is their last. On an error nothing changes.
     package func replace(_ settings: TLSSettings) throws(TLSError) {
         put(try TLSIdentities(settings))
     }
@@ -69,7 +69,8 @@ package final class TLSContext: Sendable {
 
     var current: TLSIdentities { identities.withLock { $0 } }
 
-    /// The identities for a new session, and the generation that later tells if its client would still be admitted.
+    /// The identities for a new session, and the generation that later tells if its client would
+    /// still be admitted.
     func begin() -> (identities: TLSIdentities, generation: Int) {
         identities.withLock { ($0, generation.load(ordering: .relaxed)) }
     }

@@ -11,8 +11,8 @@ enum TLSFiles {
         while let certificate = PEM_read_bio_X509(content, nil, nil, nil) {
             certificates.append(certificate)
         }
-        // The reader always ends with an error: either no further certificate, or an unreadable one. A file that is
-        // still being written must not pass as a shorter one.
+        // The reader always ends with an error: either no further certificate, or an unreadable
+        // one. A file that is still being written must not pass as a shorter one.
         let end = ERR_peek_last_error()
         let reason = TLSReason.take()
         guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {

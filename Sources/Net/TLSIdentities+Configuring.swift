@@ -14,22 +14,25 @@ func configure(
         }
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
     SSL_CTX_set_options(context, sluice_server_options())
-    // Partial writes, because the kernel may take less than a whole answer. Moving buffers, because the answer's array
-    // may move between writes. Released buffers, so that an idle connection holds none.
+    // Partial writes, because the kernel may take less than a whole answer. Moving buffers, because
+    // the answer's array may move between writes. Released buffers, so that an idle connection
+    // holds none.
     let modes =
         SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         | SSL_MODE_RELEASE_BUFFERS
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
     // Reads a record's header and content with one call.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-    // OpenSSL keeps the client's certificates parsed, some ten times their size on the wire. A chain takes a few KiB.
+    // OpenSSL keeps the client's certificates parsed, some ten times their size on the wire. A
+    // chain takes a few KiB.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 16 << 10, nil)
     guard SSL_CTX_set_cipher_list(context, settings.ciphers) == 1 else {
         ERR_clear_error()
         throw .noSuchCiphers(settings.ciphers)
     }
-    // Sessions are resumed with tickets, which cost the server no memory. A ticket holds the client's certificate and
-    // ends with the context: after a reload every client shows its certificate again.
+    // Sessions are resumed with tickets, which cost the server no memory. A ticket holds the
+    // client's certificate and ends with the context: after a reload every client shows its
+    // certificate again.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
     TLSTickets.use(in: context, for: Int(settings.sessionTime.components.seconds))
     let name = Array("sluice".utf8)

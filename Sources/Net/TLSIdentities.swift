@@ -1,11 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// The identities read from one listener's files: an OpenSSL context for each set of names, with a certificate for each
-/// kind of key.
+/// The identities read from one listener's files: an OpenSSL context for each set of names, with a
+/// certificate for each kind of key.
 ///
-/// Sessions keep it alive, because OpenSSL's callbacks point to it. Unchecked because of the raw contexts: OpenSSL lets
-/// many threads use a context once it is set up.
+/// Sessions keep it alive, because OpenSSL's callbacks point to it. Unchecked because of the raw
+/// contexts: OpenSSL lets many threads use a context once it is set up.
 final class TLSIdentities: @unchecked Sendable {
     let certificates: [TLSCertificate]
     /// Certificates that no client gets, each with the one that replaces it.

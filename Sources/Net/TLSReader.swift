@@ -3,13 +3,13 @@ import Glibc
 
 /// Notes about a session's reads, taken while OpenSSL works on it.
 ///
-/// OpenSSL calls back from within its own calls. The notes are kept in the reader's callback argument, which both sides
-/// can reach; it is as large as a pointer and costs no memory.
+/// OpenSSL calls back from within its own calls. The notes are kept in the reader's callback
+/// argument, which both sides can reach; it is as large as a pointer and costs no memory.
 struct TLSReader {
     /// The limit of handshake messages in one call. A handshake has at most seven.
     ///
-    /// OpenSSL processes messages between requests (KeyUpdate, renegotiation attempts) for as long as they come. A
-    /// client that sends nothing else would hold its loop inside one `SSL_read`.
+    /// OpenSSL processes messages between requests (KeyUpdate, renegotiation attempts) for as long
+    /// as they come. A client that sends nothing else would hold its loop inside one `SSL_read`.
     static let messagesMax = 16
 
     private let reader: OpaquePointer?
@@ -24,11 +24,12 @@ struct TLSReader {
         SSL_set_msg_callback(session, afterMessage)
     }
 
-    /// Clears the notes before a call: a record that was already buffered tells nothing about the socket.
+    /// Clears the notes before a call: a record that was already buffered tells nothing about the
+    /// socket.
     func forget() { BIO_set_callback_arg(reader, nil) }
 
-    /// True if the last read returned less than it had room for. The socket is then empty until the next event, and
-    /// another read would only waste a system call.
+    /// True if the last read returned less than it had room for. The socket is then empty until the
+    /// next event, and another read would only waste a system call.
     fileprivate(set) var wasEmptied: Bool {
         get { notes & 1 == 1 }
         nonmutating set { notes = notes & ~1 | (newValue ? 1 : 0) }

@@ -6,7 +6,8 @@ package import System
 package struct TLSRevocationList: Sendable, Equatable {
     /// The file that holds it.
     package let file: String
-    /// The authority that signed it, in RFC 2253 form. A file may hold lists of several authorities.
+    /// The authority that signed it, in RFC 2253 form. A file may hold lists of several
+    /// authorities.
     package let issuer: String
     package let begins: WallTime
     /// The time by which the authority planned to issue the next list; nil if it gave none.
@@ -57,8 +58,8 @@ package struct TLSRevocationList: Sendable, Equatable {
 struct RevocationLists {
     private(set) var told: [TLSRevocationList] = []
     private var contents: [[UInt8]] = []
-    /// Digests of the lists' content without their issue dates. A renewed list that revokes the same certificates is no
-    /// reason to make clients reconnect.
+    /// Digests of the lists' content without their issue dates. A renewed list that revokes the
+    /// same certificates is no reason to make clients reconnect.
     private var marks: [[UInt8]] = []
 
     init(_ files: [String]) throws(TLSError) {
@@ -86,8 +87,8 @@ struct RevocationLists {
                 throw .refused(file: list.file, reason: TLSReason.take())
             }
         }
-        // OpenSSL then refuses clients of an authority without a current list. Skipping the check in that case would
-        // protect no one.
+        // OpenSSL then refuses clients of an authority without a current list. Skipping the check
+        // in that case would protect no one.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK))
     }
 

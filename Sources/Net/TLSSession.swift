@@ -4,8 +4,8 @@ import System
 
 /// One connection's TLS over a borrowed descriptor.
 ///
-/// No call blocks, because the descriptor does not. OpenSSL writes without MSG_NOSIGNAL, which is harmless because
-/// SIGPIPE is masked or ignored in every `Worker`.
+/// No call blocks, because the descriptor does not. OpenSSL writes without MSG_NOSIGNAL, which is
+/// harmless because SIGPIPE is masked or ignored in every `Worker`.
 struct TLSSession: ~Copyable, @unchecked Sendable {
     /// Only the thread that has the connection uses it.
     private let session: OpaquePointer
@@ -36,12 +36,14 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         memory.note(since: before)
     }
 
-    /// Memory beyond what every TLS connection holds, such as a handshake in progress or parts of records.
+    /// Memory beyond what every TLS connection holds, such as a handshake in progress or parts of
+    /// records.
     var heldBytes: Int { memory.heldBytes }
 
     deinit { SSL_free(session) }
 
-    /// True when the handshake is done; until then, call it again after each change of the descriptor.
+    /// True when the handshake is done; until then, call it again after each change of the
+    /// descriptor.
     func handshake() throws(HandshakeError) -> Bool {
         let before = TLSMemory.ofThread
         defer { memory.note(since: before) }
@@ -142,8 +144,8 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Translates the result of `SSL_read_ex` or `SSL_write_ex`, right after the call. The end of the peer's data is
-/// `.done(0)`. After an error the session is of no use.
+/// Translates the result of `SSL_read_ex` or `SSL_write_ex`, right after the call. The end of the
+/// peer's data is `.done(0)`. After an error the session is of no use.
 func tlsOutcome(
     of session: OpaquePointer,
     _ call: StaticString,
@@ -165,7 +167,8 @@ func tlsOutcome(
 /// Why a TLS handshake failed, for the operator.
 package struct HandshakeError: Error, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// The client closed the connection silently. Most such clients are port scanners or health checks.
+        /// The client closed the connection silently. Most such clients are port scanners or health
+        /// checks.
         case closed
         /// The client sent an unencrypted request. Nothing was sent to it yet.
         case plainHTTP

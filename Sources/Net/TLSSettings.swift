@@ -15,7 +15,8 @@ package struct TLSSettings: Sendable, Equatable {
     /// The policy for client certificates; `authorities` is a PEM file.
     package enum ClientCertificates: Sendable, Equatable {
         case none
-        /// A client without a certificate is admitted without a name; one with an invalid certificate is refused.
+        /// A client without a certificate is admitted without a name; one with an invalid
+        /// certificate is refused.
         case optional(authorities: String)
         case required(authorities: String)
     }
@@ -27,16 +28,16 @@ package struct TLSSettings: Sendable, Equatable {
     /// A client gets the certificate for the name it asks for, else the first one.
     package var certificates: [Certificate]
     package var clientCertificates: ClientCertificates
-    /// PEM files with certificate revocation lists (CRL). If there are any, each client's authority needs a current
-    /// list, and the client must not be on it.
+    /// PEM files with certificate revocation lists (CRL). If there are any, each client's authority
+    /// needs a current list, and the client must not be on it.
     package var revocationFiles: [String] = []
     /// Clients with a matching name are refused as if their certificate were revoked.
     package var denied: [CertificatePattern] = []
     package var minimumVersion: Version
     /// The cipher list for TLS 1.2, in OpenSSL's syntax; all ciphers of TLS 1.3 are good.
     package var ciphers: String
-    /// How long a client may resume its session without showing its certificate again; never beyond the certificate's
-    /// end.
+    /// How long a client may resume its session without showing its certificate again; never beyond
+    /// the certificate's end.
     package var sessionTime: Duration = .seconds(3600)
 
     /// Forward secrecy and authenticated encryption only.

@@ -3,8 +3,9 @@ import Glibc
 
 /// Limits resumption to the agreed time after a client showed its certificate.
 ///
-/// OpenSSL gives each resumed client a new ticket with a new lifetime, and does not check its certificate again. So
-/// each ticket carries the time at which its session began, and that time decides.
+/// OpenSSL gives each resumed client a new ticket with a new lifetime, and does not check its
+/// certificate again. So each ticket carries the time at which its session began, and that time
+/// decides.
 enum TLSTickets {
     static func use(in context: OpaquePointer, for seconds: Int) {
         SSL_CTX_set_timeout(context, seconds)

@@ -2,9 +2,9 @@ package import System
 
 /// Deadlines of many slots, at most one each, in buckets by time.
 ///
-/// Arming and disarming cost the same for any number of timers and allocate nothing: a timer is named by its owner's
-/// slot and linked into its bucket's list by index. A bucket holds every deadline that falls on it in any turn of the
-/// wheel, and each turn looks at all of them once.
+/// Arming and disarming cost the same for any number of timers and allocate nothing: a timer is
+/// named by its owner's slot and linked into its bucket's list by index. A bucket holds every
+/// deadline that falls on it in any turn of the wheel, and each turn looks at all of them once.
 package struct TimerWheel {
     private struct Node {
         var deadline: Int64 = 0
@@ -87,7 +87,8 @@ package struct TimerWheel {
             takeDue(fromBucket: Int(sweep % Int64(buckets.count)), at: now.nanoseconds, into: &due)
         }
         sweptTick = max(sweptTick, nowTick)
-        // Recomputed here once, after a deadline: the loop reads the nearest deadline far more often than one passes.
+        // Recomputed here once, after a deadline: the loop reads the nearest deadline far more
+        // often than one passes.
         nearestDeadline = buckets.reduce(.max) { min($0, $1.earliest) }
     }
 

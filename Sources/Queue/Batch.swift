@@ -15,13 +15,14 @@ package struct StreamKey: Hashable, Sendable {
 }
 
 extension StreamKey {
-    /// The cost of a stream besides its rows, in memory and on disk. Devices choose its tags, so this is most of the
-    /// cost of a fleet that sends tiny requests with different tags.
+    /// The cost of a stream besides its rows, in memory and on disk. Devices choose its tags, so
+    /// this is most of the cost of a fleet that sends tiny requests with different tags.
     package var cost: Int {
         destination.utf8.count + logstore.utf8.count + trailer.bytes.count + Self.overhead
     }
 
-    /// The stream's object, its places in tables and lines (300 to 400 bytes), and the ends of pages.
+    /// The stream's object, its places in tables and lines (300 to 400 bytes), and the ends of
+    /// pages.
     private static let overhead = 512
 }
 
@@ -42,14 +43,16 @@ package struct Batch: Sendable {
     package let logs: EncodedLogs
     /// Logs that become dead letters at once.
     package let dead: [Dead]
-    /// The number of further logs that were accepted and that an operator's policy dropped. They count as discarded.
+    /// The number of further logs that were accepted and that an operator's policy dropped. They
+    /// count as discarded.
     package let dropped: Int
     /// False if the request may be stored without this batch when its destination has no room.
     package let isRequired: Bool
-    /// How often the logs were replayed as dead letters, this time included. Logs with different counts never share a
-    /// row, so each log keeps its own.
+    /// How often the logs were replayed as dead letters, this time included. Logs with different
+    /// counts never share a row, so each log keeps its own.
     package var replays = 0
-    /// The logs as rows, if the queue compressed them when it got them. Empty for small batches, which share rows.
+    /// The logs as rows, if the queue compressed them when it got them. Empty for small batches,
+    /// which share rows.
     package var rows: [PackedRow] = []
     /// Learns where the logs are stored; nil for almost all batches.
     package var track: BatchTrack?
@@ -83,8 +86,8 @@ package struct PackedRow: Sendable {
     }
 }
 
-/// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes nothing does not hold up
-/// the others.
+/// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes
+/// nothing does not hold up the others.
 package struct Outlet: Hashable, Sendable {
     /// The destination's name in the configuration.
     package let destination: String

@@ -2,33 +2,35 @@ package import System
 
 /// The queue as ingest sees it: it takes accepted batches.
 package protocol BatchQueue: Sendable {
-    /// The present admission of a batch. Costs an atomic load; ingest asks for it before it reads a body.
+    /// The present admission of a batch. Costs an atomic load; ingest asks for it before it reads a
+    /// body.
     var admission: QueueAdmission { get }
 
     /// The present admission for this outlet. Its destination may be full while others are not.
     func admission(for outlet: Outlet) -> QueueAdmission
 
-    /// The present admission for a destination whose logstores are not known yet. It tells only if there is room for
-    /// bytes.
+    /// The present admission for a destination whose logstores are not known yet. It tells only if
+    /// there is room for bytes.
     func admission(forDestination name: String) -> QueueAdmission
 
-    /// Returns the outlets of one request that get no place for their logstores. `outlets` is in the request's order,
-    /// and each one counts those before it. The other outlets have a place if the batches are stored together and no
-    /// other request takes it first.
+    /// Returns the outlets of one request that get no place for their logstores. `outlets` is in
+    /// the request's order, and each one counts those before it. The other outlets have a place if
+    /// the batches are stored together and no other request takes it first.
     func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet>
 
-    /// True while unreadable text may become a dead letter of the destination. Such text stays until an operator looks
-    /// at it, so clients must not be able to fill the queue with it.
+    /// True while unreadable text may become a dead letter of the destination. Such text stays
+    /// until an operator looks at it, so clients must not be able to fill the queue with it.
     func keepsUnreadable(for destination: String) -> Bool
 
-    /// Stores all required batches or none. An optional batch whose destination has no room is skipped. Calls back when they are on stable storage, or when storing failed: on `thread`, which
-    /// gets all callbacks of a commit together, or without one on the queue's own. The callback must be quick and must
-    /// not wait.
+    /// Stores all required batches or none. An optional batch whose destination has no room is
+    /// skipped. Calls back when they are on stable storage, or when storing failed: on `thread`,
+    /// which gets all callbacks of a commit together, or without one on the queue's own. The
+    /// callback must be quick and must not wait.
     ///
-    /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to the first request.
-    /// `tally` is what became of the request's logs, and its `copies` are the logs of all batches. It counts if the
-    /// batches are stored. `sender` is the device key of the request; streams and identities are shared by that name. Nil is a device
-    /// without a key.
+    /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to
+    /// the first request. `tally` is what became of the request's logs, and its `copies` are the
+    /// logs of all batches. It counts if the batches are stored. `sender` is the device key of the
+    /// request; streams and identities are shared by that name. Nil is a device without a key.
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
@@ -38,7 +40,8 @@ package protocol BatchQueue: Sendable {
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
 
-    /// Counts a request without batches: none of its logs goes to a destination. The tally is stored within a second.
+    /// Counts a request without batches: none of its logs goes to a destination. The tally is
+    /// stored within a second.
     func count(_ tally: IntakeTally)
 }
 
@@ -96,7 +99,8 @@ package enum QueueAdmission: Equatable, Sendable {
     case failing
     case stopping
 
-    /// True if the reason is the batch's destination or stream, so that batches for other destinations may have room.
+    /// True if the reason is the batch's destination or stream, so that batches for other
+    /// destinations may have room.
     package var concernsDestination: Bool {
         switch self {
         case .destinationFull, .tooManyLogstores, .tooManyStreams, .tooManyStreamsOfDestination,

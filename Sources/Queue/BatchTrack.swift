@@ -3,8 +3,8 @@ package import System
 
 /// Learns where the queue stores the batches of a request, for a capture that follows its logs.
 package final class BatchTrack: Sendable {
-    /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each of its logs, so that a
-    /// part of it can become a row of its own.
+    /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each
+    /// of its logs, so that a part of it can become a row of its own.
     package struct Place: Sendable, Equatable {
         package let stream: StreamID
         package let row: Int64
@@ -55,8 +55,8 @@ package final class BatchTrack: Sendable {
 }
 
 extension SealedPacket {
-    /// The logs of a batch that the packet carries; nil: none. Of a packet with several rows, which a refused packet was
-    /// split into, some may be taken for carried that only follow it.
+    /// The logs of a batch that the packet carries; nil: none. Of a packet with several rows, which
+    /// a refused packet was split into, some may be taken for carried that only follow it.
     package func numbers(of place: BatchTrack.Place) -> ClosedRange<Int64>? {
         guard place.stream == streamID else { return nil }
         let own: ClosedRange<Int64>
@@ -120,7 +120,8 @@ package struct PacketAttempt: Sendable {
         self.result = result
     }
 
-    /// About the memory that the attempt takes. Attempts with one stream share its trailer, but may outlive the stream.
+    /// About the memory that the attempt takes. Attempts with one stream share its trailer, but may
+    /// outlive the stream.
     package var weight: Int {
         let texts = [endpoint, address, resolver ?? "", code ?? "", message, requestID ?? ""]
         let stream = packet.stream
@@ -130,7 +131,8 @@ package struct PacketAttempt: Sendable {
     }
 }
 
-/// Whoever wants to know of attempts. Asked for each of them, on the delivery thread, so both must be quick.
+/// Whoever wants to know of attempts. Asked for each of them, on the delivery thread, so both must
+/// be quick.
 package protocol AttemptWatcher: Sendable {
     var wantsAttempts: Bool { get }
 

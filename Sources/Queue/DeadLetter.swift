@@ -1,13 +1,15 @@
 package import Logs
 package import System
 
-/// A log that could not be delivered unchanged, with everything that a person needs to know about it.
+/// A log that could not be delivered unchanged, with everything that a person needs to know about
+/// it.
 package struct DeadLetter: Sendable, Identifiable {
     /// Unique in the store. Later dead letters have higher ids.
     package let id: Int64
     /// The stream that the log belongs to.
     package let stream: StreamKey
-    /// The time at which the log entered the queue: when the gateway accepted it, or when it was last replayed.
+    /// The time at which the log entered the queue: when the gateway accepted it, or when it was
+    /// last replayed.
     package let received: WallTime
     package let died: WallTime
     package let reason: DeathReason
@@ -15,7 +17,8 @@ package struct DeadLetter: Sendable, Identifiable {
     package let replays: Int
     /// Its weight in the bound of the queue.
     package let cost: Int
-    /// The log, ready to be sent. Nil if it changed on the disk; such a letter can only be purged or replaced.
+    /// The log, ready to be sent. Nil if it changed on the disk; such a letter can only be purged
+    /// or replaced.
     package let log: EncodedLogs?
 
     package init(
@@ -44,7 +47,8 @@ package struct DeadLetter: Sendable, Identifiable {
     /// The bytes of the log.
     package var bytes: Int { log?.bytes.count ?? 0 }
 
-    /// Time and fields. Nil if the log changed on the disk, or if the letter holds text that is not a log.
+    /// Time and fields. Nil if the log changed on the disk, or if the letter holds text that is not
+    /// a log.
     package var content: LogEntry? {
         log?.bytes.withUnsafeBytes { try? LogEntry($0) }
     }

@@ -1,6 +1,7 @@
 package import Logs
 
-/// The result of a replay or a purge. Everything that it counts is durable, even if the change ended early.
+/// The result of a replay or a purge. Everything that it counts is durable, even if the change
+/// ended early.
 package struct DeadLetterChange: Sendable, Equatable {
     package enum End: Sendable, Equatable {
         case complete
@@ -14,7 +15,8 @@ package struct DeadLetterChange: Sendable, Equatable {
 
     /// The number of dead letters that were replayed or purged.
     package var changed = 0
-    /// The number of dead letters that cannot be replayed, because they changed on the disk. They stay dead letters.
+    /// The number of dead letters that cannot be replayed, because they changed on the disk. They
+    /// stay dead letters.
     package var unreadable = 0
     /// The change of the ledgers, by destination.
     package var effects: [String: Ledger] = [:]

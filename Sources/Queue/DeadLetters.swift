@@ -1,12 +1,12 @@
 /// The logs that cannot be delivered unchanged, as the admin API sees them.
 ///
-/// Reads use a separate connection, on the caller's thread, and see the last commit. The queue's thread makes changes
-/// in steps of a bounded size. Between the steps it accepts and delivers logs. It calls back on its thread after the
-/// last commit; the callback must be quick and must not wait.
+/// Reads use a separate connection, on the caller's thread, and see the last commit. The queue's
+/// thread makes changes in steps of a bounded size. Between the steps it accepts and delivers logs.
+/// It calls back on its thread after the last commit; the callback must be quick and must not wait.
 package protocol DeadLetters: Sendable {
-    /// Returns the letters of a shard behind `id` in the order in which they died, at most `limit` and 1,000. A page has fewer
-    /// letters, even none, if they are large or if many others had to be looked at. To read all for an export, ask with
-    /// `next` until it is nil.
+    /// Returns the letters of a shard behind `id` in the order in which they died, at most `limit`
+    /// and 1,000. A page has fewer letters, even none, if they are large or if many others had to
+    /// be looked at. To read all for an export, ask with `next` until it is nil.
     func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -57,8 +57,8 @@ package struct DeadLetterFilter: Sendable, Equatable {
 }
 
 package enum DeadLetterWork: String, Sendable {
-    /// Lets the letters wait for delivery again, in new packets, with their present logstore, topic, source and tags.
-    /// Their age starts again.
+    /// Lets the letters wait for delivery again, in new packets, with their present logstore,
+    /// topic, source and tags. Their age starts again.
     case replay
     /// Removes the letters for good and counts them as discarded.
     case purge

@@ -10,7 +10,8 @@ package struct DeathReason: Sendable, Equatable {
     package let requestID: String?
     /// The answer's HTTP status, if there was an answer.
     package let status: Int?
-    /// SLS's time at the refusal, by which SLS judges the times of logs. Dead letters do not keep it.
+    /// SLS's time at the refusal, by which SLS judges the times of logs. Dead letters do not keep
+    /// it.
     package let serverTime: WallTime?
 
     package init(

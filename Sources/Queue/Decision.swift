@@ -1,7 +1,7 @@
 package import System
 
-/// An operator's change while the gateway runs: settings to keep over restarts, and the line for the audit log. One
-/// transaction stores both, or neither is stored.
+/// An operator's change while the gateway runs: settings to keep over restarts, and the line for
+/// the audit log. One transaction stores both, or neither is stored.
 package struct Decision: Sendable {
     package var settings: [String: [UInt8]]
     /// Settings that go back to the values of the configuration.

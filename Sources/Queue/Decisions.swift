@@ -9,14 +9,15 @@ package protocol Decisions: Sendable {
     /// Answers with all decided settings, or with the error that prevents reading them.
     func recall(_ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
 
-    /// Tells of decisions of other gateways of a cluster, after which `recall` answers with them. The receiver must be
-    /// quick.
+    /// Tells of decisions of other gateways of a cluster, after which `recall` answers with them.
+    /// The receiver must be quick.
     func followDecisions(_ receiver: @escaping @Sendable () -> Void)
 
     /// True if other gateways see the decisions, and other servers have them.
     var areDecisionsShared: Bool { get }
 
-    /// Answers with the newest entries of the audit log, newest first. With an `id`, only entries before it.
+    /// Answers with the newest entries of the audit log, newest first. With an `id`, only entries
+    /// before it.
     func audit(
         before id: Int64?,
         limit: Int,
@@ -26,8 +27,8 @@ package protocol Decisions: Sendable {
 
 /// Why a decision was not stored.
 package enum DecisionRefusal: Equatable, Sendable {
-    /// The decision would add a setting beyond `settingsMax`. A decision that only changes or removes settings never
-    /// gets this.
+    /// The decision would add a setting beyond `settingsMax`. A decision that only changes or
+    /// removes settings never gets this.
     case tooManySettings
     /// A setting of the decision is larger than `valueBytesMax`.
     case tooLarge

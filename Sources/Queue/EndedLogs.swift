@@ -11,8 +11,8 @@ package struct EndedLogs: Sendable, Equatable {
     /// The numbers that the logs had: see `BatchTrack.Place`.
     package let numbers: ClosedRange<Int64>
     package let end: End
-    /// Last number of the row. Logs after the removed ones, up to this number, shift down to close the gap; nil: no
-    /// shift.
+    /// Last number of the row. Logs after the removed ones, up to this number, shift down to close
+    /// the gap; nil: no shift.
     package let renumberedThrough: Int64?
 
     package init(
@@ -28,8 +28,8 @@ package struct EndedLogs: Sendable, Equatable {
     }
 }
 
-/// Learns what becomes of logs that are not delivered. Called on the queue's thread, after the answers of a
-/// transaction and before delivery has its packets. All must be quick.
+/// Learns what becomes of logs that are not delivered. Called on the queue's thread, after the
+/// answers of a transaction and before delivery has its packets. All must be quick.
 package protocol QueueWatcher: Sendable {
     /// Asked when logs end. False costs nothing more.
     var wantsEnds: Bool { get }

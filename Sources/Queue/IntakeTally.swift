@@ -1,7 +1,7 @@
 /// What became of the logs of requests. A log counts once here, however many destinations get it.
 ///
-/// `received = filtered + dropped + routed` always holds. The queue adds the tally of each request that it stores, and
-/// over all ledgers `copies = accepted + skipped`.
+/// `received = filtered + dropped + routed` always holds. The queue adds the tally of each request
+/// that it stores, and over all ledgers `copies = accepted + skipped`.
 package struct IntakeTally: Equatable, Sendable {
     /// Logs that requests contained.
     package var received = 0
@@ -56,8 +56,8 @@ package struct IntakeTally: Equatable, Sendable {
         sum.copies -= less.copies
     }
 
-    /// Makes the tally agree with the sum of the ledgers after logs were lost or found. Found logs count as received
-    /// and routed once.
+    /// Makes the tally agree with the sum of the ledgers after logs were lost or found. Found logs
+    /// count as received and routed once.
     package mutating func settle(with ledgers: Ledger) {
         let found = Int(ledgers.accepted + ledgers.skipped) - copies
         copies += found

@@ -1,7 +1,7 @@
 /// The persistent counters of one destination, in logs.
 ///
-/// `accepted = delivered + queued + dead + expired + discarded` always holds: the counters change in the transactions
-/// that change the data.
+/// `accepted = delivered + queued + dead + expired + discarded` always holds: the counters change
+/// in the transactions that change the data.
 package struct Ledger: Equatable, Sendable {
     package var accepted: Int64 = 0
     package var delivered: Int64 = 0
@@ -39,16 +39,19 @@ package struct Ledger: Equatable, Sendable {
     }
 }
 
-/// The same counts in bytes of logs before compression. They begin with each start, while the ledger continues.
+/// The same counts in bytes of logs before compression. They begin with each start, while the
+/// ledger continues.
 package struct Volumes: Equatable, Sendable {
     /// Includes logs that became dead letters at once.
     package var accepted = 0
     package var delivered = 0
     package var dead = 0
     package var expired = 0
-    /// Without logs that a policy dropped on arrival: the gateway keeps nothing of them that it could measure.
+    /// Without logs that a policy dropped on arrival: the gateway keeps nothing of them that it
+    /// could measure.
     package var discarded = 0
-    /// The number of logs that became dead letters. The ledger knows only the present number of dead letters.
+    /// The number of logs that became dead letters. The ledger knows only the present number of
+    /// dead letters.
     package var died = 0
 
     package init() {}

@@ -1,5 +1,5 @@
-/// The name by which operators know a dead letter: its number, behind the name of its shard in a cluster. There it stays
-/// the same whichever gateway has the shard.
+/// The name by which operators know a dead letter: its number, behind the name of its shard in a
+/// cluster. There it stays the same whichever gateway has the shard.
 package struct LetterName: Hashable, Sendable, CustomStringConvertible {
     /// nil: the gateway takes part in no cluster.
     package let shard: String?

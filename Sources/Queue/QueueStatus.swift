@@ -27,18 +27,21 @@ package struct QueueStatus: Sendable, Equatable {
         package var packets = 0
         /// The part of `bytes` that its dead letters take. The ledger has their number.
         package var deadBytes = 0
-        /// Logs of refused packets that were dropped on the operator's wish since the start, and the reason of the last
-        /// refusal. The ledger counts these logs as discarded.
+        /// Logs of refused packets that were dropped on the operator's wish since the start, and
+        /// the reason of the last refusal. The ledger counts these logs as discarded.
         package var refusedLogs = 0
         package var lastRefusal: DeathReason?
-        /// The difference between the ledger and the queued logs; 0 is correct. Updated once a second.
+        /// The difference between the ledger and the queued logs; 0 is correct. Updated once a
+        /// second.
         package var imbalance = 0
-        /// Its bytes in the queue, and its own bound. Without a bound of its own, only the queue's bound applies.
+        /// Its bytes in the queue, and its own bound. Without a bound of its own, only the queue's
+        /// bound applies.
         package var bytes = 0
         package var bytesMax: Int?
         /// The answer to its batches.
         package var admission = QueueAdmission.open
-        /// The number of logstores that have logs, and its bound. The queue refuses batches for further logstores.
+        /// The number of logstores that have logs, and its bound. The queue refuses batches for
+        /// further logstores.
         package var logstores = 0
         package var logstoresMax = 0
         /// Lanes of each logstore; 0 without `exactly_once`.
@@ -69,8 +72,8 @@ package struct QueueStatus: Sendable, Equatable {
     package struct Repeats: Sendable, Equatable {
         /// The number of remembered requests.
         package var known = 0
-        /// The number of repeated requests, which were not stored again. Counted since the start, as is
-        /// `forgottenEarly`.
+        /// The number of repeated requests, which were not stored again. Counted since the start,
+        /// as is `forgottenEarly`.
         package var repeated = 0
         /// Requests that were forgotten before their age, because there were too many.
         package var forgottenEarly = 0
@@ -79,7 +82,8 @@ package struct QueueStatus: Sendable, Equatable {
     }
 
     package var admission = QueueAdmission.open
-    /// The reason for `failing`, or for a full commit log, with the remedy. Nil while the store works.
+    /// The reason for `failing`, or for a full commit log, with the remedy. Nil while the store
+    /// works.
     package var problem: QueueError?
     /// Queued bytes, compressed, including the cost of rows and streams.
     package var bytes = 0

@@ -61,8 +61,9 @@ extension [QueuedLog] {
 
 /// Shows logs of the queue without taking them out.
 package protocol LogPeeker: Sendable {
-    /// The oldest logs of a destination, or of one of its logstores, oldest first in each stream: at most
-    /// `limit`, and fewer where they have more bytes than are looked at together. May read from the disk.
+    /// The oldest logs of a destination, or of one of its logstores, oldest first in each stream:
+    /// at most `limit`, and fewer where they have more bytes than are looked at together. May read
+    /// from the disk.
     func oldestLogs(
         of destination: String,
         logstore: String?,

@@ -1,6 +1,7 @@
 package import System
 
-/// A sealed packet on its way to delivery. Its content and pack id never change, not even over a restart.
+/// A sealed packet on its way to delivery. Its content and pack id never change, not even over a
+/// restart.
 package struct SealedPacket: Sendable {
     /// Ascending in its shard.
     package let id: PacketID
@@ -18,8 +19,8 @@ package struct SealedPacket: Sendable {
     package private(set) var recent: [StoredBlock]?
     /// For delivery exactly once. The same in each attempt.
     package let lane: Lane?
-    /// True if the packet was handed over before with this lane, for example before a restart. Then it may have been
-    /// sent, and even stored, although delivery does not know that.
+    /// True if the packet was handed over before with this lane, for example before a restart. Then
+    /// it may have been sent, and even stored, although delivery does not know that.
     package let isRecovered: Bool
     /// True if all its logs are replayed dead letters. Not known after a restart.
     package let isReplayed: Bool
@@ -83,8 +84,8 @@ package struct StoredBlock: Sendable {
     }
 }
 
-/// A hash key with its own increasing sequence numbers. SLS stores the content under one number once, however often it
-/// is sent. A lane carries one packet at a time.
+/// A hash key with its own increasing sequence numbers. SLS stores the content under one number
+/// once, however often it is sent. A lane carries one packet at a time.
 package struct Lane: Sendable, Hashable {
     /// A point of the MD5 range, 32 lower hexadecimal digits.
     package let key: String

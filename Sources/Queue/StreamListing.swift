@@ -66,7 +66,8 @@ package struct StreamWish: Sendable, Equatable {
 
 /// Lists the queue's streams.
 package protocol StreamLister: Sendable {
-    /// Answers with the state at the last commit, on the queue's thread. The callback must be quick and must not wait.
-    /// The answer is nil if the queue cannot be read now or too many callers wait.
+    /// Answers with the state at the last commit, on the queue's thread. The callback must be quick
+    /// and must not wait. The answer is nil if the queue cannot be read now or too many callers
+    /// wait.
     func list(_ wish: StreamWish, _ answer: @escaping @Sendable (StreamListing?) -> Void)
 }

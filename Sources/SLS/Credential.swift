@@ -16,7 +16,8 @@ package struct Credential: Sendable, Equatable {
 extension Credential {
     /// Why the credential cannot be sent, in one sentence without its content; nil when it can.
     ///
-    /// A secret read from a file typically ends with a line break, which inside a header would start another header.
+    /// A secret read from a file typically ends with a line break, which inside a header would
+    /// start another header.
     package var problem: String? {
         func isPrintable(_ bytes: some Collection<UInt8>) -> Bool {
             !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
@@ -33,8 +34,8 @@ extension Credential {
     /// Enough for every known message of SLS.
     static let redactedBytesMax = 512
 
-    /// Blots out secret and token in a server's text, because a proxy may echo the request. The text is cut afterwards:
-    /// half a token would not be recognised.
+    /// Blots out secret and token in a server's text, because a proxy may echo the request. The
+    /// text is cut afterwards: half a token would not be recognised.
     package func redacted(_ text: String) -> String {
         var text = text
         for secret in [secret, securityToken].compactMap(\.self) where secret.byteCount > 0 {

@@ -1,7 +1,8 @@
 import Glibc
 
 extension Endpoint {
-    /// Parses `[http://|https://]host[:port][/]`; without a scheme it means https, as in SLS's SDKs.
+    /// Parses `[http://|https://]host[:port][/]`; without a scheme it means https, as in SLS's
+    /// SDKs.
     package init(parsing text: String) throws(EndpointError) {
         func problem(_ reason: String) -> EndpointError {
             EndpointError(
@@ -83,8 +84,8 @@ extension Endpoint {
             }
     }
 
-    /// Detects the most common mistake, the project's own host. Alibaba's endpoints have one label before
-    /// `log.aliyuncs.com`, or are `log-global.aliyuncs.com`.
+    /// Detects the most common mistake, the project's own host. Alibaba's endpoints have one label
+    /// before `log.aliyuncs.com`, or are `log-global.aliyuncs.com`.
     private static func projectPrefix(_ host: Substring) -> String? {
         let labels = host.split(separator: ".")
         let isRegional =

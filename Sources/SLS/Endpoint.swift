@@ -17,7 +17,8 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     /// "https://cn-hangzhou.log.aliyuncs.com"
     package var description: String { "\(scheme.rawValue)://\(host)\(portSuffix)" }
 
-    /// The region, if the host name shows it: `{region}[-intranet|-share|-vpc].(log|sls).aliyuncs.com`.
+    /// The region, if the host name shows it:
+    /// `{region}[-intranet|-share|-vpc].(log|sls).aliyuncs.com`.
     package var region: String? {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count == 4, labels[1] == "log" || labels[1] == "sls",
@@ -28,8 +29,8 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         return String(name.dropLast(network.count))
     }
 
-    /// The host name with the project as its first label. With a numeric address, the project travels in
-    /// `x-log-project` instead.
+    /// The host name with the project as its first label. With a numeric address, the project
+    /// travels in `x-log-project` instead.
     package func host(forProject project: String) -> String {
         hostIsAddress ? host : "\(project).\(host)"
     }

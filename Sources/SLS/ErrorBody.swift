@@ -3,8 +3,8 @@ import System
 
 /// `{"errorCode":"...","errorMessage":"..."}`, the body of SLS's error answers.
 ///
-/// The syntax is checked strictly, but other members may hold anything. A body that is no such object, such as a
-/// proxy's page, gives nil.
+/// The syntax is checked strictly, but other members may hold anything. A body that is no such
+/// object, such as a proxy's page, gives nil.
 struct ErrorBody: Equatable {
     let code: String
     /// Uncut: a cut could leave half a secret, which redaction would not recognise.

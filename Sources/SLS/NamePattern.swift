@@ -1,5 +1,5 @@
-/// SLS's rules for names. They are checked before sending, because a wrong name otherwise appears as a host that does
-/// not resolve.
+/// SLS's rules for names. They are checked before sending, because a wrong name otherwise appears
+/// as a host that does not resolve.
 package enum NamePattern: Sendable {
     case project, logstore, region
 

@@ -17,8 +17,8 @@ package struct PutLogsRequest: Sendable {
     package enum Route: Sendable, Equatable {
         /// SLS chooses.
         case balanced
-        /// The shard that owns this point of the MD5 range (32 lower-case hex digits). With a sequence number, SLS
-        /// stores the request only once, however often it is repeated.
+        /// The shard that owns this point of the MD5 range (32 lower-case hex digits). With a
+        /// sequence number, SLS stores the request only once, however often it is repeated.
         case hash(key: String, sequence: Int64? = nil)
     }
 
@@ -47,8 +47,8 @@ package struct PutLogsRequest: Sendable {
 
     /// The URL and the signed headers for posting the body.
     ///
-    /// The body is passed as sent, already compressed; `rawBytes` is its size when decompressed. SLS refuses any other
-    /// number.
+    /// The body is passed as sent, already compressed; `rawBytes` is its size when decompressed.
+    /// SLS refuses any other number.
     package func signed(
         body: [UInt8],
         rawBytes: Int,

@@ -3,12 +3,13 @@ package import System
 /// An answer to a request, reduced to the parts that SLS gives a meaning.
 package struct SLSAnswer: Sendable, Equatable {
     package let status: Int
-    /// 24 upper-case hexadecimal digits. An answer without it comes from a proxy or a captive portal, not from SLS.
+    /// 24 upper-case hexadecimal digits. An answer without it comes from a proxy or a captive
+    /// portal, not from SLS.
     package let requestID: String?
     /// The server's clock; only from an answer of SLS.
     package let serverTime: WallTime?
-    /// The pause that SLS asks for (`Retry-After`): above zero and at most an hour. Only from an answer of SLS, so that
-    /// a captive portal cannot close a destination.
+    /// The pause that SLS asks for (`Retry-After`): above zero and at most an hour. Only from an
+    /// answer of SLS, so that a captive portal cannot close a destination.
     package let retryAfter: Duration?
     package let errorCode: String?
     /// Uncut. Redact the credential, which also bounds the length, before showing it.
@@ -44,8 +45,9 @@ package struct SLSAnswer: Sendable, Equatable {
 
     private static let retryAfterMax: Duration = .seconds(3600)
 
-    /// Seconds, or a date (RFC 9110 section 10.2.3). A date is compared with the server's time in the same answer,
-    /// because this host's clock may be wrong. Without the server's time a date is ignored.
+    /// Seconds, or a date (RFC 9110 section 10.2.3). A date is compared with the server's time in
+    /// the same answer, because this host's clock may be wrong. Without the server's time a date is
+    /// ignored.
     package static func wait(_ text: String?, serverTime: WallTime?) -> Duration? {
         guard let text else { return nil }
         let seconds: Int64

@@ -41,7 +41,8 @@ package struct SLSRequest: Sendable, Equatable {
 }
 
 extension SLSRequest {
-    /// The request with date and signature. The date is valid for 15 minutes, so sign just before sending.
+    /// The request with date and signature. The date is valid for 15 minutes, so sign just before
+    /// sending.
     package func signed(
         by credential: Credential,
         _ method: SigningMethod,

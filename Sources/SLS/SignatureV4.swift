@@ -3,10 +3,11 @@ import System
 
 /// `SLS4-HMAC-SHA256 Credential={AccessKeyId}/{scope},Signature={hex}`.
 ///
-/// The signing key is derived for each request. Four HMACs cost about 3 µs beside a packet of hundreds of kilobytes,
-/// and a key that is not cached cannot outlive its secret's rotation.
+/// The signing key is derived for each request. Four HMACs cost about 3 µs beside a packet of
+/// hundreds of kilobytes, and a key that is not cached cannot outlive its secret's rotation.
 package enum SignatureV4 {
-    /// The value of `Authorization` for an otherwise complete request, which must have `x-log-date`.
+    /// The value of `Authorization` for an otherwise complete request, which must have
+    /// `x-log-date`.
     package static func authorization(
         of request: SLSRequest,
         bodyHash: String,
@@ -50,7 +51,8 @@ package enum SignatureV4 {
         return text
     }
 
-    /// The server rebuilds this list from the received headers: the request carries no list of signed names.
+    /// The server rebuilds this list from the received headers: the request carries no list of
+    /// signed names.
     private static func canonicalHeaders(_ request: SLSRequest) -> [(name: String, value: String)] {
         request.headers
             .map { (name: trimmed($0.name).lowercased(), value: trimmed($0.value)) }

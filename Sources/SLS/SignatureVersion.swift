@@ -8,9 +8,9 @@ package enum SigningMethod: Sendable, Equatable {
     case v1
     case v4(region: String)
 
-    /// Chooses the method for all endpoints of a destination. The operator's region wins over the one in the endpoints'
-    /// names. If only some names show a region, as beside an accelerated endpoint, it holds for all, because a project
-    /// lives in one region.
+    /// Chooses the method for all endpoints of a destination. The operator's region wins over the
+    /// one in the endpoints' names. If only some names show a region, as beside an accelerated
+    /// endpoint, it holds for all, because a project lives in one region.
     package init(
         _ version: SignatureVersion,
         region: String?,
@@ -28,7 +28,8 @@ package enum SigningMethod: Sendable, Equatable {
         if let region, let problem = NamePattern.region.problem(with: region) {
             throw EndpointError(problem)
         }
-        // The disaster-recovery regions refuse v1; the Go and Java SDKs switch to v4 by themselves too.
+        // The disaster-recovery regions refuse v1; the Go and Java SDKs switch to v4 by themselves
+        // too.
         let mustBeV4 = region?.contains("-acdr-ut-") ?? false
         guard version == .v4 || mustBeV4 else {
             self = .v1

@@ -1,7 +1,8 @@
 import CSQLite
 
-/// Records what a transaction changes, as a *patchset*: whole rows for inserts, changed columns for updates, keys for
-/// deletes. Applied to a copy of the database as it was before, it gives the database as it is after.
+/// Records what a transaction changes, as a *patchset*: whole rows for inserts, changed columns for
+/// updates, keys for deletes. Applied to a copy of the database as it was before, it gives the
+/// database as it is after.
 ///
 /// Only tables with a primary key are recorded, and no changes of the schema.
 package final class ChangeRecorder {
@@ -42,8 +43,8 @@ extension Connection {
         return session
     }
 
-    /// Applies recorded changes. Throws `damage` if the database is not as it was before them; the caller then rolls its
-    /// transaction back.
+    /// Applies recorded changes. Throws `damage` if the database is not as it was before them; the
+    /// caller then rolls its transaction back.
     package func apply(_ changes: [UInt8]) throws(SQLiteError) {
         let code = changes.withUnsafeBytes { bytes in
             sqlite3changeset_apply(

@@ -1,11 +1,13 @@
 import CSQLite
 
-/// One SQLite connection. It is opened without SQLite's own locks, so only one thread at a time may use it.
+/// One SQLite connection. It is opened without SQLite's own locks, so only one thread at a time may
+/// use it.
 package final class Connection {
     package enum Access {
         case readWrite
         case readOnly
-        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may turn safety off.
+        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may
+        /// turn safety off.
         case scratch
     }
 
@@ -39,7 +41,8 @@ package final class Connection {
         handle = opened
         // A damaged or planted schema must not run code.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        // A container may have no directory for temporary files, which also savepoints and sorting would need.
+        // A container may have no directory for temporary files, which also savepoints and sorting
+        // would need.
         try execute("PRAGMA temp_store = MEMORY")
         guard access != .scratch else { return }
         // The owner checkpoints; no connection does it on its own, not even while closing.
@@ -56,14 +59,16 @@ package final class Connection {
         sqlite3_close_v2(handle)
     }
 
-    /// Makes a database readable whose file is too short; otherwise SQLite refuses all of it. Writes nothing to it.
+    /// Makes a database readable whose file is too short; otherwise SQLite refuses all of it.
+    /// Writes nothing to it.
     package func tolerateDamage() throws(SQLiteError) {
         try execute("PRAGMA query_only = ON")
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     }
 
-    /// Calls the closure every hundred steps of a statement, and ends the statement once it returns false.
+    /// Calls the closure every hundred steps of a statement, and ends the statement once it returns
+    /// false.
     package func endUnless(_ isWanted: @escaping () -> Bool) {
         let wish = Wish(isWanted)
         self.wish = wish
@@ -78,8 +83,8 @@ package final class Connection {
         )
     }
 
-    /// Counts the WAL's pages after each commit. SQLite's automatic checkpoint uses the same hook and is replaced by
-    /// this. The connection must not move while it is open.
+    /// Counts the WAL's pages after each commit. SQLite's automatic checkpoint uses the same hook
+    /// and is replaced by this. The connection must not move while it is open.
     package func watchLog() {
         sqlite3_wal_hook(
             handle,
@@ -143,15 +148,16 @@ package final class Connection {
 // MARK: - The WAL
 
 extension Connection {
-    /// The number of committed frames, from the index that all connections share. Call it inside a transaction: before
-    /// the first transaction there is no index.
+    /// The number of committed frames, from the index that all connections share. Call it inside a
+    /// transaction: before the first transaction there is no index.
     package func committedFrames() -> Int {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
             let map = file?.pointee.pMethods?.pointee.xShmMap
         else { return 0 }
         var index: UnsafeMutableRawPointer?
-        // The first part of the index is mapped already. See https://sqlite.org/walformat.html for its format.
+        // The first part of the index is mapped already. See https://sqlite.org/walformat.html for
+        // its format.
         guard map(file, 0, 1 << 15, 0, &index) == SQLITE_OK, let index else { return 0 }
         return Int(index.load(fromByteOffset: 16, as: UInt32.self))
     }
@@ -160,7 +166,8 @@ extension Connection {
 // MARK: - Checkpoints
 
 extension Connection {
-    /// Moves the whole WAL into the database, and lets the connection remove the WAL when it closes.
+    /// Moves the whole WAL into the database, and lets the connection remove the WAL when it
+    /// closes.
     package func finish() throws(SQLiteError) {
         guard try checkpoint(.truncate) == .nothing else {
             throw .unsuitable("another process reads the WAL, so it stays beside the database")
@@ -173,8 +180,8 @@ extension Connection {
     package enum Checkpoint {
         /// Moves as many pages as possible without waiting.
         case passive
-        /// Also makes the next commit start at the beginning of the WAL, unless a reader uses it. Does not wait for
-        /// readers.
+        /// Also makes the next commit start at the beginning of the WAL, unless a reader uses it.
+        /// Does not wait for readers.
         case restart
         /// Also truncates the WAL file. Waits for readers as long as for any lock.
         case truncate
@@ -183,7 +190,8 @@ extension Connection {
     /// What remains in the WAL after a checkpoint.
     package enum LogRest: Equatable {
         case nothing
-        /// A reader uses the WAL, so this many pages stay in it. All pages that could be moved are moved.
+        /// A reader uses the WAL, so this many pages stay in it. All pages that could be moved are
+        /// moved.
         case pages(Int)
         /// Another connection holds a lock that a checkpoint needs.
         case unknown

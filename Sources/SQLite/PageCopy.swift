@@ -3,8 +3,9 @@ import CSQLite
 extension Connection {
     private static let pagesAtOnce: CInt = 256
 
-    /// Copies the whole database into another one, page by page, as it is in this connection's transaction or, without
-    /// one, when the copy begins. Ends early when `shouldContinue` returns false.
+    /// Copies the whole database into another one, page by page, as it is in this connection's
+    /// transaction or, without one, when the copy begins. Ends early when `shouldContinue` returns
+    /// false.
     package func copy(
         into target: Connection,
         while shouldContinue: () -> Bool

@@ -3,15 +3,16 @@ package import System
 
 /// The durable queue: a SQLite database in a directory, and the one thread that writes it.
 ///
-/// These statements hold between two transactions, whatever happens. Each log is in one row or one dead letter, and its
-/// destination's ledger counts it once. Each sealed packet has all its rows, and no other packet has one of them. A
-/// lane has at most one packet. The queue answers and hands over nothing before the commit.
+/// These statements hold between two transactions, whatever happens. Each log is in one row or one
+/// dead letter, and its destination's ledger counts it once. Each sealed packet has all its rows,
+/// and no other packet has one of them. A lane has at most one packet. The queue answers and hands
+/// over nothing before the commit.
 ///
-/// A precondition guards each statement that our own code could break. If the disk breaks one, that is an error, which
-/// leads to a repair.
+/// A precondition guards each statement that our own code could break. If the disk breaks one, that
+/// is an error, which leads to a repair.
 ///
-/// Opening recovers the state that an earlier process left, even after `kill -9`. The queue hands over sealed packets
-/// first, with the same content and pack id.
+/// Opening recovers the state that an earlier process left, even after `kill -9`. The queue hands
+/// over sealed packets first, with the same content and pack id.
 package final class DurableQueue: Sendable {
     let door: QueueHandle
     private let worker: Worker?
@@ -36,7 +37,8 @@ package final class DurableQueue: Sendable {
             let door = try QueueHandle(configuration)
             let started = try Opening()
             worker = try Worker("queue") {
-                // The owner opens the store on its own thread: the connection never changes threads.
+                // The owner opens the store on its own thread: the connection never changes
+                // threads.
                 do throws(QueueError) {
                     let owner = try QueueOwner(configuration, door, clock, journal)
                     started.ended(nil)
@@ -58,7 +60,8 @@ package final class DurableQueue: Sendable {
         }
     }
 
-    /// Makes a queue without a thread. Tests take the owner's turns themselves, so the same calls always do the same.
+    /// Makes a queue without a thread. Tests take the owner's turns themselves, so the same calls
+    /// always do the same.
     init(_ door: QueueHandle) {
         self.door = door
         worker = nil
@@ -130,8 +133,8 @@ extension DurableQueue: BatchQueue {
         door.admission(forDestination: name)
     }
 
-    /// True while dead letters take less than an eighth of the queue, and those of the destination less than an eighth
-    /// of its own bound.
+    /// True while dead letters take less than an eighth of the queue, and those of the destination
+    /// less than an eighth of its own bound.
     package func keepsUnreadable(for destination: String) -> Bool {
         door.status.withLock { status in
             let all = status.destinations.values.reduce(0) { $0 + $1.deadBytes }

@@ -41,12 +41,13 @@ struct ArchiveStatements {
         )
     }
 
-    /// Creates the tables in a new file and refuses a file of another version; the path is for the error.
+    /// Creates the tables in a new file and refuses a file of another version; the path is for the
+    /// error.
     static func createTables(in database: Connection, path: String?) throws(SQLiteError) {
         // No other process may change the file, because its counts are kept in memory.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // A crash of the process loses nothing. A power cut may, which is acceptable: the archive only serves to look
-        // at logs.
+        // A crash of the process loses nothing. A power cut may, which is acceptable: the archive
+        // only serves to look at logs.
         try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
         // Debian's SQLite overwrites deleted content, which makes deleting as expensive as storing.
         try database.execute("PRAGMA secure_delete = OFF")

@@ -1,7 +1,8 @@
 import Logs
 
 extension ReceivedRequest {
-    /// The uncompressed body of a signed write, of exactly the announced size. Valid until the inflater is used again.
+    /// The uncompressed body of a signed write, of exactly the announced size. Valid until the
+    /// inflater is used again.
     func rawBody(
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
@@ -21,8 +22,8 @@ extension ReceivedRequest {
         return try inflated(body, size: size, inflater: inflater, limits: limits)
     }
 
-    /// The body of an unsigned write. Browsers announce no size, or a size in UTF-16 units, so the announced size only
-    /// matters for an lz4 block, which cannot be read without it.
+    /// The body of an unsigned write. Browsers announce no size, or a size in UTF-16 units, so the
+    /// announced size only matters for an lz4 block, which cannot be read without it.
     func rawTrackBody(
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
@@ -68,7 +69,8 @@ extension ReceivedRequest {
         } catch {
             throw SLSRefusal(400, "PostBodyUncompressError", "Body uncompress fail: \(error).")
         }
-        // The size is SLS's contract with the sender, so it is checked here and not left to the inflater.
+        // The size is SLS's contract with the sender, so it is checked here and not left to the
+        // inflater.
         guard raw.count == size else {
             throw SLSRefusal(
                 400,

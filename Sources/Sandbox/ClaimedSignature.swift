@@ -2,7 +2,8 @@
 enum ClaimedSignature: Equatable, Sendable {
     /// `LOG {id}:{signature}`
     case v1(accessKeyID: String, signature: String)
-    /// `SLS4-HMAC-SHA256 Credential={id}/{date}/{region}/sls/aliyun_v4_request,Signature={signature}`
+    /// `SLS4-HMAC-SHA256
+    /// Credential={id}/{date}/{region}/sls/aliyun_v4_request,Signature={signature}`
     case v4(accessKeyID: String, date: String, region: String, signature: String)
 
     init(parsing text: String) throws(SLSRefusal) {

@@ -1,8 +1,8 @@
 import JSON
 import Net
 
-/// The members of a control request's JSON object. The caller takes them one by one; a remaining member is unknown and
-/// refused.
+/// The members of a control request's JSON object. The caller takes them one by one; a remaining
+/// member is unknown and refused.
 struct ControlFields {
     private var values: [String: JSONValue] = [:]
     private var known: [String] = []

@@ -29,8 +29,8 @@ struct FaultPlan: Sendable {
         return removed
     }
 
-    /// Applies the faults that match a request. At most one decides the answer. A second one waits for its turn, so
-    /// that the counts of faults run one after the other.
+    /// Applies the faults that match a request. At most one decides the answer. A second one waits
+    /// for its turn, so that the counts of faults run one after the other.
     mutating func applyFaults(
         to target: Fault.Target,
         random: inout SeededRandom

@@ -16,8 +16,8 @@ struct LogLines: Sendable {
 }
 
 extension LogArchive {
-    /// The log numbers to search for this query, in slices, so that a search through a million logs does not block
-    /// writers all the time.
+    /// The log numbers to search for this query, in slices, so that a search through a million logs
+    /// does not block writers all the time.
     func slices(_ query: LogQuery) -> [ClosedRange<Int64>] {
         // A cursor may have any value, even beyond the last log.
         let first = max(min(query.after, lastLog), lastLog - Int64(size.logs)) + 1

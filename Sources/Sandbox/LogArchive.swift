@@ -1,8 +1,8 @@
 import SQLite
 import System
 
-/// The received logs, in SQLite, in order of arrival. When the archive is full, it drops the oldest requests with all
-/// their logs.
+/// The received logs, in SQLite, in order of arrival. When the archive is full, it drops the oldest
+/// requests with all their logs.
 struct LogArchive: ~Copyable {
     /// The archive's current content.
     struct Size: Equatable, Sendable {
@@ -88,8 +88,8 @@ struct LogArchive: ~Copyable {
 
     /// Deletes all logs. Lanes stay, because SLS does not forget them either.
     mutating func clear() throws(SQLiteError) {
-        // In memory, the journal would copy all deleted content, and a deletion there cannot fail halfway. It is
-        // switched on again even after a failed statement.
+        // In memory, the journal would copy all deleted content, and a deletion there cannot fail
+        // halfway. It is switched on again even after a failed statement.
         if isInMemory { try database.execute("PRAGMA journal_mode = OFF") }
         defer { if isInMemory { try? database.execute("PRAGMA journal_mode = MEMORY") } }
         do throws(SQLiteError) {

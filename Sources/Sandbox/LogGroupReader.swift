@@ -1,7 +1,8 @@
 import JSON
 
-/// Reads the body of a PutLogs request, more strictly than protobuf requires: fields in numerical order, each once
-/// unless it repeats, no unknown fields, all required fields present. SLS warns that it may not parse other orders.
+/// Reads the body of a PutLogs request, more strictly than protobuf requires: fields in numerical
+/// order, each once unless it repeats, no unknown fields, all required fields present. SLS warns
+/// that it may not parse other orders.
 struct LogGroupReader {
     private let rules: LogChecks
     private let bytes: UnsafeRawBufferPointer

@@ -15,7 +15,8 @@ struct LogQuery: Equatable, Sendable {
     /// Includes facts that SLS does not show.
     var details = false
 
-    /// The SQL condition for logs within a range of numbers, and the values to bind to it, in order.
+    /// The SQL condition for logs within a range of numbers, and the values to bind to it, in
+    /// order.
     func condition(within slice: ClosedRange<Int64>) -> (sql: String, values: [String]) {
         var terms = ["log.id BETWEEN \(slice.lowerBound) AND \(slice.upperBound)"]
         var values: [String] = []
@@ -42,8 +43,8 @@ extension LogQuery {
         "min", "refresh",
     ]
 
-    /// Parses the parameters of `GET /logs`. Unknown names are refused, because a misspelt filter must not return
-    /// everything.
+    /// Parses the parameters of `GET /logs`. Unknown names are refused, because a misspelt filter
+    /// must not return everything.
     init(_ request: ReceivedRequest) throws(SLSRefusal) {
         if let unknown = request.query.first(where: { !Self.known.contains($0.key) }) {
             throw .badParameter(

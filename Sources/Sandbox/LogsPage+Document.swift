@@ -1,6 +1,6 @@
 extension LogsPage {
-    /// The whole page. It loads nothing from elsewhere, and only scripts and styles with this random nonce run,
-    /// whatever a log contains.
+    /// The whole page. It loads nothing from elsewhere, and only scripts and styles with this
+    /// random nonce run, whatever a log contains.
     func document(nonce: String) -> HTMLText {
         """
         <!doctype html>

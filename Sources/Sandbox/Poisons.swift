@@ -1,8 +1,8 @@
 import JSON
 import System
 
-/// Field names that make the sandbox refuse a log, set on request. The whole request is refused with the log, as SLS
-/// does.
+/// Field names that make the sandbox refuse a log, set on request. The whole request is refused
+/// with the log, as SLS does.
 struct Poisons: Sendable {
     private(set) var refusals: [(key: [UInt8], refusal: SLSRefusal)] = []
     let capacity: Int

@@ -44,7 +44,8 @@ struct RateLimits: Sendable {
         self.capacity = capacity
     }
 
-    /// Sets a limit and replaces the one for the same project and logstore. Returns false when there are too many.
+    /// Sets a limit and replaces the one for the same project and logstore. Returns false when
+    /// there are too many.
     mutating func set(_ limit: RateLimit, at moment: Moment) -> Bool {
         remove(project: limit.project, logstore: limit.logstore)
         guard entries.count < capacity else { return false }
@@ -95,7 +96,8 @@ struct TokenBucket: Sendable {
         filled = moment
     }
 
-    /// May overdraw; the debt delays later writes. Otherwise an amount above one second's rate would never pass.
+    /// May overdraw; the debt delays later writes. Otherwise an amount above one second's rate
+    /// would never pass.
     mutating func take(_ amount: Double, at moment: Moment) -> Bool {
         let elapsed = Double(max(0, moment.nanoseconds - filled.nanoseconds)) / 1e9
         level = min(max(1, rate), level + elapsed * rate)

@@ -1,6 +1,6 @@
 extension ReceivedRequest {
-    /// The request's project: the first label of the host, or `x-log-project` from clients that connect to a numeric
-    /// address.
+    /// The request's project: the first label of the host, or `x-log-project` from clients that
+    /// connect to a numeric address.
     func project() throws(SLSRefusal) -> String {
         guard let host = self["host"], !host.isEmpty else {
             throw SLSRefusal(400, "MissingHost", "Host does not exist in http header.")

@@ -2,7 +2,8 @@ import JSON
 import System
 
 extension Sandbox {
-    /// Answers the two signed requests that prove a key without a write: the list of logstores, and one logstore.
+    /// Answers the two signed requests that prove a key without a write: the list of logstores, and
+    /// one logstore.
     func describe(
         _ route: SandboxRoute,
         _ request: ReceivedRequest,

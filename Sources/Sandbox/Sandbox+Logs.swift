@@ -30,7 +30,8 @@ extension Sandbox {
         return answer
     }
 
-    /// Searches the logs slice by slice while the body returns true; other threads may use the archive between slices.
+    /// Searches the logs slice by slice while the body returns true; other threads may use the
+    /// archive between slices.
     func look(
         _ query: LogQuery,
         _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(SQLiteError) -> Bool

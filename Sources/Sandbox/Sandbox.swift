@@ -22,7 +22,8 @@ final class Sandbox: Sendable {
     func deliver(_ answer: Answer, to responder: Responder) {
         late.deliver(answer, to: responder)
         guard case .whenReleased(let fault) = answer.delivery else { return }
-        // The fault may be gone since it took effect, and then nothing else would release the answer.
+        // The fault may be gone since it took effect, and then nothing else would release the
+        // answer.
         let isActive = state.withLock { $0.faults.entries.contains { $0.id == fault } }
         if !isActive { late.release(fault: fault) }
     }

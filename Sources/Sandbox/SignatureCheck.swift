@@ -2,7 +2,8 @@ import Crypto
 import SLS
 import System
 
-/// Checks a signed request in SLS's order: the header's form, the date, the body's digest, the key, the signature.
+/// Checks a signed request in SLS's order: the header's form, the date, the body's digest, the key,
+/// the signature.
 struct SignatureCheck {
     let request: ReceivedRequest
     let body: UnsafeRawBufferPointer

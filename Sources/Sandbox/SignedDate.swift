@@ -18,8 +18,8 @@ enum SignedDate {
 
     private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// Parses the notation above. The weekday need not match the date: SLS's own SDK tests sign dates where it does
-    /// not.
+    /// Parses the notation above. The weekday need not match the date: SLS's own SDK tests sign
+    /// dates where it does not.
     static func reading(_ text: String) -> WallTime? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard

@@ -1,4 +1,5 @@
-/// CRC-32 with Castagnoli's polynomial: the checksum of snappy's framing format and of the commit log.
+/// CRC-32 with Castagnoli's polynomial: the checksum of snappy's framing format and of the commit
+/// log.
 ///
 /// Eight tables take eight bytes at a step, so the checksum of a body costs less than inflating it.
 package enum CRC32C {
@@ -35,7 +36,8 @@ package enum CRC32C {
         }
     }
 
-    /// As snappy's framing format writes it, so that a checksum of data with checksums differs from the data.
+    /// As snappy's framing format writes it, so that a checksum of data with checksums differs from
+    /// the data.
     package static func masked(of bytes: UnsafeRawBufferPointer) -> UInt32 {
         let value = checksum(of: bytes)
         return (value >> 15 | value << 17) &+ 0xA282_EAD8

@@ -1,10 +1,12 @@
 /// A thread that runs the callbacks of other threads.
 package protocol CallbackThread: AnyObject, Sendable {
-    /// Runs the callbacks there soon, in order. From any thread. If the thread has ended, they run at once.
+    /// Runs the callbacks there soon, in order. From any thread. If the thread has ended, they run
+    /// at once.
     func run(_ callbacks: [@Sendable () -> Void])
 }
 
-/// Gathers callbacks and gives each thread its own in one go, so that it wakes once for all of them.
+/// Gathers callbacks and gives each thread its own in one go, so that it wakes once for all of
+/// them.
 package struct GatheredCallbacks {
     private var threads: [(thread: any CallbackThread, callbacks: [@Sendable () -> Void])] = []
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Names the counters of a set. Keys that are counted for each log or request have raw values of type Int, which number
-/// the cases from 0; others may have names.
+/// Names the counters of a set. Keys that are counted for each log or request have raw values of
+/// type Int, which number the cases from 0; others may have names.
 @usableFromInline package protocol CounterKey: CaseIterable, Hashable, Sendable {
     var index: Int { get }
 }
@@ -14,8 +14,8 @@ extension CounterKey where Self: RawRepresentable, RawValue == String {
     package var index: Int { Self.allCases.enumerated().first { $1 == self }?.offset ?? 0 }
 }
 
-/// Counters by key, which any thread reads. What is called for each log or request can be inlined: generic code of
-/// another module would look up the key's type each time.
+/// Counters by key, which any thread reads. What is called for each log or request can be inlined:
+/// generic code of another module would look up the key's type each time.
 @usableFromInline package struct CounterSet<Key: CounterKey>: Sendable {
     @usableFromInline let list = CounterList(count: Key.allCases.count)
 
@@ -39,7 +39,8 @@ extension CounterKey where Self: RawRepresentable, RawValue == String {
     }
 }
 
-/// A number for each key: the sum of several sets, or what one thread counts before it adds it to a set.
+/// A number for each key: the sum of several sets, or what one thread counts before it adds it to a
+/// set.
 @usableFromInline package struct Counts<Key: CounterKey>: Sendable, Equatable {
     @usableFromInline var values = [Int](repeating: 0, count: Key.allCases.count)
 
@@ -74,8 +75,8 @@ extension Counts where Key: RawRepresentable, Key.RawValue == String {
     package var named: [(String, Int)] { Key.allCases.map { ($0.rawValue, self[$0]) } }
 }
 
-/// A fixed number of counters that any thread adds to, in one block of memory. With an array of objects, retain and
-/// release would cost three times as much as the addition.
+/// A fixed number of counters that any thread adds to, in one block of memory. With an array of
+/// objects, retain and release would cost three times as much as the addition.
 @usableFromInline package final class CounterList: Sendable {
     package let count: Int
     /// The pointer never changes and the memory is freed in deinit only; the elements are atomics.

@@ -1,9 +1,9 @@
 /// Divides a bounded number of places fairly among several holders.
 ///
-/// Half of the places are reserves, equal for each holder; the other half is open to all. Beyond its reserve, a holder
-/// takes open places only while it has fewer of them than are still free. One greedy holder therefore leaves half of
-/// the open places to the others, two leave a third, and a holder within its reserve is never refused. A single holder
-/// may take everything.
+/// Half of the places are reserves, equal for each holder; the other half is open to all. Beyond
+/// its reserve, a holder takes open places only while it has fewer of them than are still free. One
+/// greedy holder therefore leaves half of the open places to the others, two leave a third, and a
+/// holder within its reserve is never refused. A single holder may take everything.
 package struct FairShare: Sendable, Equatable {
     /// Places of each holder that no other holder may take.
     package let reserve: Int
@@ -26,7 +26,8 @@ package struct FairShare: Sendable, Equatable {
         (places, self.reserve, self.open, isAlone) = (max, reserve, open, holders < 2)
     }
 
-    /// True if a holder of `own` places may take one more. `lent` is the number of open places in use.
+    /// True if a holder of `own` places may take one more. `lent` is the number of open places in
+    /// use.
     package func hasPlace(own: Int, lent: Int) -> Bool {
         own < reserve || (!isAlone && own - reserve < open - lent)
     }
@@ -38,8 +39,8 @@ package struct FairShare: Sendable, Equatable {
     }
 }
 
-/// Tracks the places of each holder of a `FairShare`. Each verb costs one dictionary look-up; changing the share costs
-/// one step a holder.
+/// Tracks the places of each holder of a `FairShare`. Each verb costs one dictionary look-up;
+/// changing the share costs one step a holder.
 package struct FairShares<Holder: Hashable> {
     package private(set) var share: FairShare
     /// Holders without a place are absent.

@@ -9,8 +9,8 @@ package struct FileProblem: Error, Equatable {
     }
 }
 
-/// Reads the whole content of a small file; throws for a file above the limit. With `waits`, the path may be a pipe,
-/// and the call waits for its writer.
+/// Reads the whole content of a small file; throws for a file above the limit. With `waits`, the
+/// path may be a pipe, and the call waits for its writer.
 package func fileContent(
     _ path: String,
     bytesMax: Int = 1 << 20,
@@ -50,8 +50,8 @@ package func fileContent(
     throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "not a regular file")
 }
 
-/// Puts a file for this user alone in the place of the one before. Writes under another name and renames, so that a
-/// crash leaves the old content or the new.
+/// Puts a file for this user alone in the place of the one before. Writes under another name and
+/// renames, so that a crash leaves the old content or the new.
 package func replaceFile(_ path: String, with content: [UInt8]) throws(SystemError) {
     let draft = path + ".new"
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -84,8 +84,8 @@ package func replaceFile(_ path: String, with content: [UInt8]) throws(SystemErr
     }
 }
 
-/// Identifies the content at a path without reading it. It changes with every write and every rename, including a
-/// rename of a symbolic link on the path.
+/// Identifies the content at a path without reading it. It changes with every write and every
+/// rename, including a rename of a symbolic link on the path.
 package struct FileStamp: Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64

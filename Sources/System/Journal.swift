@@ -3,8 +3,8 @@ import Synchronization
 
 /// The gateway's own log: one event a line, on standard error.
 ///
-/// It writes JSON for machines and aligned text for people. It never carries secrets or customers' logs: callers pass
-/// names, numbers and reasons.
+/// It writes JSON for machines and aligned text for people. It never carries secrets or customers'
+/// logs: callers pass names, numbers and reasons.
 package struct Journal: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
@@ -28,8 +28,8 @@ package struct Journal: Sendable {
     private let write: @Sendable ([UInt8]) -> Void
     private let writer: JournalWriter?
 
-    /// Writes to standard error on its own thread. The default format is text on a terminal and JSON elsewhere. Call
-    /// `flush` before the process ends.
+    /// Writes to standard error on its own thread. The default format is text on a terminal and
+    /// JSON elsewhere. Call `flush` before the process ends.
     package init(level: Level = .info, format: Format? = nil) {
         self.init(level: level, format: format ?? (isatty(2) == 1 ? .text : .json), descriptor: 2)
     }
@@ -70,7 +70,8 @@ package struct Journal: Sendable {
         writer?.flush(within: time)
     }
 
-    /// The least level that is written. All copies of a journal share it, so it can change at run time.
+    /// The least level that is written. All copies of a journal share it, so it can change at run
+    /// time.
     package var level: Level {
         get { threshold.level }
         nonmutating set { threshold.level = newValue }
@@ -223,8 +224,8 @@ package func appendJSONEscaped(_ text: UnsafeRawBufferPointer, to quoted: inout 
     quoted += text[plain...]
 }
 
-/// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1), a Unicode line end
-/// or a mark of the direction of writing. Zero for a printable one.
+/// The number of bytes of the unprintable character at this place: a control character (C0, DEL,
+/// C1), a Unicode line end or a mark of the direction of writing. Zero for a printable one.
 private func unprintableSize(_ text: UnsafeRawBufferPointer, _ place: Int) -> Int {
     switch text[place] {
     case ..<0x20, 0x7F: 1

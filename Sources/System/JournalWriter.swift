@@ -2,14 +2,14 @@ import Glibc
 
 /// A bounded buffer of lines and one thread that writes them to a descriptor.
 ///
-/// The reader of the other end may be slow or stuck, and a full pipe blocks its writer. So only this thread writes; all
-/// other threads append to the buffer and continue. When the buffer is full, lines are dropped, and one line in their
-/// place tells how many.
+/// The reader of the other end may be slow or stuck, and a full pipe blocks its writer. So only
+/// this thread writes; all other threads append to the buffer and continue. When the buffer is
+/// full, lines are dropped, and one line in their place tells how many.
 package final class JournalWriter: Sendable {
     private let lines: Lines
 
-    /// The descriptor is borrowed and must outlive all appended lines. `missing` makes the line that reports dropped
-    /// lines.
+    /// The descriptor is borrowed and must outlive all appended lines. `missing` makes the line
+    /// that reports dropped lines.
     package init(
         descriptor: CInt,
         bytesMax: Int = 1 << 20,
@@ -89,7 +89,8 @@ private final class Lines: Sendable {
 
     func append(_ line: [UInt8]) {
         let wasEmpty = state.withLock { state in
-            // After a drop, the buffer counts as full until it is taken: a short line must not overtake the count.
+            // After a drop, the buffer counts as full until it is taken: a short line must not
+            // overtake the count.
             guard state.dropped == 0, state.buffer.count + line.count <= bytesMax else {
                 state.dropped += 1
                 return false
@@ -134,7 +135,8 @@ private final class Lines: Sendable {
         while state.withLock({ $0.batchesOut }) < last {
             let left = deadline - .now
             guard left > .zero else { return }
-            // Two threads that flush at the same time share the signal, so each looks again after at most 50 ms.
+            // Two threads that flush at the same time share the signal, so each looks again after
+            // at most 50 ms.
             emptied.wait(timeout: min(left, .milliseconds(50)))
         }
     }

@@ -5,11 +5,11 @@ public import Synchronization
 ///
 /// The program's only lock: it reports its edges to ThreadSanitizer, which `Mutex` alone does not.
 ///
-/// Wrap a closure in a struct before locking it. A bare closure is reabstracted at every access, and each time the
-/// wrapper stays: one more call deep and 64 bytes larger.
+/// Wrap a closure in a struct before locking it. A bare closure is reabstracted at every access,
+/// and each time the wrapper stays: one more call deep and 64 bytes larger.
 ///
-/// Public, so that other rooms inline it: the compiler inlines no package function into another module, and the generic
-/// one looks its type up at each call.
+/// Public, so that other rooms inline it: the compiler inlines no package function into another
+/// module, and the generic one looks its type up at each call.
 public final class Locked<Value: ~Copyable>: Sendable {
     @usableFromInline
     let mutex: Mutex<Value>

@@ -2,8 +2,8 @@ import Glibc
 
 /// A queue of messages from many threads to one owner, who takes all of them at once.
 ///
-/// It has no bound of its own. Each sender already holds a share of a bound (bytes in flight, leases), and a failed
-/// post would have no way to report the failure.
+/// It has no bound of its own. Each sender already holds a share of a bound (bytes in flight,
+/// leases), and a failed post would have no way to report the failure.
 ///
 /// Public for the reason that `Locked` is.
 public final class Mailbox<Message: Sendable>: Sendable {
@@ -41,8 +41,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if wasEmpty { wake() }
     }
 
-    /// The owner is gone: drops what it did not take and what is still posted. A message may refer to its sender, which
-    /// holds the mailbox, and all of them would stay in memory.
+    /// The owner is gone: drops what it did not take and what is still posted. A message may refer
+    /// to its sender, which holds the mailbox, and all of them would stay in memory.
     package func close() {
         let dropped = state.withLock { state in
             let dropped = state.messages

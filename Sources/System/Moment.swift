@@ -37,7 +37,8 @@ package struct WallTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Seconds since 1970. Saturates before 1677 and after 2262, because the number may come from anywhere.
+    /// Seconds since 1970. Saturates before 1677 and after 2262, because the number may come from
+    /// anywhere.
     package init(seconds: Int64) {
         nanoseconds = saturatingNanoseconds(seconds: seconds)
     }

@@ -12,7 +12,8 @@ package func byteSize(_ text: String) -> Int? {
     return overflows ? nil : size
 }
 
-/// Parses a duration: "500ms", "1s", "10m", "2h", "7d", or a sum such as "1h30m". Only "0" needs no unit.
+/// Parses a duration: "500ms", "1s", "10m", "2h", "7d", or a sum such as "1h30m". Only "0" needs no
+/// unit.
 package func timeSpan(_ text: String) -> Duration? {
     if text == "0" { return .zero }
     let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
@@ -46,8 +47,8 @@ package func durationText(_ duration: Duration) -> String {
 
 private typealias Unit = (name: String, scale: Int64)
 
-// Tables instead of literals in a loop: for constant divisors the compiler generates tests whose order differs from
-// build to build, and two builds of one commit should be identical.
+// Tables instead of literals in a loop: for constant divisors the compiler generates tests whose
+// order differs from build to build, and two builds of one commit should be identical.
 private let sizeUnits: [Unit] = [
     ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
 ]

@@ -1,6 +1,7 @@
 public import Synchronization
 
-/// A value that every request reads and a reload replaces, such as the routing table or the device keys.
+/// A value that every request reads and a reload replaces, such as the routing table or the device
+/// keys.
 ///
 /// Public for the reason that `Locked` is.
 public final class Replaceable<Value: Sendable>: Sendable {
@@ -39,7 +40,8 @@ public final class Replaceable<Value: Sendable>: Sendable {
         }
     }
 
-    /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic load.
+    /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic
+    /// load.
     public struct Snapshot {
         @usableFromInline
         let source: Replaceable

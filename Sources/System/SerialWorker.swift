@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Runs slow jobs one after the other on its own thread. The gateway has one for changes, which may wait for the disk,
-/// one for proofs of credentials, which may wait for SLS, and one for long reads of the queue.
+/// Runs slow jobs one after the other on its own thread. The gateway has one for changes, which may
+/// wait for the disk, one for proofs of credentials, which may wait for SLS, and one for long reads
+/// of the queue.
 package final class SerialWorker: Sendable {
     package typealias Job = @Sendable () -> Void
 
@@ -41,8 +42,8 @@ package final class SerialWorker: Sendable {
     /// True once `stop` was called; the current job should end soon.
     package var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// Returns false when too many jobs wait already, or the worker stops. A job that continues another one always has
-    /// room.
+    /// Returns false when too many jobs wait already, or the worker stops. A job that continues
+    /// another one always has room.
     package func post(continuing: Bool = false, _ job: @escaping Job) -> Bool {
         guard !isEnding,
             waiting.add(1, ordering: .relaxed).oldValue < waitingMax || continuing
@@ -60,7 +61,8 @@ package final class SerialWorker: Sendable {
         while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
-    /// Ends after the current job. Waiting jobs are dropped; their callers learn only that the gateway stopped.
+    /// Ends after the current job. Waiting jobs are dropped; their callers learn only that the
+    /// gateway stopped.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()

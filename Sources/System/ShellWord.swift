@@ -1,7 +1,9 @@
-/// Text for a line that an operator pastes into a shell: sh, bash, dash, ksh, zsh or busybox. The line has no control
-/// character, which a terminal may take for a key, and no mark that reverses the order of letters.
+/// Text for a line that an operator pastes into a shell: sh, bash, dash, ksh, zsh or busybox. The
+/// line has no control character, which a terminal may take for a key, and no mark that reverses
+/// the order of letters.
 package enum ShellWord {
-    /// The text as one word. nil: no word can hold a NUL, and `$(…)` loses line ends at the end; `printing` keeps both.
+    /// The text as one word. nil: no word can hold a NUL, and `$(…)` loses line ends at the end;
+    /// `printing` keeps both.
     package static func quoted(_ text: String) -> String? {
         let isPlain = text.utf8.allSatisfy {
             (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)

@@ -10,7 +10,8 @@ package enum Terminal {
         put(text + "\n", to: 2)
     }
 
-    /// Writes the bytes, with control characters escaped where a terminal would obey them. Returns false once the reader has closed the pipe.
+    /// Writes the bytes, with control characters escaped where a terminal would obey them. Returns
+    /// false once the reader has closed the pipe.
     @discardableResult
     package static func say(bytes: [UInt8]) -> Bool {
         isatty(1) == 1

@@ -1,5 +1,5 @@
-/// Makes foreign text safe for an operator's terminal: one line, without control sequences and without marks that
-/// reverse the order of letters.
+/// Makes foreign text safe for an operator's terminal: one line, without control sequences and
+/// without marks that reverse the order of letters.
 package enum TerminalText {
     /// Returns plain text unchanged and anything else in quotes. Cuts long text.
     package static func shown(_ text: String, scalarsMax: Int = 200) -> String {
@@ -40,7 +40,8 @@ package enum TerminalText {
         scalar == " " || scalar == "\"" || scalar == "=" || scalar == "\\" || steers(scalar)
     }
 
-    /// Control characters, line separators and invisible marks, except the joiners of letters and emoji.
+    /// Control characters, line separators and invisible marks, except the joiners of letters and
+    /// emoji.
     static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

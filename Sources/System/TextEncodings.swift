@@ -39,8 +39,8 @@ package func hexDecoded(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
 package enum Base64Alphabet: Sendable {
     /// RFC 4648 section 4, with or without padding. Unused bits at the end are ignored.
     case standard
-    /// RFC 4648 section 5, without padding. Unused bits at the end must be zero, so that each value has exactly one
-    /// text.
+    /// RFC 4648 section 5, without padding. Unused bits at the end must be zero, so that each value
+    /// has exactly one text.
     case url
 
     fileprivate func value(of digit: UInt8) -> UInt8? {
@@ -78,7 +78,8 @@ package func base64Decoded(_ text: ArraySlice<UInt8>, _ alphabet: Base64Alphabet
     return alphabet == .standard || bits & (1 << count - 1) == 0 ? decoded : nil
 }
 
-/// RFC 3986 section 2.3: encodes every byte of the UTF-8 text as `%XX`, except unreserved characters.
+/// RFC 3986 section 2.3: encodes every byte of the UTF-8 text as `%XX`, except unreserved
+/// characters.
 package func percentEncoded(_ text: String) -> String {
     String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)
 }
@@ -100,8 +101,8 @@ package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
     return encoded
 }
 
-/// Decodes percent encoding (RFC 3986 section 2.1); the result need not be UTF-8. nil for a percent sign without two
-/// hexadecimal digits, unless it is kept as it is. In a form, a plus is a space.
+/// Decodes percent encoding (RFC 3986 section 2.1); the result need not be UTF-8. nil for a percent
+/// sign without two hexadecimal digits, unless it is kept as it is. In a form, a plus is a space.
 package func percentDecoded(
     _ text: ArraySlice<UInt8>,
     isForm: Bool = false,

@@ -26,8 +26,8 @@ extension WallTime {
         return "\(parts.tm_year + 1900)\(twoDigits(parts.tm_mon + 1))\(twoDigits(parts.tm_mday))"
     }
 
-    /// Parses "Tue, 14 Jan 2025 08:30:00 GMT"; nil for any other form. The weekday is not checked against the date,
-    /// because nothing relies on it.
+    /// Parses "Tue, 14 Jan 2025 08:30:00 GMT"; nil for any other form. The weekday is not checked
+    /// against the date, because nothing relies on it.
     package init?(httpDate text: String) {
         let words = text.split(separator: " ")
         guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT",

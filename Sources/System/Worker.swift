@@ -17,8 +17,9 @@ package final class Worker: Sendable {
         }
     }
 
-    /// Starts at once. The thread blocks all signals; a thread that wants them asks for them (see `Signals`). `nice` is
-    /// added to the process's nice value: the thread yields to the process's others while all cores are busy.
+    /// Starts at once. The thread blocks all signals; a thread that wants them asks for them (see
+    /// `Signals`). `nice` is added to the process's nice value: the thread yields to the process's
+    /// others while all cores are busy.
     package init(
         _ name: String,
         nice: Int = 0,

@@ -1,11 +1,12 @@
 import Synchronization
 package import System
 
-/// The keys that one issuer publishes, as last fetched. All loops read them; the fetching thread writes them.
+/// The keys that one issuer publishes, as last fetched. All loops read them; the fetching thread
+/// writes them.
 ///
-/// An unknown key causes a fetch, because issuers sign with a new key as soon as they publish it. Only a fetch that
-/// began after the question can show that the key does not exist. Until then the sender is told to retry: SDKs drop
-/// logs that are answered with 401.
+/// An unknown key causes a fetch, because issuers sign with a new key as soon as they publish it.
+/// Only a fetch that began after the question can show that the key does not exist. Until then the
+/// sender is told to retry: SDKs drop logs that are answered with 401.
 package final class FetchedTokenKeys: Sendable {
     package enum Answer: Equatable {
         case key(PublicKey)
@@ -26,8 +27,8 @@ package final class FetchedTokenKeys: Sendable {
 
     /// Bound of remembered unknown key names; when it is exceeded, all are forgotten.
     static let askedMax = 256
-    /// After this time a name that no fetch brought causes another fetch: an issuer may publish a key after it begins
-    /// to sign with it.
+    /// After this time a name that no fetch brought causes another fetch: an issuer may publish a
+    /// key after it begins to sign with it.
     static let askAgainAfter: Duration = .seconds(60)
 
     private struct State {
@@ -77,7 +78,8 @@ package final class FetchedTokenKeys: Sendable {
         return answer
     }
 
-    /// Stores the keys of a fetch that began at this time; returns whether they differ from the previous ones.
+    /// Stores the keys of a fetch that began at this time; returns whether they differ from the
+    /// previous ones.
     package func take(_ set: TokenKeySet, began: Moment, at now: WallTime) -> Bool {
         let isOther = state.withLock { state in
             let isOther = state.set != set

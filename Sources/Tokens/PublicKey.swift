@@ -7,8 +7,8 @@ package struct PublicKeyProblem: Error, Equatable, CustomStringConvertible {
 
 /// A public key for one algorithm.
 ///
-/// Unchecked because of OpenSSL's object. Invariant: it never changes after the initialiser, and OpenSSL lets several
-/// threads use such a key at a time.
+/// Unchecked because of OpenSSL's object. Invariant: it never changes after the initialiser, and
+/// OpenSSL lets several threads use such a key at a time.
 package final class PublicKey: @unchecked Sendable, Equatable {
     private let key: OpaquePointer
     private let algorithm: TokenAlgorithm
@@ -59,7 +59,8 @@ package final class PublicKey: @unchecked Sendable, Equatable {
     }
 
     func verifies(_ message: ArraySlice<UInt8>, _ signature: [UInt8]) -> Bool {
-        // Clears OpenSSL's errors about the signature from this thread's list, where TLS would find them.
+        // Clears OpenSSL's errors about the signature from this thread's list, where TLS would find
+        // them.
         defer { ERR_clear_error() }
         guard let signature = algorithm == .es256 ? derSignature(signature) : signature,
             let context = EVP_MD_CTX_new()

@@ -1,4 +1,5 @@
-/// The signature algorithm of tokens (RFC 7518 section 3.1). The operator chooses it; a token's own `alg` must match.
+/// The signature algorithm of tokens (RFC 7518 section 3.1). The operator chooses it; a token's own
+/// `alg` must match.
 package enum TokenAlgorithm: String, Sendable, CaseIterable {
     /// Signed with a secret that both sides share.
     case hs256 = "HS256"

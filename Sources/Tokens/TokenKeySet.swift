@@ -6,8 +6,8 @@ package struct TokenKeySetProblem: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// An issuer's published keys (JWK Set, RFC 7517) that fit the algorithm. Other keys are skipped, as section 5 of the
-/// RFC demands: issuers also publish keys for encryption and other algorithms.
+/// An issuer's published keys (JWK Set, RFC 7517) that fit the algorithm. Other keys are skipped,
+/// as section 5 of the RFC demands: issuers also publish keys for encryption and other algorithms.
 package struct TokenKeySet: Sendable, Equatable {
     package static let keysMax = 64
     package static let idBytesMax = 256
@@ -109,7 +109,8 @@ extension PublicKey {
         let content: [UInt8]
         switch (algorithm, members["kty"]) {
         case (.rs256, "RSA"):
-            // No issuer uses more than a modulus of 8192 bits and an exponent of 64 bits; larger ones would cost time.
+            // No issuer uses more than a modulus of 8192 bits and an exponent of 64 bits; larger
+            // ones would cost time.
             guard let modulus = bytes("n"), (256...1024).contains(modulus.count),
                 let exponent = bytes("e"), (1...8).contains(exponent.count)
             else { return nil }

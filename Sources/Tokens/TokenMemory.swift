@@ -1,10 +1,11 @@
 import Crypto
 package import System
 
-/// A cache of verified tokens, so that each signature is checked once and not with each request. All loops share it.
+/// A cache of verified tokens, so that each signature is checked once and not with each request.
+/// All loops share it.
 ///
-/// It has two generations. When the younger one is full, the older one is dropped. Tokens in use stay, without the cost
-/// of a least-recently-used list.
+/// It has two generations. When the younger one is full, the older one is dropped. Tokens in use
+/// stay, without the cost of a least-recently-used list.
 package final class TokenMemory: Sendable {
     package static let tokensMax = 20_000
 
@@ -64,7 +65,8 @@ package final class TokenMemory: Sendable {
 
     private func find(_ mark: SIMD4<UInt64>, _ generation: Int) -> VerifiedToken? {
         state.withLock { state in
-            // After a change of the keys all tokens are checked again, because an issuer may have withdrawn a key.
+            // After a change of the keys all tokens are checked again, because an issuer may have
+            // withdrawn a key.
             guard state.generation == generation else { return nil }
             if let token = state.young[mark] { return token }
             guard let token = state.old.removeValue(forKey: mark) else { return nil }

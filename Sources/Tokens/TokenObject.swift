@@ -1,7 +1,7 @@
 import JSON
 
-/// The members of a JSON object in a token. A repeated member makes it invalid, because two readers could read it
-/// differently.
+/// The members of a JSON object in a token. A repeated member makes it invalid, because two readers
+/// could read it differently.
 struct TokenObject {
     enum Value: Equatable {
         case text(String)

@@ -19,7 +19,8 @@ package struct TokenRules: Sendable, Equatable {
         self.keys = keys
     }
 
-    /// Verifies the signature before it trusts the claims. `fetched` holds the keys of issuers that publish them.
+    /// Verifies the signature before it trusts the claims. `fetched` holds the keys of issuers that
+    /// publish them.
     package func verify(
         _ token: ArraySlice<UInt8>,
         at now: WallTime,
@@ -44,8 +45,8 @@ package struct TokenRules: Sendable, Equatable {
         base64Decoded(part, .url).flatMap { TokenObject($0) }
     }
 
-    /// The index of the key that signed the token. Issuers name their keys independently, so every key of that name is
-    /// tried.
+    /// The index of the key that signed the token. Issuers name their keys independently, so every
+    /// key of that name is tried.
     private func signer(
         of message: ArraySlice<UInt8>,
         _ signature: [UInt8],

@@ -291,7 +291,8 @@ import Testing
             let second = try put(Self.sts, version, query)
             #expect(second.status == 412, "\(second.text)")
         }
-        // A weak tag is no version (RFC 9110, section 13.1.1), and what cannot be read is no condition.
+        // A weak tag is no version (RFC 9110, section 13.1.1), and what cannot be read is no
+        // condition.
         #expect(try put(Self.sts, "W/" + after).status == 412)
         #expect(try put(Self.sts, String(after.dropLast())).status == 400)
         #expect(gateway.keeper.credential(named: "default") == Self.second)

@@ -21,7 +21,8 @@ import Testing
 
     private static let basic = Digest.base64(Array("user:\(key)".utf8))
 
-    /// Every way in which a request shows a credential, to this gateway, to SLS or to a proxy in between.
+    /// Every way in which a request shows a credential, to this gateway, to SLS or to a proxy in
+    /// between.
     private static let ways: [(target: String, field: (name: String, value: String)?)] = {
         let fields: [(String, String)] = [
             ("x-sluice-key", key), ("X-Sluice-Key", token), ("authorization", "Bearer \(key)"),
@@ -134,7 +135,8 @@ import Testing
 
     @Test("No way to show a credential puts it before an operator", arguments: [true, false])
     func ways(open: Bool) throws {
-        // Without keys, requests with them are accepted too; they keep the gateway's own secrets known.
+        // Without keys, requests with them are accepted too; they keep the gateway's own secrets
+        // known.
         let known = [Secret(Self.key), Secret(Self.id)]
         let trial = try trial(open: open)
         let bearer: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]

@@ -21,7 +21,8 @@ final class Canaries {
         return secret
     }
 
-    /// Lines of "file:secret" for what is found in files and directories under the scratch directory.
+    /// Lines of "file:secret" for what is found in files and directories under the scratch
+    /// directory.
     func found(in places: [String], butNotIn exception: String = "none") throws -> String {
         let list = scratch.file(
             "patterns",

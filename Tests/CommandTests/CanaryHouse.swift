@@ -340,7 +340,8 @@ final class CanaryHouse {
         try? see("\(method) \(path)\n\(answer.fields)\n\(answer.text)\n")
     }
 
-    /// The operator's, or the one that the gateway made, which may be in its own file and nowhere else.
+    /// The operator's, or the one that the gateway made, which may be in its own file and nowhere
+    /// else.
     private var mainToken: String {
         guard !isKept else { return token }
         let file = "\(scratch.path)/data/admin-token"

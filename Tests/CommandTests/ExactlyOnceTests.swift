@@ -3,8 +3,9 @@ import System
 import TestSupport
 import Testing
 
-/// Lanes and identities under the worst treatment: devices that repeat what got no answer, a gateway that is
-/// killed, and an SLS that stores requests and cuts the connection before it answers.
+/// Lanes and identities under the worst treatment: devices that repeat what got no answer, a
+/// gateway that is killed, and an SLS that stores requests and cuts the connection before it
+/// answers.
 @Suite(.timeLimit(.minutes(3)))
 struct ExactlyOnceTests {
     @Test("With exactly_once every log arrives once, despite kills and cut connections")

@@ -3,7 +3,8 @@ import System
 import TestSupport
 import Testing
 
-/// Destinations that write on this machine, in a process that is killed or whose output nobody reads.
+/// Destinations that write on this machine, in a process that is killed or whose output nobody
+/// reads.
 @Suite(.timeLimit(.minutes(3)))
 struct FileDestinationTests {
     private let scratch = TemporaryDirectory()

@@ -5,7 +5,8 @@ import TestNATS
 import TestSupport
 import Testing
 
-/// A gateway whose queue lies in JetStream. One broker has the only copy here; CommitLogTests have three.
+/// A gateway whose queue lies in JetStream. One broker has the only copy here; CommitLogTests have
+/// three.
 @Suite(.timeLimit(.minutes(2))) final class JetStreamTests {
     private(set) var broker = Broker()
     let scratch = TemporaryDirectory()
@@ -15,7 +16,8 @@ import Testing
         sandbox = try RunningSandbox()
     }
 
-    /// A gateway on a machine of its own, which has only its configuration; or another command with that.
+    /// A gateway on a machine of its own, which has only its configuration; or another command with
+    /// that.
     func gateway(
         _ machine: String,
         _ more: String = "",

@@ -31,8 +31,8 @@ final class LineReader {
         }
     }
 
-    /// Waits for something; false at the end, and where a program says nothing for two minutes: a test fails then,
-    /// instead of waiting for ever.
+    /// Waits for something; false at the end, and where a program says nothing for two minutes: a
+    /// test fails then, instead of waiting for ever.
     private func readMore() -> Bool {
         var descriptor = pollfd(fd: end?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, 120_000) != 0 else { return false }
@@ -41,7 +41,8 @@ final class LineReader {
         return !more.isEmpty
     }
 
-    /// Reads several to their ends, whichever of them has something: who writes much to one waits for it to be read.
+    /// Reads several to their ends, whichever of them has something: who writes much to one waits
+    /// for it to be read.
     static func readAll(_ readers: [LineReader]) {
         var open = readers.filter { $0.end != nil }
         while !open.isEmpty {
@@ -53,8 +54,8 @@ final class LineReader {
         }
     }
 
-    /// The next line that contains all the texts; nil when there is none until the end, or for five minutes: a program
-    /// may say something else for ever.
+    /// The next line that contains all the texts; nil when there is none until the end, or for five
+    /// minutes: a program may say something else for ever.
     func next(containing texts: [String]) -> String? {
         let end = Date(timeIntervalSinceNow: 300)
         while Date.now < end, let line = next() {

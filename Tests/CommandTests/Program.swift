@@ -26,7 +26,8 @@ final class Program {
         return "sluice"
     }()
 
-    /// Of this process's environment the program has what a sanitizer is told: where its reports go.
+    /// Of this process's environment the program has what a sanitizer is told: where its reports
+    /// go.
     private static let told = ProcessInfo.processInfo.environment.filter { name, _ in
         name.hasSuffix("SAN_OPTIONS") || name == "SWIFT_BACKTRACE"
     }
@@ -60,7 +61,8 @@ final class Program {
         process.signal(number)
     }
 
-    /// Waits for the end without reading what it still says; the exit code, or the signal as a negative number.
+    /// Waits for the end without reading what it still says; the exit code, or the signal as a
+    /// negative number.
     func ended() -> Int32 {
         process.wait()
     }

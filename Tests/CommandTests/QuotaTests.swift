@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A logstore with a quota, behind the whole gateway: nearly all of the quota is used, little is wasted, and
-/// another logstore does not notice.
+/// A logstore with a quota, behind the whole gateway: nearly all of the quota is used, little is
+/// wasted, and another logstore does not notice.
 @Suite(.timeLimit(.minutes(2)))
 struct QuotaTests {
     static let perSecond = 50
@@ -11,7 +11,8 @@ struct QuotaTests {
 
     @Test("A quota is used fully without wasted requests, and delays no other logstore")
     func quota() throws {
-        // On a machine that stands still for a second any sender wastes what a quota gives meanwhile.
+        // On a machine that stands still for a second any sender wastes what a quota gives
+        // meanwhile.
         var use = try run()
         for _ in 0..<2 where !use.isGood { use = try run() }
         #expect(use.used > 0.85)
@@ -43,7 +44,8 @@ struct QuotaTests {
         let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
         let end = OperatorEnd(listeners, dataDirectory: "\(scratch.path)/data")
 
-        // All are there when the first is sent: a slow disk must not pass for a quota that is not used.
+        // All are there when the first is sent: a slow disk must not pass for a quota that is not
+        // used.
         _ = try end.run("pause", "app")
         try post(Self.packets, to: "busy", listeners.devices)
         #expect(sandbox.received(field: "busy").isEmpty)

@@ -3,8 +3,8 @@ import Net
 import System
 import TestSupport
 
-/// Gives credentials to whoever asks, as STS does, and as services do that take a URI; or refuses them,
-/// repeating all that it was told.
+/// Gives credentials to whoever asks, as STS does, and as services do that take a URI; or refuses
+/// them, repeating all that it was told.
 final class RoleServer {
     private let server: HTTPServer
 

@@ -8,7 +8,8 @@ final class RunningGateway {
     let program: Program
     let listeners: Listeners
 
-    /// `more` goes on where the configuration of the destination `app` ends, `admin` in the group of that name.
+    /// `more` goes on where the configuration of the destination `app` ends, `admin` in the group
+    /// of that name.
     init(_ more: String = "", admin: String = "") throws {
         sandbox = try RunningSandbox()
         let text = sandbox.configuration(dataDirectory: "\(scratch.path)/data") + more

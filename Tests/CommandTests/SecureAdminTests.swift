@@ -6,7 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SecureAdminTests {
     private static let made = TestCertificates.shared
 
-    /// In the group `admin`: a certificate that has no name of this machine, and one for the commands to show.
+    /// In the group `admin`: a certificate that has no name of this machine, and one for the
+    /// commands to show.
     private static let admin =
         "tls: { certificate: \(made.certificate("exact")), key: \(made.key("exact")), "
         + "client_ca: \(made.certificate("authority")) }, "

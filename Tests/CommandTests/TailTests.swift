@@ -16,7 +16,8 @@ import Testing
         (try? TestConnection(port: port))?.request("POST", "/logs/\(tag)", body: logs)?.status
     }
 
-    /// Sends a log again and again until the tail shows it: nothing tells from outside when it has begun.
+    /// Sends a log again and again until the tail shows it: nothing tells from outside when it has
+    /// begun.
     private func shown(
         _ tail: Program,
         _ port: UInt16,

@@ -56,7 +56,8 @@ final class TestCluster {
 }
 
 extension ClusterEngine {
-    /// The open log of a shard, which is made if it is not there. Brokers may have to elect a leader first.
+    /// The open log of a shard, which is made if it is not there. Brokers may have to elect a
+    /// leader first.
     func made(_ shard: String) throws -> any EngineLog {
         let log = log(of: shard)
         var problem: CommitLogError?

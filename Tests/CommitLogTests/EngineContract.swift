@@ -15,7 +15,8 @@ extension CommitLog {
     }
 }
 
-/// Lets all logs append so many parts at the same moment, again and again, to an empty log. One must be taken each time.
+/// Lets all logs append so many parts at the same moment, again and again, to an empty log. One
+/// must be taken each time.
 func raceRivals(_ logs: [any CommitLog], parts: Int, rounds: UInt64 = 30) throws {
     var last: UInt64 = 0
     for round in 1...rounds {

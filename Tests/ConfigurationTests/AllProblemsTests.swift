@@ -3,7 +3,8 @@ import TestConfiguration
 import TestSupport
 import Testing
 
-/// A mistake in one setting hides no mistake in another, whatever the two have to do with each other.
+/// A mistake in one setting hides no mistake in another, whatever the two have to do with each
+/// other.
 @Suite struct AllProblemsTests {
     private let variables = [
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",

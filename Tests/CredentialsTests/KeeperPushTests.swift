@@ -37,7 +37,8 @@ import Testing
         #expect(changes.now.count == 4)
     }
 
-    /// A closure that is wrapped once more each time it is told takes more memory each time, and in the end the stack.
+    /// A closure that is wrapped once more each time it is told takes more memory each time, and in
+    /// the end the stack.
     @Test("However often it changes, whoever is told is called as directly as the first time")
     func manyChanges() throws {
         let keeper = try keeper()

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Credentials
 
-/// What others write is read without trusting it: any cut and any broken byte ends in a value or in none.
+/// What others write is read without trusting it: any cut and any broken byte ends in a value or in
+/// none.
 @Suite struct MutationTests {
     private static let texts = [
         Samples.stsAnswer(), Samples.metadataAnswer(), Samples.refusal("NoPermission"),

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Delivery
 
-/// Against sandboxes whose clock is not the host's. Signatures that are more than 15 minutes off are
-/// refused there, as at SLS.
+/// Against sandboxes whose clock is not the host's. Signatures that are more than 15 minutes off
+/// are refused there, as at SLS.
 @Suite(.timeLimit(.minutes(1))) struct ClockDeliveryTests {
     let recorder: JournalRecorder
     let source: MemorySource

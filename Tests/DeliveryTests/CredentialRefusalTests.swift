@@ -122,13 +122,14 @@ import Testing
         for number in 1...10 as ClosedRange<Int64> {
             source.offer(number, logstore: "refused-\(number)")
         }
-        // Each is tried once, most of them before the first answer. Then the longest wait doubles from 10 ms on. The
-        // wait itself is drawn from none to the longest, so four seconds hold nine more or some luckier draws, where
-        // a wait that does not grow would send 400.
+        // Each is tried once, most of them before the first answer. Then the longest wait doubles
+        // from 10 ms on. The wait itself is drawn from none to the longest, so four seconds hold
+        // nine more or some luckier draws, where a wait that does not grow would send 400.
         #expect(server.requests.wait(.seconds(30)) { $0.count >= 11 })
         #expect(!server.requests.wait(.seconds(4)) { $0.count > 40 })
         source.offer(11, logstore: "good")
-        // A logstore that was not refused waits for a second at most, and its packet is the next one.
+        // A logstore that was not refused waits for a second at most, and its packet is the next
+        // one.
         #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11] })
         source.offer(12, logstore: "good")
         #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11, 12] })

@@ -4,7 +4,8 @@ import Testing
 @testable import Delivery
 
 @Suite struct DeliveryMemoryTests {
-    /// Sends bodies of such a size for all destinations in turn until none may send one more; tells what each has.
+    /// Sends bodies of such a size for all destinations in turn until none may send one more; tells
+    /// what each has.
     private func fill(_ memory: DeliveryMemory, _ count: Int, bodies bytes: Int) -> [Int] {
         var own = Array(repeating: 0, count: count)
         var hasSent = true
@@ -50,7 +51,8 @@ import Testing
         let memory = DeliveryMemory(max: 10_000)
         var own = fill(memory, 9, bodies: 100)
         var rounds = 0
-        // Each round one of their requests ends, and the destination with the large one is asked first.
+        // Each round one of their requests ends, and the destination with the large one is asked
+        // first.
         while rounds < 1000 {
             rounds += 1
             memory.beginTurn()

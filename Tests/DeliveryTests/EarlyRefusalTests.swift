@@ -4,12 +4,13 @@ import Testing
 
 @testable import Delivery
 
-/// Refusals for a quota before anything is known of it, in simulated time: they cost a short wait, and no
-/// pace that is guessed.
+/// Refusals for a quota before anything is known of it, in simulated time: they cost a short wait,
+/// and no pace that is guessed.
 @Suite struct EarlyRefusalTests {
     typealias Setup = QuotaSimulation.Setup
 
-    /// A gateway with a backlog of large packets behind a few small ones, and no quota but what refuses.
+    /// A gateway with a backlog of large packets behind a few small ones, and no quota but what
+    /// refuses.
     static func setup(_ milliseconds: Int, packets: Int) -> Setup {
         var setup = Setup()
         setup.rate = 1e12

@@ -8,7 +8,8 @@ import Testing
 
 /// Whatever the server does for a while, in the end all is stored or dead, and every place is free.
 @Suite(.timeLimit(.minutes(1))) struct EngineModelTests {
-    /// Without quotas: at random they make no sense, and what they do to the pace has tests of its own.
+    /// Without quotas: at random they make no sense, and what they do to the pace has tests of its
+    /// own.
     static let mishaps: [ScriptedServer.Reply] = [
         .hangUp, .silence, .text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
         .answer(500, code: "InternalServerError"), .answer(503, code: "ServerBusy"),

@@ -32,7 +32,8 @@ import Testing
         second.stop()
     }
 
-    /// Offers packets one after another until one is stored where it should be, and gives its number.
+    /// Offers packets one after another until one is stored where it should be, and gives its
+    /// number.
     func sendUntilStored(at sandbox: TestSandbox, from number: Int64) throws -> Int64 {
         let end = Moment.now + .seconds(20)
         var number = number

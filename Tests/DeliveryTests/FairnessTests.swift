@@ -126,8 +126,8 @@ import Testing
         turnstile.open()
         #expect(source.state.wait { $0.acknowledged.count == 400 })
         rig.stop()
-        // When half of all is sent, each has sent about a quarter of that: whose gate opened first is ahead for
-        // a while.
+        // When half of all is sent, each has sent about a quarter of that: whose gate opened first
+        // is ahead for a while.
         let first = server.requests.now.prefix(200)
         for index in 0..<4 {
             let count = first.count { $0.logstore == "logstore-\(index)" }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LaneDeliveryTests {
     static let lane = Lane(key: String(repeating: "a", count: 32), sequence: 42)
 
-    /// Answers InvalidSequenceId to the packet's lane from the given request on, and before that what
-    /// the test says.
+    /// Answers InvalidSequenceId to the packet's lane from the given request on, and before that
+    /// what the test says.
     func server(
         _ first: ScriptedServer.Reply...
     ) throws -> ScriptedServer {
@@ -155,7 +155,8 @@ import Testing
             }
         )
         let relaned = rig.status.relaned
-        // A quarter of the 8 requests at a time at first, then fewer: two windows and what was under way.
+        // A quarter of the 8 requests at a time at first, then fewer: two windows and what was
+        // under way.
         #expect(relaned <= 60, "\(relaned) packets got another lane before it paused")
         #expect(rig.status.pauses[.failure(.sequence)] == 1)
         #expect(rig.recorder.count(of: "logstore is paused") == 1)

@@ -6,12 +6,13 @@ import Testing
 
 @testable import Delivery
 
-/// Whenever something is queued and nothing forbids it, a request is sent within a bound, whatever was lost, held,
-/// recalled or forgotten before.
+/// Whenever something is queued and nothing forbids it, a request is sent within a bound, whatever
+/// was lost, held, recalled or forgotten before.
 @Suite(.timeLimit(.minutes(2))) struct LivenessModelTests {
     /// A gateway's delivery, with all that happens to it from outside.
     final class World {
-        /// Where there is only one, no other asks the queue for a packet that could be the probe of all.
+        /// Where there is only one, no other asks the queue for a packet that could be the probe of
+        /// all.
         let logstores: [String]
         /// What the server answers for a while. Each closes a gate of its own, or none.
         static let moods: [ScriptedServer.Reply] = [

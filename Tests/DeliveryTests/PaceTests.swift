@@ -8,7 +8,8 @@ import Testing
 @Suite struct PaceTests {
     static let start = Moment(nanoseconds: 1_000_000_000_000)
 
-    /// A client that sends whenever it may, answered at once, to something that decides by the time.
+    /// A client that sends whenever it may, answered at once, to something that decides by the
+    /// time.
     struct Run {
         var pace = Pace()
         var now = PaceTests.start

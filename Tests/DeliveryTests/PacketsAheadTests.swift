@@ -3,8 +3,9 @@ import Testing
 @testable import Delivery
 
 @Suite struct PacketsAheadTests {
-    /// Delivery beside a queue whose commits take long. Times are milliseconds. Each packet takes `work` of a thread
-    /// that sends one after the other, and the queue gains a packet every `arrival`.
+    /// Delivery beside a queue whose commits take long. Times are milliseconds. Each packet takes
+    /// `work` of a thread that sends one after the other, and the queue gains a packet every
+    /// `arrival`.
     struct FullMachine {
         let commit: Int
         let work: Int

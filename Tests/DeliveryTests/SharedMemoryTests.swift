@@ -19,7 +19,8 @@ import Testing
     func bound() throws {
         let source = try MemorySource()
         let turnstile = Turnstile(behind: .max)
-        // Endpoints of their own: one that destinations share bounds their requests before the memory does.
+        // Endpoints of their own: one that destinations share bounds their requests before the
+        // memory does.
         let stuck = try Self.hanging.map { _ in
             try ScriptedServer { _, _ in
                 turnstile.pass()

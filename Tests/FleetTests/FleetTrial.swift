@@ -9,7 +9,8 @@ import Testing
 
 @testable import Fleet
 
-/// Gateways of one cluster in memory, with a directory and a connection each. Their clocks run a hundred times faster.
+/// Gateways of one cluster in memory, with a directory and a connection each. Their clocks run a
+/// hundred times faster.
 final class FleetTrial {
     let cluster = MemoryCluster()
     let recorder = JournalRecorder()

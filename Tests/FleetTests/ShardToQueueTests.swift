@@ -19,7 +19,8 @@ import Testing
     /// The timing of the trial's gateways.
     private var timing: FleetTiming { trial.machine("x").settings().timing }
 
-    /// A shard of a gateway that is gone, with a sealed packet and a dead letter. Returns its name and the packet's id.
+    /// A shard of a gateway that is gone, with a sealed packet and a dead letter. Returns its name
+    /// and the packet's id.
     private func fill(
         _ numbers: ClosedRange<Int>,
         isKilled: Bool = false

@@ -22,7 +22,8 @@ import Testing
         return register
     }
 
-    /// Looks each second. `last` is the end of the log; a nil of `owner` is no register, one with `moves` is touched.
+    /// Looks each second. `last` is the end of the log; a nil of `owner` is no register, one with
+    /// `moves` is touched.
     private mutating func look(
         _ seconds: ClosedRange<Int>,
         last: (Int) -> UInt64 = { _ in 7 },
@@ -111,7 +112,8 @@ import Testing
     mutating func unlisted() {
         let owner = register("b", owns: [Self.shard])
         look(0...5, last: { _ in 9 }, owner: owner)
-        // Once it is listed, cut off at its end; then it is not for more than ten minutes, with a time without any list.
+        // Once it is listed, cut off at its end; then it is not for more than ten minutes, with a
+        // time without any list.
         for second in stride(from: 6, through: 1500, by: 6) where !(700..<720).contains(second) {
             let registers = [owner.name: Register(value: owner.bytes, revision: revision)]
             watch.look(at: registers, moment(second))

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The seeds of the fuzzers, and what becomes of them when a few bytes change: seconds, without libFuzzer.
+/// The seeds of the fuzzers, and what becomes of them when a few bytes change: seconds, without
+/// libFuzzer.
 @Suite struct CorpusTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 

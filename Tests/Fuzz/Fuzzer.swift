@@ -1,6 +1,7 @@
 import Glibc
 
-/// Called by libFuzzer. FUZZ names the entry: there is one program for all entries, since linking takes as long as running.
+/// Called by libFuzzer. FUZZ names the entry: there is one program for all entries, since linking
+/// takes as long as running.
 ///
 /// - Parameters:
 ///   - start: The first byte; may be nil when there is none.

@@ -6,7 +6,8 @@ import Testing
 
 @testable import HTTP
 
-/// All that clients can make the server hold at a time, as the kernel sees it: nothing of it is outside of the bounds.
+/// All that clients can make the server hold at a time, as the kernel sees it: nothing of it is
+/// outside of the bounds.
 @Suite(.timeLimit(.minutes(1)))
 struct HeldMemoryTests {
     /// A sanitizer keeps what was freed, and shadows what was not.
@@ -62,8 +63,8 @@ struct HeldMemoryTests {
             precondition(counters[.heldHeads] <= 4 << 20)
             precondition(counters[.heldBodies] <= 8 << 20)
             precondition(counters[.heldAnswers] <= 8 << 20)
-            // The handler here has a copy of each body. 4 MiB are those that the pool keeps, a large answer is twice
-            // there while it is written, and 2 KiB are a connection's.
+            // The handler here has a copy of each body. 4 MiB are those that the pool keeps, a
+            // large answer is twice there while it is written, and 2 KiB are a connection's.
             let allowed = (4 + 2 * 8 + 8 + 4 + 8) << 20 + clients.count << 11
             let grown = residentBytes() - before
             precondition(grown < allowed, "\(grown >> 10) KiB more, \(allowed >> 10) are enough")

@@ -126,7 +126,8 @@ struct InFlightTests {
         request.responder.send(Response(status: 200))
         let answer = try #require(client.answer())
         #expect(answer.status == 200)
-        // The second request may have come after the first was answered: then it is refused by itself.
+        // The second request may have come after the first was answered: then it is refused by
+        // itself.
         if answer["connection"] == nil {
             #expect(client.answer()?.status == 503)
         } else {

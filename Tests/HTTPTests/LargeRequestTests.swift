@@ -9,8 +9,8 @@ import Testing
 /// Worker threads run large requests.
 @Suite(.timeLimit(.minutes(1)))
 struct LargeRequestTests {
-    /// Treats bodies of 100 bytes and more as large. Answers with the body's first 99 bytes and its length; a body that
-    /// begins with "wait" is answered when the test opens the gate.
+    /// Treats bodies of 100 bytes and more as large. Answers with the body's first 99 bytes and its
+    /// length; a body that begins with "wait" is answered when the test opens the gate.
     private final class Handler: RequestHandler {
         struct Gate: Sendable {
             let arrived: WakeUp

@@ -22,7 +22,8 @@ struct ResourceTests {
             let before = residentBytes()
             var clients: [CInt] = []
             for _ in 0..<count { clients.append(try connectedSocket(server.server.address.port)) }
-            // Each has had a request with a body, so what it holds is what an idle connection holds.
+            // Each has had a request with a body, so what it holds is what an idle connection
+            // holds.
             let body = String(repeating: "x", count: 3000)
             let request = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n\(body)"
             for client in clients {

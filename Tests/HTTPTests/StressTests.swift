@@ -8,7 +8,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StressTests {
-    /// Requests of every framing, some answered at once and some later, and what they should come to.
+    /// Requests of every framing, some answered at once and some later, and what they should come
+    /// to.
     private static func script(_ random: inout SeededRandom) -> (bytes: [UInt8], bodies: [[UInt8]])
     {
         var bytes: [UInt8] = []

@@ -51,7 +51,8 @@ import Testing
         #expect(plain.text == #"{"text":"Success","code":0}"#)
     }
 
-    /// Splunk counts from zero on each channel: a client that is moved here with ids of Splunk's sends these events again.
+    /// Splunk counts from zero on each channel: a client that is moved here with ids of Splunk's
+    /// sends these events again.
     @Test("Ids of another server are not confirmed")
     func foreign() throws {
         let end = try DeviceListener()

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Ingest
 
-/// Bodies with bytes that are not UTF-8, with raw control characters, and with logs that are not JSON, in each dialect.
+/// Bodies with bytes that are not UTF-8, with raw control characters, and with logs that are not
+/// JSON, in each dialect.
 @Suite(.timeLimit(.minutes(1))) struct DamagedBodyTests {
     private func send(
         _ path: String,

@@ -7,7 +7,8 @@ import System
 import TestSupport
 import Testing
 
-/// `DeviceHandler.prepare`: requests whose content may be too much work for a loop go to a worker thread.
+/// `DeviceHandler.prepare`: requests whose content may be too much work for a loop go to a worker
+/// thread.
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -11,7 +11,8 @@ import Testing
 
 /// How many logs a small body may hold.
 @Suite(.timeLimit(.minutes(1))) struct LogCountTests {
-    /// A request of OTLP with empty records. Protobuf fields: resource_logs, scope_logs, log_records.
+    /// A request of OTLP with empty records. Protobuf fields: resource_logs, scope_logs,
+    /// log_records.
     private func emptyRecords(_ count: Int) -> [UInt8] {
         let records = [UInt8]((0..<count).flatMap { _ in [0x12, 0] as [UInt8] })
         let scope = [0x12] + varint(records.count) + records

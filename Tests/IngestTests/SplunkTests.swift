@@ -65,7 +65,8 @@ import Testing
                 ["host=\(long)", "index=shop.cart", "env=prod"],
             ]
         )
-        // Where the destination takes every logstore, the index names it; its own topic is stronger.
+        // Where the destination takes every logstore, the index names it; its own topic is
+        // stronger.
         #expect(try end.client.post("/services/collector", body.utf8, fields).status == 200)
         let others = end.queue.stored.suffix(3).map(\.stream)
         #expect(others.map(\.logstore) == ["shop", "splunk", "shop"])

@@ -13,7 +13,8 @@ import Testing
     @Test("What was inflated counts among the bodies in flight until it is stored")
     func inflatedInFlight() throws {
         let end = try DeviceListener()
-        // An LZ4 block: literals, one match that repeats the last of them, and five literals at its end.
+        // An LZ4 block: literals, one match that repeats the last of them, and five literals at its
+        // end.
         let repeated = 900_000
         var block = Array("\u{7F}{\"a\":\"x".utf8) + [1, 0]
         block += Array(repeating: 255, count: (repeated - 19) / 255)
@@ -48,7 +49,8 @@ import Testing
         }
         let earlier = try send()
         #expect(eventually { end.queue.identities.count == 1 })
-        // What the record would keep is more than one address may hold beside the request that waits.
+        // What the record would keep is more than one address may hold beside the request that
+        // waits.
         let capture = try end.shared.captures.start(CaptureFilter(), .init(), by: "test")
         let captured = try send()
         #expect(eventually { end.queue.identities.count == 2 })

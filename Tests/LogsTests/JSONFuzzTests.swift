@@ -3,8 +3,8 @@ import Testing
 
 @testable import Logs
 
-/// Random bodies, sound and broken, read by the decoder and by an obvious parser: both must agree on
-/// whether a body is sound and on every log in it.
+/// Random bodies, sound and broken, read by the decoder and by an obvious parser: both must agree
+/// on whether a body is sound and on every log in it.
 @Suite struct JSONFuzzTests {
     struct Writer {
         var random: SeededRandom

@@ -1,7 +1,7 @@
 @testable import Logs
 
-/// A second reading of what `decodePlain` accepts, written to be obvious: recursive, slow, and without
-/// a line in common with the decoder but the reading of times.
+/// A second reading of what `decodePlain` accepts, written to be obvious: recursive, slow, and
+/// without a line in common with the decoder but the reading of times.
 struct ReferenceJSON {
     struct Refused: Error {}
 

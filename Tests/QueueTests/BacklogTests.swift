@@ -22,7 +22,8 @@ import Testing
         return configuration
     }
 
-    /// One small row in each stream, again and again: most rows for their bytes, and farthest apart.
+    /// One small row in each stream, again and again: most rows for their bytes, and farthest
+    /// apart.
     private func fill(_ store: DurableQueue) {
         let answers = Awaited<AppendOutcome>()
         for round in 0..<rounds {

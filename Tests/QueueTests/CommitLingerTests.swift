@@ -7,7 +7,8 @@ import Testing
 @Suite struct CommitLingerTests {
     private static let start = Moment(nanoseconds: 1_000_000_000)
 
-    /// A linger after a commit of so many requests that took half a millisecond and ended at `start`.
+    /// A linger after a commit of so many requests that took half a millisecond and ended at
+    /// `start`.
     private func linger(after requests: Int, longest: Duration = .milliseconds(2)) -> CommitLinger {
         var linger = CommitLinger(longest: longest, bytesEnough: 1 << 20)
         linger.committed(requests: requests, took: .microseconds(500), at: Self.start)
@@ -137,8 +138,8 @@ import Testing
     }
 }
 
-/// Clients that each send the next request after the answer to the last one, two loops that decode requests, and the
-/// queue. Its commit takes half a millisecond and more for each request.
+/// Clients that each send the next request after the answer to the last one, two loops that decode
+/// requests, and the queue. Its commit takes half a millisecond and more for each request.
 private struct ClosedLoop {
     enum Policy {
         case adaptive

@@ -49,8 +49,8 @@ import Testing
     }
 }
 
-/// Stores and delivers as fast as it can, writes down what it was answered and what it delivered, and is
-/// killed in the middle of it.
+/// Stores and delivers as fast as it can, writes down what it was answered and what it delivered,
+/// and is killed in the middle of it.
 private func live(_ path: String, from first: Int, killedAfter millis: UInt32) throws {
     var configuration = QueueConfiguration.small(
         path + "/data",

@@ -125,7 +125,8 @@ import Testing
             }
         }
         store.settle()
-        // Halves compress less well than the whole, but only deaths are held back: there are few halves.
+        // Halves compress less well than the whole, but only deaths are held back: there are few
+        // halves.
         #expect(store.status.ledger.queued > 0)
         #expect(store.status.destinations["app"]?.deadBytes ?? 0 < 25_000)
         let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }

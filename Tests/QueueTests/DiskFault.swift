@@ -5,8 +5,8 @@ import Synchronization
 import System
 import TestSupport
 
-/// Makes the disk fail under one directory, as SQLite sees it: its file methods are replaced by ones that
-/// fail when told so. Only for directories whose path contains `faulty`.
+/// Makes the disk fail under one directory, as SQLite sees it: its file methods are replaced by
+/// ones that fail when told so. Only for directories whose path contains `faulty`.
 enum DiskFault: Int {
     case none
     case full
@@ -133,8 +133,8 @@ enum DiskFault: Int {
     }
 }
 
-// C callbacks capture nothing, so these are global. They are set while the first database of the one suite
-// that uses them opens, always to the same values, and only read afterwards.
+// C callbacks capture nothing, so these are global. They are set while the first database of the
+// one suite that uses them opens, always to the same values, and only read afterwards.
 nonisolated(unsafe) private var openFile:
     (
         @convention(c) (

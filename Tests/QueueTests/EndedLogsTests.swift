@@ -6,7 +6,8 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// Logs that leave without delivery are told to a watcher, with the numbers that `BatchTrack` knows.
+/// Logs that leave without delivery are told to a watcher, with the numbers that `BatchTrack`
+/// knows.
 @Suite(.timeLimit(.minutes(1))) struct EndedLogsTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
@@ -31,7 +32,8 @@ import Testing
         return store
     }
 
-    /// What the watcher learnt, when it knows of so many logs. The queue tells it last, after it shows its status.
+    /// What the watcher learnt, when it knows of so many logs. The queue tells it last, after it
+    /// shows its status.
     private func ended(logs: Int) -> [EndedLogs] {
         #expect(
             eventually {

@@ -55,7 +55,8 @@ extension FailureTests {
         #expect(store.status.ledger.queued == 300)
     }
 
-    /// A queue of 300 logs that wait, ten dead letters and a packet that delivery held; its ledger is damaged.
+    /// A queue of 300 logs that wait, ten dead letters and a packet that delivery held; its ledger
+    /// is damaged.
     private func fillDamaged() throws -> Ledger {
         try fill()
         let ledger: Ledger

@@ -108,7 +108,8 @@ import Testing
         store.requestOnceKnown(3)
         var stored: Set<Int> = []
         var delivered: [Int] = []
-        /// As delivery does: what cannot be read while the store is closed is read when it is open again.
+        /// As delivery does: what cannot be read while the store is closed is read when it is open
+        /// again.
         func contents(of packet: SealedPacket) throws -> [Int] {
             do {
                 return try store.contents(of: packet)
@@ -263,7 +264,8 @@ import Testing
         let packets = consumer.packets(stored / 4)
         // Free pages in front, and behind them what has to move.
         for packet in packets.prefix(packets.count / 2) { store.end(packet, .stored) }
-        // The size when it was full depends on how much of it was still in the log, so the logs are the measure.
+        // The size when it was full depends on how much of it was still in the log, so the logs are
+        // the measure.
         store.wait { $0.databaseBytes < (stored << 16) * 2 / 3 }
         for packet in packets.dropFirst(packets.count / 2) {
             #expect(try store.blocks(of: packet).count > 0)

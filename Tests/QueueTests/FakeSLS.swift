@@ -40,8 +40,8 @@ func entries(_ blocks: [StoredBlock]) throws -> [LogEntry] {
 }
 
 extension DurableQueue {
-    /// Returns when everything that was asked before is done and its packets are handed over. An answer is
-    /// given before the packets of its turn, so the second one comes after them.
+    /// Returns when everything that was asked before is done and its packets are handed over. An
+    /// answer is given before the packets of its turn, so the second one comes after them.
     func settle() {
         for _ in 0..<2 { _ = store() }
     }

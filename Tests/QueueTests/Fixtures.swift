@@ -116,8 +116,8 @@ extension DurableQueue {
         try numbers(blocks(of: packet))
     }
 
-    /// Asks for so many packets of each logstore that tests use; of those that have had no logs nothing is
-    /// remembered.
+    /// Asks for so many packets of each logstore that tests use; of those that have had no logs
+    /// nothing is remembered.
     func request(_ count: Int, for destination: String) {
         for logstore in ["app-log", "x", "y", "z", "0", "1", "2"] {
             request(count, for: .named(logstore, destination: destination))

@@ -98,7 +98,8 @@ import Testing
         #expect(consumer.waiting == 0)
         store.end(again[1], .stored)
         let next = consumer.next()[0]
-        // The commit after its own may have been lost, and its next number used, so it gets a new key.
+        // The commit after its own may have been lost, and its next number used, so it gets a new
+        // key.
         #expect(next.lane?.sequence == 1)
         #expect(!before.contains { $0.lane?.key == next.lane?.key })
         #expect(!next.isRecovered)

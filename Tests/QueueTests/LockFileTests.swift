@@ -6,7 +6,8 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// Root looks at queues, too; what it opens there may have been put by whoever took over the queue's user.
+/// Root looks at queues, too; what it opens there may have been put by whoever took over the
+/// queue's user.
 @Suite(.timeLimit(.minutes(1))) struct LockFileTests {
     let directory = TemporaryDirectory()
     let elsewhere = TemporaryDirectory()

@@ -18,8 +18,8 @@ import Testing
         let rows: Int
     }
 
-    /// Three lives of 120 rows with ten logs each. Each begins a million numbers further on, so that some pages hold rows whose
-    /// numbers lie far apart.
+    /// Three lives of 120 rows with ten logs each. Each begins a million numbers further on, so
+    /// that some pages hold rows whose numbers lie far apart.
     private func fill() throws -> [Leaf] {
         for life in 0..<3 {
             let store = try DurableQueue(.small(directory.path), journal: .silent)

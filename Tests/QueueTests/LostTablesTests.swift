@@ -42,7 +42,8 @@ import Testing
         writeFile(database, bytes)
     }
 
-    /// Such a table is found damaged when somebody asks for it; then the queue is rebuilt, and can be asked again.
+    /// Such a table is found damaged when somebody asks for it; then the queue is rebuilt, and can
+    /// be asked again.
     private func insist<Answer>(_ store: DurableQueue, _ ask: () throws -> Answer) throws -> Answer
     {
         do { return try ask() } catch {

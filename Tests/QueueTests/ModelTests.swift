@@ -7,8 +7,8 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// Random sequences of everything callers can do, restarts and crashes among them, next to a model that
-/// is too simple to be wrong.
+/// Random sequences of everything callers can do, restarts and crashes among them, next to a model
+/// that is too simple to be wrong.
 @Suite(.timeLimit(.minutes(5))) struct ModelTests {
     /// `SLUICE_MODEL_SEQUENCES` asks for more.
     static let sequences =

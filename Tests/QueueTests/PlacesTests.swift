@@ -96,7 +96,8 @@ import Testing
         queue.flush("app")
         let held = consumer.packets(1, of: .named("invented"))[0]
         wait(61)
-        // Delivery holds it; it is taken back when its content is asked for, not while it may be under way.
+        // Delivery holds it; it is taken back when its content is asked for, not while it may be
+        // under way.
         var error: QueueError?
         while error == nil {
             do { _ = try queue.blocks(of: held) } catch let found { error = found }

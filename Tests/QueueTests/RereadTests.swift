@@ -8,7 +8,8 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// What the owner knows must outlive the store, which is read anew after a failure and for another logstore.
+/// What the owner knows must outlive the store, which is read anew after a failure and for another
+/// logstore.
 @Suite(.timeLimit(.minutes(1))) struct RereadTests {
     let directory = TemporaryDirectory()
     private let lines = Awaited<[UInt8]>()

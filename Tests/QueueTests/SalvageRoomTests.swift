@@ -44,8 +44,9 @@ import Testing
         return EncodedLogs(bytes: bytes, count: numbers.count)
     }
 
-    /// 3,000 logs of a thousand bytes in two streams, three packets of a hundred that delivery holds, and ten dead
-    /// letters; closed in good order. The ledger is damaged, so that all can be read and must be copied.
+    /// 3,000 logs of a thousand bytes in two streams, three packets of a hundred that delivery
+    /// holds, and ten dead letters; closed in good order. The ledger is damaged, so that all can be
+    /// read and must be copied.
     private func fill(damaged: Bool = true) throws -> (packets: [SealedPacket], ledger: Ledger) {
         let store = try DurableQueue(configuration(directory.path), journal: .silent)
         for row in 0..<300 {

@@ -87,8 +87,8 @@ import Testing
             let found = drain(store)
             let after = store.status.ledger
             #expect(after.isClosed)
-            // Damage that is only found while packets are out may cost their seals and acknowledgements,
-            // and then their logs go out once more.
+            // Damage that is only found while packets are out may cost their seals and
+            // acknowledgements, and then their logs go out once more.
             let isFoundLate =
                 store.status.salvages > before.salvages || store.status.failures > before.failures
             #expect(Set(found).count == found.count || isFoundLate)

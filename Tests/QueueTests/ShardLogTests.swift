@@ -10,8 +10,8 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// Queues whose transactions go to a commit log first. Each queue here has a directory of its own, so what it knows of
-/// an earlier one comes from the log.
+/// Queues whose transactions go to a commit log first. Each queue here has a directory of its own,
+/// so what it knows of an earlier one comes from the log.
 @Suite final class ShardLogTests {
     let log = MemoryCommitLog()
     private var directories: [TemporaryDirectory] = []
@@ -306,7 +306,8 @@ import Testing
         store.close()
     }
 
-    /// A log with the entries of `log`, as a version with older tables wrote them. It is never trimmed.
+    /// A log with the entries of `log`, as a version with older tables wrote them. It is never
+    /// trimmed.
     private func logOfOlderTables() throws -> MemoryCommitLog {
         let older = try log.entries.map { stored in
             var entry = try CommitEntry(stored.bytes)
@@ -376,7 +377,8 @@ import Testing
         let store = try queue()
         #expect(store.store(batch(1...5)) == .stored)
         store.close()
-        // An older base and its commits, as if trimming came late: the first life's entries with another schema.
+        // An older base and its commits, as if trimming came late: the first life's entries with
+        // another schema.
         let both = try logOfOlderTables()
         // The next version brings a base of its own tables.
         let first = try queue(on: both)

@@ -64,8 +64,8 @@ import Testing
         let path = copy.path + "/queue.db-wal"
         var log = readFile(path)
         let end = try #require(transactions(log).dropLast().last?.last)
-        // A page as the file system has it goes over the end of the frame before, so that the one behind it cannot be proved
-        // either.
+        // A page as the file system has it goes over the end of the frame before, so that the one
+        // behind it cannot be proved either.
         let start = end - (isShifted ? 3600 : 0)
         for index in start..<start + frameBytes(log) { log[index] ^= 0x55 }
         writeFile(path, log)

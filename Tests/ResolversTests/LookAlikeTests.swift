@@ -10,8 +10,8 @@ import Testing
 
 @testable import Resolvers
 
-/// The gateway's resolvers against the sandbox's look-alikes, which were written from the protocols alone, and against
-/// real programs.
+/// The gateway's resolvers against the sandbox's look-alikes, which were written from the protocols
+/// alone, and against real programs.
 @Suite(.timeLimit(.minutes(1))) struct LookAlikeTests {
     private let directory = TemporaryDirectory()
     private let journal = JournalRecorder()

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Routing
 
-/// Rows of the tables of Puree's and fluentd's own suites, with the column of fluentd where they differ.
+/// Rows of the tables of Puree's and fluentd's own suites, with the column of fluentd where they
+/// differ.
 @Suite struct TagPatternTests {
     @Test(arguments: [
         // Puree's suites.

@@ -59,7 +59,8 @@ package final class MemoryCluster: ClusterEngine {
         state.withLock { $0.failures += Array(repeating: error, count: count) }
     }
 
-    /// What all gateways share of a shard, to plan its faults or look at its entries; nil: it has no log.
+    /// What all gateways share of a shard, to plan its faults or look at its entries; nil: it has
+    /// no log.
     package func memory(of shard: String) -> MemoryCommitLog? {
         shared.withLock { $0.logs[shard] }
     }

@@ -13,7 +13,8 @@ package final class MemoryCommitLog: CommitLog {
         case cut(Int)
         /// So many parts arrive, and the engine forgets that it has seen them.
         case forgotten(Int)
-        /// It arrives after the next append that does, or with `deliverLate`, unless the fence refuses it by then.
+        /// It arrives after the next append that does, or with `deliverLate`, unless the fence
+        /// refuses it by then.
         case late
         /// It is refused, although nothing newer is there.
         case refused

@@ -5,7 +5,8 @@ import Queue
 package import System
 package import TestSupport
 
-/// A whole gateway in this process with a sandbox in place of SLS, on ports and a directory of its own.
+/// A whole gateway in this process with a sandbox in place of SLS, on ports and a directory of its
+/// own.
 package final class SandboxedGateway: Sendable {
     package static let token = "0123456789abcdef0123456789abcdef"
 

@@ -2,7 +2,8 @@ package import HTTP
 package import Net
 import System
 
-/// An HTTP server that keeps each request and answers as the test says, or holds it until `release`.
+/// An HTTP server that keeps each request and answers as the test says, or holds it until
+/// `release`.
 package final class RecordingServer: Sendable {
     package struct Request: Sendable {
         package let method: RequestHead.Method

@@ -4,7 +4,8 @@ import Net
 import System
 import TestSupport
 
-/// An issuer of tokens: a key pair in files of the `openssl` command, and its public key as a JSON Web Key.
+/// An issuer of tokens: a key pair in files of the `openssl` command, and its public key as a JSON
+/// Web Key.
 package struct TokenIssuer: Sendable {
     package let id: String
     /// What its tokens call its key.

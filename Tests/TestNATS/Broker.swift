@@ -44,7 +44,8 @@ package final class Broker {
 
     deinit { kill() }
 
-    /// Where the programs are: installed once, by the versions and hashes in Scripts/requirements/brokers.txt.
+    /// Where the programs are: installed once, by the versions and hashes in
+    /// Scripts/requirements/brokers.txt.
     private static let programs: String = {
         let script = repositoryFile("Scripts/python-tools")
         guard let process = try? ChildProcess([script, "brokers"], output: .pipe) else {

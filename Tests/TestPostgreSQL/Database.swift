@@ -2,8 +2,8 @@ import Glibc
 import System
 import TestSupport
 
-/// A real PostgreSQL server with its own directory, and perhaps a standby. Both end with this value, or with the test's
-/// process.
+/// A real PostgreSQL server with its own directory, and perhaps a standby. Both end with this
+/// value, or with the test's process.
 package final class Database {
     /// A server refuses to run as root.
     private static let user =
@@ -42,7 +42,8 @@ package final class Database {
         /// Ends it and its children, as a crash would.
         package func kill() {
             guard let process = process.take() else { return }
-            // Its children end with a server that is asked to, and notice only later that one is dead.
+            // Its children end with a server that is asked to, and notice only later that one is
+            // dead.
             process.signal(SIGQUIT)
             process.wait()
         }

@@ -1,8 +1,9 @@
 import System
 
 extension Duration {
-    /// This limit on an idle machine, multiplied by how much slower this machine is now. Measure it right after the work
-    /// that the limit is for, so that a verdict does not depend on the machine or on the work beside it.
+    /// This limit on an idle machine, multiplied by how much slower this machine is now. Measure it
+    /// right after the work that the limit is for, so that a verdict does not depend on the machine
+    /// or on the work beside it.
     package func calibrated() -> Duration { self * max(1, FixedWork.slowness()) }
 }
 

@@ -1,6 +1,7 @@
 package import System
 
-/// A clock that stands still until a test moves it: the time of day, and the monotonic clock beside it.
+/// A clock that stands still until a test moves it: the time of day, and the monotonic clock beside
+/// it.
 package final class ManualClock: Sendable {
     private struct State {
         var now: WallTime

@@ -1,7 +1,7 @@
 import System
 
-/// Looks again and again until a condition holds; false when it does not within the limit. This is for conditions
-/// whose change signals nothing; others have a `SharedValue`.
+/// Looks again and again until a condition holds; false when it does not within the limit. This is
+/// for conditions whose change signals nothing; others have a `SharedValue`.
 package func eventually<Failure: Error>(
     within limit: Duration = .seconds(40),
     _ condition: () throws(Failure) -> Bool

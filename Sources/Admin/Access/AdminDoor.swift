@@ -5,8 +5,9 @@ import Operations
 import Synchronization
 import System
 
-/// Finds out who sends a request to the admin listener: the holder of a token, or a person with a session of the console.
-/// Both are throttled alike when they guess. Only the thread of the listener uses it.
+/// Finds out who sends a request to the admin listener: the holder of a token, or a person with a
+/// session of the console. Both are throttled alike when they guess. Only the thread of the
+/// listener uses it.
 final class AdminDoor {
     /// Whoever may look, at least.
     struct Visitor {
@@ -15,7 +16,8 @@ final class AdminDoor {
         let session: ConsoleSessions.Session?
     }
 
-    /// The cookie's name on a listener with TLS. Browsers accept the prefix only from there, with Secure and Path=/.
+    /// The cookie's name on a listener with TLS. Browsers accept the prefix only from there, with
+    /// Secure and Path=/.
     static let secureCookie = "__Host-sluice"
     static let plainCookie = "sluice"
 
@@ -40,7 +42,8 @@ final class AdminDoor {
         self.journal = journal
     }
 
-    /// nil for a stranger: without a token or session, with a wrong one, or while its address has to wait.
+    /// nil for a stranger: without a token or session, with a wrong one, or while its address has
+    /// to wait.
     func visitor(_ head: RequestHead) -> Visitor? {
         if let range = head.fieldRange("authorization") {
             return holder(head, head.bytes[range]).map { Visitor(holder: $0, session: nil) }
@@ -54,7 +57,8 @@ final class AdminDoor {
         return access.holder(of: head.bytes[range])
     }
 
-    /// The token's holder. nil while the address has to wait, unless this token came from there before.
+    /// The token's holder. nil while the address has to wait, unless this token came from there
+    /// before.
     func holder(_ head: RequestHead, _ authorization: ArraySlice<UInt8>) -> AdminHolder? {
         let address = head.peer.neighbourhood
         guard
@@ -62,8 +66,8 @@ final class AdminDoor {
                 || doorkeeper.hasAdmitted(authorization, from: address)
         else { return nil }
         guard let holder = access.holder(of: authorization) else { return nil }
-        // A token for reading forgives nothing: its holder could guess the full token in between. Nor does any token
-        // while its address waits, since the guesses may be a neighbour's.
+        // A token for reading forgives nothing: its holder could guess the full token in between.
+        // Nor does any token while its address waits, since the guesses may be a neighbour's.
         let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
         doorkeeper.admitted(authorization, from: address, forgiving: isForgiving)
         return holder
@@ -131,7 +135,8 @@ final class AdminDoor {
 
     func makeCode(for holder: AdminHolder) -> String { codes.make(for: holder, .now) }
 
-    /// The holder of a one-time code. nil also while the address has to wait, and when its token no longer exists.
+    /// The holder of a one-time code. nil also while the address has to wait, and when its token no
+    /// longer exists.
     func take(_ code: String, _ head: RequestHead) -> AdminHolder? {
         guard doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil,
             let holder = codes.take(code, .now), access.knows(holder)

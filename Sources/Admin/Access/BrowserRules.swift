@@ -5,7 +5,8 @@ import System
 
 /// Why a browser's request is refused although its session is good: another site may have sent it.
 enum BrowserRules {
-    /// The field that only pages of this origin can add, because the listener allows no other origin to (no CORS).
+    /// The field that only pages of this origin can add, because the listener allows no other
+    /// origin to (no CORS).
     static let field: StaticString = "x-sluice-csrf"
 
     static func problem(
@@ -27,8 +28,8 @@ enum BrowserRules {
         return originProblem(head)
     }
 
-    /// A name that is not ours may be another site's, whose DNS answers with our address (rebinding). An address needs
-    /// no DNS.
+    /// A name that is not ours may be another site's, whose DNS answers with our address
+    /// (rebinding). An address needs no DNS.
     static func hostProblem(_ head: RequestHead, _ settings: AdminSettings) -> HTTPProblem? {
         let host = hostName(head.field("host") ?? "")
         let isAddress = IPAddress(host) != nil

@@ -3,8 +3,8 @@ import Crypto
 import Synchronization
 import System
 
-/// The sessions of people who logged in to the console. Only digests of their ids are kept, so that a dump of the
-/// memory lets nobody in.
+/// The sessions of people who logged in to the console. Only digests of their ids are kept, so that
+/// a dump of the memory lets nobody in.
 struct ConsoleSessions {
     /// For each token, so that the logins of one end no session of another.
     static let countMax = 16
@@ -45,8 +45,8 @@ struct ConsoleSessions {
 
     var count: Int { sessions.count }
 
-    /// Opens a session and returns its id. Beyond the limit the token's session that was not used for the longest time
-    /// ends.
+    /// Opens a session and returns its id. Beyond the limit the token's session that was not used
+    /// for the longest time ends.
     mutating func open(_ holder: AdminHolder, _ now: Moment) -> String {
         sessions = sessions.filter { !$0.value.isOver(now) }
         let own = sessions.values.filter { $0.holder.name == holder.name }
@@ -61,7 +61,8 @@ struct ConsoleSessions {
         return id
     }
 
-    /// The session with this id, which counts as used; nil when it is over, or its token no longer exists.
+    /// The session with this id, which counts as used; nil when it is over, or its token no longer
+    /// exists.
     mutating func use(
         _ id: some Collection<UInt8>,
         _ now: Moment,

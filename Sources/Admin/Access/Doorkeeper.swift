@@ -3,8 +3,8 @@ import Net
 import SLS
 import System
 
-/// Throttles guesses of tokens: after a few different wrong tokens an address waits before its next attempt, longer
-/// each time.
+/// Throttles guesses of tokens: after a few different wrong tokens an address waits before its next
+/// attempt, longer each time.
 ///
 /// The same wrong token again is not a guess but a script with an old token, and causes no wait.
 struct Doorkeeper {
@@ -25,8 +25,8 @@ struct Doorkeeper {
     }
 
     private var visitors: [Neighbourhood: Visitor] = [:]
-    /// Tokens that were right lately, with their address. They do not wait when a neighbour guesses: operators, their
-    /// monitoring and an attacker may share an address.
+    /// Tokens that were right lately, with their address. They do not wait when a neighbour
+    /// guesses: operators, their monitoring and an attacker may share an address.
     private var friends: [(address: Neighbourhood, digest: [UInt8])] = []
     static let friendsMax = 64
 
@@ -62,7 +62,8 @@ struct Doorkeeper {
         return isNew && excess > 0
     }
 
-    /// True if this token was right when it came from this address before; it may have been revoked since.
+    /// True if this token was right when it came from this address before; it may have been revoked
+    /// since.
     func hasAdmitted(_ token: some Collection<UInt8>, from address: Neighbourhood) -> Bool {
         guard friends.contains(where: { $0.address == address }) else { return false }
         let digest = Digest.sha256(Array(token))
@@ -84,8 +85,8 @@ struct Doorkeeper {
         friends = friends.suffix(Self.friendsMax - 1) + [(address, digest)]
     }
 
-    /// Addresses that no longer wait go first, then the ones without attempts for the longest time, so that a flood
-    /// of addresses does not release one that guesses.
+    /// Addresses that no longer wait go first, then the ones without attempts for the longest time,
+    /// so that a flood of addresses does not release one that guesses.
     private mutating func forgetSome(_ now: Moment) {
         let quiet = visitors.sorted {
             ($0.value.closedUntil, $0.value.seen) < ($1.value.closedUntil, $1.value.seen)

@@ -4,8 +4,8 @@ import Glibc
 import SLS
 package import System
 
-/// The token that the gateway generates if the configuration has none. It is a file in the data directory that only
-/// its owner can read, so it stays the same after a restart.
+/// The token that the gateway generates if the configuration has none. It is a file in the data
+/// directory that only its owner can read, so it stays the same after a restart.
 package struct TokenFile: Sendable {
     package let path: String
 

@@ -3,8 +3,9 @@ import JSON
 import Queue
 import System
 
-/// Captured requests as an HTTP archive (HAR 1.2), for browsers and mitmproxy: an entry for each request, and one for
-/// each attempt to deliver its logs. Members of our own begin with an underscore, as the format wants.
+/// Captured requests as an HTTP archive (HAR 1.2), for browsers and mitmproxy: an entry for each
+/// request, and one for each attempt to deliver its logs. Members of our own begin with an
+/// underscore, as the format wants.
 struct HARDocument {
     private let records: [CaptureRecord]
 

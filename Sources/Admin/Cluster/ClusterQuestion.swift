@@ -99,7 +99,8 @@ extension Operator {
     }
 }
 
-/// A request that another gateway answers in the place of the one that got it, which has checked token and query.
+/// A request that another gateway answers in the place of the one that got it, which has checked
+/// token and query.
 struct RelayedRequest: Equatable, Sendable {
     let method: RequestHead.Method
     /// Path and query.

@@ -2,9 +2,11 @@ import HTTP
 import Queue
 import System
 
-/// The gateways of the cluster as an operator's requests see them. Without a cluster this gateway is the only one.
+/// The gateways of the cluster as an operator's requests see them. Without a cluster this gateway
+/// is the only one.
 ///
-/// Its calls may wait for other gateways, so they belong on the threads for long reads and for changes at others.
+/// Its calls may wait for other gateways, so they belong on the threads for long reads and for
+/// changes at others.
 struct ClusterView: Sendable {
     /// A place of dead letters.
     struct Place: Equatable {

@@ -32,7 +32,8 @@ extension AdminCall {
         return .json(status) { $0.proof(test) }
     }
 
-    /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can tell.
+    /// 422 if SLS refuses the credential and 502 if the proof has no result, so that scripts can
+    /// tell.
     func answer(_ name: String, _ proofs: CredentialProofs) -> Response {
         let verdicts = proofs.verdicts
         let isTaken = verdicts.isEmpty || proofs.isProved

@@ -10,7 +10,8 @@ struct LetterList {
         var rows: [LetterPieces.Part] = []
         /// Where the next page begins; nil: this is the last one.
         var next: LetterName?
-        /// Gateways that did not answer, and shards that none of them had. Their letters are not among these.
+        /// Gateways that did not answer, and shards that none of them had. Their letters are not
+        /// among these.
         var missing: Set<String> = []
         fileprivate(set) var bytes = 0
     }

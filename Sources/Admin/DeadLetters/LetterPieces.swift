@@ -2,7 +2,8 @@ import Logs
 import Queue
 import System
 
-/// Writes dead letters in pieces that are cut inside long values, so that an answer of any length holds one piece.
+/// Writes dead letters in pieces that are cut inside long values, so that an answer of any length
+/// holds one piece.
 final class LetterPieces: Sendable {
     enum Part {
         /// Text as it is.

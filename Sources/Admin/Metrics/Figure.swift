@@ -2,9 +2,9 @@ import JSON
 import Operations
 import System
 
-/// A number that the gateway publishes about a subject, such as a destination: its names, and how it is read. A group
-/// adds its meaning. `/metrics`, the admin API's documents, `sluice help metrics` and the tables of docs/metrics.md come
-/// from these values.
+/// A number that the gateway publishes about a subject, such as a destination: its names, and how
+/// it is read. A group adds its meaning. `/metrics`, the admin API's documents, `sluice help
+/// metrics` and the tables of docs/metrics.md come from these values.
 struct Figure<Subject>: Sendable {
     /// A member of the subject's JSON object, or of an object in it.
     struct Member: Sendable, ExpressibleByStringLiteral {

@@ -2,8 +2,8 @@ import JSON
 import Operations
 import System
 
-/// A page in Prometheus' text format: families with help and type, each followed by all of its samples, as the format
-/// demands. A family without samples is left out.
+/// A page in Prometheus' text format: families with help and type, each followed by all of its
+/// samples, as the format demands. A family without samples is left out.
 struct MetricsPage {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -93,7 +93,8 @@ final class ConsoleDesk: Sendable {
         return Response(status: 200, fields: fields, body: Array(page.utf8))
     }
 
-    /// Nothing is loaded from elsewhere or run inline, and no other site may show the console in a frame.
+    /// Nothing is loaded from elsewhere or run inline, and no other site may show the console in a
+    /// frame.
     private static let protection: [(name: String, value: String)] = [
         (
             "content-security-policy",

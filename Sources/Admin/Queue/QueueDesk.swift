@@ -24,7 +24,8 @@ extension AdminCall {
         return nil
     }
 
-    /// `GET /admin/queue/peek`: the oldest waiting logs of a destination, which stay where they are.
+    /// `GET /admin/queue/peek`: the oldest waiting logs of a destination, which stay where they
+    /// are.
     func oldestLogs() throws(HTTPProblem) -> Response {
         guard let destination = head.parameter("destination") else {
             throw .query("name a destination: ?destination=NAME")
@@ -81,7 +82,8 @@ extension AdminCall {
         }
     }
 
-    /// nil when the queue's thread does not answer in time, for example because the disk hangs. The rest is shown anyway.
+    /// nil when the queue's thread does not answer in time, for example because the disk hangs. The
+    /// rest is shown anyway.
     private func listing(_ wish: StreamWish) -> StreamListing? {
         guard let outcome = try? Promise<StreamListing?>() else { return nil }
         shared.store.list(wish) { outcome.bring($0) }
@@ -120,7 +122,8 @@ struct QueueView {
     let destination: String?
     /// nil if streams were not requested or could not be read.
     let listing: StreamListing?
-    /// Devices choose the names of streams, which may be long. Streams beyond this size are only counted.
+    /// Devices choose the names of streams, which may be long. Streams beyond this size are only
+    /// counted.
     let bytesMax: Int
 
     var destinations: [GatewayReport.Destination] {

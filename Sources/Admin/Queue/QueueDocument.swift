@@ -53,7 +53,8 @@ extension JSONWriter {
         member("logstore", names.logstore)
         member("topic", names.topic)
         member("source", names.source)
-        // An array: a device may use a tag's name twice, and another order of tags is another stream.
+        // An array: a device may use a tag's name twice, and another order of tags is another
+        // stream.
         objects("tags", names.tags) { json, tag in
             json.member("key", tag.key)
             json.member("value", tag.value)

@@ -6,7 +6,8 @@ import Queue
 import Resolvers
 import System
 
-/// What an operator who was woken up asks, the most important first. The first word of each line is the answer.
+/// What an operator who was woken up asks, the most important first. The first word of each line is
+/// the answer.
 extension GatewayReport {
     private static let troublesMax = 3
 

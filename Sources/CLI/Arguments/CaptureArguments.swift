@@ -82,7 +82,8 @@ enum CaptureArguments {
         "\(capture(words))/records/\(AdminRequest.encoded(words[1]))"
     }
 
-    /// `--path /logs --status 4xx --records 10` becomes `{"filter":{"path":"/logs","status":"4xx"},"records":10}`.
+    /// `--path /logs --status 4xx --records 10` becomes
+    /// `{"filter":{"path":"/logs","status":"4xx"},"records":10}`.
     private static func start(_ arguments: Arguments) throws(UsageError) -> [UInt8] {
         var numbers: [(name: String, value: Int)] = []
         for option in limits {

@@ -158,8 +158,8 @@ extension Arguments {
     }
 }
 
-/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help metrics`. They are
-/// passed in, so that the command line does not link the server.
+/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help
+/// metrics`. They are passed in, so that the command line does not link the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
         package let listen: String?

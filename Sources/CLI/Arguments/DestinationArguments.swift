@@ -53,7 +53,8 @@ enum DestinationArguments {
         return AdminRequest(.post, "\(path)/\(name)/\(verb)", shown: shown)
     }
 
-    /// `topic=night packet.logs=7 max_bytes=` becomes `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
+    /// `topic=night packet.logs=7 max_bytes=` becomes
+    /// `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
     private static func patch(_ words: [String]) throws(UsageError) -> [UInt8] {
         guard !words.isEmpty else {
             throw UsageError(

@@ -4,7 +4,8 @@ import Rendering
 
 /// `sluice health …`.
 enum HealthArguments {
-    /// Container engines stop a health check after some seconds and then hide its message, so this gives up earlier.
+    /// Container engines stop a health check after some seconds and then hide its message, so this
+    /// gives up earlier.
     static let patience = Duration.seconds(4)
 
     static func request(_ arguments: Arguments) -> AdminRequest {

@@ -1,8 +1,8 @@
 import JSON
 import Rendering
 
-/// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
-/// can read those.
+/// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every
+/// user of the machine can read those.
 enum RotateArguments {
     private static let path = "/admin/credentials"
     private static let bytesMax = 64 << 10

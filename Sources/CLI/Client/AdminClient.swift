@@ -5,7 +5,8 @@ import HTTPClient
 import Net
 import System
 
-/// A client of a running gateway's admin listener. It sends one request at a time and waits for the answer.
+/// A client of a running gateway's admin listener. It sends one request at a time and waits for the
+/// answer.
 package struct AdminClient: Sendable {
     /// There was no answer; one sentence with the remedy.
     package struct Unreachable: Error, Equatable, CustomStringConvertible {

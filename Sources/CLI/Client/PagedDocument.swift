@@ -1,7 +1,7 @@
 import JSON
 
-/// Joins the pages of a JSON listing into one document: the first page's members with the elements of all pages. It
-/// works page by page, so that memory holds only one.
+/// Joins the pages of a JSON listing into one document: the first page's members with the elements
+/// of all pages. It works page by page, so that memory holds only one.
 ///
 /// A page is `{…,"name":[…],"next":…}`.
 struct PagedDocument {

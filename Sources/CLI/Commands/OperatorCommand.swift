@@ -1,7 +1,8 @@
 package import Configuration
 import System
 
-/// A command that sends a running gateway one request, or one for each page of a listing, and prints the answers.
+/// A command that sends a running gateway one request, or one for each page of a listing, and
+/// prints the answers.
 package struct OperatorCommand: Sendable {
     private let inputs: ConfigurationInputs
     private let patience: Duration

@@ -1,8 +1,8 @@
 import Configuration
 import System
 
-/// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a gateway that goes
-/// away.
+/// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a
+/// gateway that goes away.
 struct WatchCommand {
     let inputs: ConfigurationInputs
     let pause: Duration

@@ -10,15 +10,16 @@ struct ClusterAccess {
     /// How errors name the servers.
     var name: String { "queue.\(queue.engine.rawValue)" }
 
-    /// Reads the configuration like `sluice check`, and runs the command. Says what is wrong if it cannot be used. Returns the
-    /// exit code.
+    /// Reads the configuration like `sluice check`, and runs the command. Says what is wrong if it
+    /// cannot be used. Returns the exit code.
     static func use(
         _ command: String,
         _ given: ConfigurationInputs,
         _ body: (ClusterAccess) -> CInt
     ) -> CInt {
         var inputs = given
-        // As in the sandbox, destinations need no keys: these commands talk to the queue's servers only.
+        // As in the sandbox, destinations need no keys: these commands talk to the queue's servers
+        // only.
         inputs.isSandboxed = true
         guard let queue = configured(try GatewayConfiguration.read(inputs).queue) else {
             return ExitCode.wrong

@@ -9,7 +9,8 @@ import System
 
 /// The commands for the shards of a cluster, which need no running gateway.
 struct ShardCommands {
-    /// Gateways tell of themselves every three seconds. A shard that is made or removed at this moment is not strange.
+    /// Gateways tell of themselves every three seconds. A shard that is made or removed at this
+    /// moment is not strange.
     private static let secondLookAfter = Duration.seconds(3)
 
     let inputs: ConfigurationInputs

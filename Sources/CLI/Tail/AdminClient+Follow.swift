@@ -16,8 +16,8 @@ extension AdminClient {
     private static let silenceMax: Duration = .seconds(45)
     private static let refusalBytesMax = 64 << 10
 
-    /// Passes the body of a 200 to the consumer piece by piece. Ends when the consumer stops or the reader of standard
-    /// output closes it; the latter is noticed between two logs too.
+    /// Passes the body of a 200 to the consumer piece by piece. Ends when the consumer stops or the
+    /// reader of standard output closes it; the latter is noticed between two logs too.
     func follow(_ request: AdminRequest, take: @escaping ([UInt8]) -> Bool) -> StreamEnd {
         var refusal: [UInt8] = []
         var hasEnough = false

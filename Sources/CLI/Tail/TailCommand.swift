@@ -2,8 +2,9 @@ package import Configuration
 import Glibc
 import System
 
-/// `sluice tail`: prints logs as the gateway accepts them, until it is interrupted, its output is closed, or the limit
-/// is reached. After the first connection, it waits for a gateway that goes away.
+/// `sluice tail`: prints logs as the gateway accepts them, until it is interrupted, its output is
+/// closed, or the limit is reached. After the first connection, it waits for a gateway that goes
+/// away.
 package struct TailCommand {
     private let inputs: ConfigurationInputs
     private let display: TailDisplay

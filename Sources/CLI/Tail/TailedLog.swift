@@ -23,8 +23,10 @@ struct TailedLog: Equatable {
     /// Something other than the gateway may send any number.
     private static let cutMax = 1_000_000
 
-    /// Parses `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, members in any
-    /// order; nil for anything else. `"cut":{"fields":3}` counts fields that the gateway left out of a large log.
+    /// Parses
+    /// `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`,
+    /// members in any order; nil for anything else. `"cut":{"fields":3}` counts fields that the
+    /// gateway left out of a large log.
     init?(_ bytes: [UInt8]) {
         guard let json = try? JSONValue(parsing: bytes), json != .object([]),
             let destination = Self.text(json["destination"]),

@@ -15,8 +15,8 @@ struct ClusterStream: Sendable {
     private(set) var name: String
     private(set) var subject: String
     let replicas: Int
-    /// For a log it is a last limit, far above the queue's own. Servers older than our least version drop messages if it is
-    /// lowered.
+    /// For a log it is a last limit, far above the queue's own. Servers older than our least
+    /// version drop messages if it is lowered.
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
     let isSynced: Bool
@@ -97,7 +97,8 @@ struct ClusterStream: Sendable {
         return subject.hasPrefix(prefix) ? String(subject.dropFirst(prefix.count)) : nil
     }
 
-    /// One like it that has another name, to find out if servers could have it. It must not look like a shard's.
+    /// One like it that has another name, to find out if servers could have it. It must not look
+    /// like a shard's.
     func trial(in cluster: String) -> ClusterStream {
         var trial = self
         let suffix = hex(randomBytes(4))

@@ -6,7 +6,8 @@ import System
 struct JetStreamAPI: Sendable {
     /// How long one answer may take. Callers ask again, so it is shorter than `commit_wait`.
     static let timeout = Duration.seconds(2)
-    /// The same for what all servers of a cluster work at. A list waits four seconds for those that do not answer.
+    /// The same for what all servers of a cluster work at. A list waits four seconds for those that
+    /// do not answer.
     static let longTimeout = Duration.seconds(5)
 
     let client: NATSClient

@@ -10,7 +10,8 @@ package final class JetStreamCluster: ClusterEngine {
     private let isSynced: Bool
     private let registerStream: RegisterStream
 
-    /// `queueBytes` is what a queue keeps at most; `isSynced` demands servers that sync before they confirm.
+    /// `queueBytes` is what a queue keeps at most; `isSynced` demands servers that sync before they
+    /// confirm.
     package convenience init(
         _ client: NATSClient,
         _ settings: JetStreamSettings,

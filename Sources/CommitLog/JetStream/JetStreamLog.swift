@@ -2,10 +2,11 @@ import JSON
 package import NATS
 package import System
 
-/// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last sequence, which all
-/// replicas check when they apply an append.
+/// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last
+/// sequence, which all replicas check when they apply an append.
 package final class JetStreamLog: EngineLog {
-    /// Servers before it lose messages when their cluster changes, or confirm before they have synced.
+    /// Servers before it lose messages when their cluster changes, or confirm before they have
+    /// synced.
     package static let minimumVersion = ServerVersion(2, 14, 0)
 
     private let setup: StreamSetup
@@ -50,7 +51,8 @@ package final class JetStreamLog: EngineLog {
         until deadline: Moment
     ) -> AppendAnswer {
         for (index, part) in parts.enumerated() {
-            // One after the other: if a rival appends one entry first, part 0 is refused, but part 1 would follow it.
+            // One after the other: if a rival appends one entry first, part 0 is refused, but part
+            // 1 would follow it.
             let number = last + UInt64(index) + 1
             let writer = String(id.writer, radix: 16)
             let name = "\(writer).\(id.epoch).\(id.commit).\(index)"
@@ -185,7 +187,8 @@ package final class JetStreamLog: EngineLog {
         }
     }
 
-    /// The first entry from this number on. `last` is the last number that was given, so there should be one.
+    /// The first entry from this number on. `last` is the last number that was given, so there
+    /// should be one.
     private func entry(from number: UInt64, _ last: UInt64) throws(CommitLogError) -> NumberedEntry
     {
         let answer = try api.ask("STREAM.MSG.GET.\(stream.name)") { json in

@@ -4,11 +4,12 @@ import System
 
 /// The registers of a cluster: a stream that has the last message of each subject.
 ///
-/// One request reads all of them, and any replica answers it: a consumer would need a vote of the brokers for each
-/// read. A replica may be behind. One that does not have what this gateway itself has set is not believed.
+/// One request reads all of them, and any replica answers it: a consumer would need a vote of the
+/// brokers for each read. A replica may be behind. One that does not have what this gateway itself
+/// has set is not believed.
 final class RegisterStream: Sendable {
-    /// A removed register is a message that the servers forget by themselves. A purge would leave no trace by which a
-    /// reader could tell a replica that is behind.
+    /// A removed register is a message that the servers forget by themselves. A purge would leave
+    /// no trace by which a reader could tell a replica that is behind.
     private static let removal = (name: "Nats-TTL", value: "5m")
     /// How long a reader looks for what this gateway has set: less than the servers keep it.
     private static let setAge = Duration.seconds(60)
@@ -81,7 +82,8 @@ final class RegisterStream: Sendable {
         )
     }
 
-    /// All registers that one replica has, and the sequence of the last one; nil: the replica does not answer.
+    /// All registers that one replica has, and the sequence of the last one; nil: the replica does
+    /// not answer.
     private func fetch(
         _ request: String,
         until deadline: Moment
@@ -127,8 +129,8 @@ final class RegisterStream: Sendable {
         throw NATSError(.malformed, "JetStream has more registers than fit")
     }
 
-    /// The first message of an answer. A broker that hangs gets requests until others notice, and they choose the
-    /// replica at random, so it is better to ask again than to wait.
+    /// The first message of an answer. A broker that hangs gets requests until others notice, and
+    /// they choose the replica at random, so it is better to ask again than to wait.
     private func answer(
         to inbox: NATSInbox,
         until deadline: Moment

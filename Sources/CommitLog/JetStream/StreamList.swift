@@ -11,7 +11,8 @@ struct StreamList {
     /// What servers put on a page.
     private static let pageSize = 256
 
-    /// Streams that are no logs of this cluster are left out, and those whose leader has not told their state.
+    /// Streams that are no logs of this cluster are left out, and those whose leader has not told
+    /// their state.
     init(_ answer: JSONValue, of cluster: String) throws(CommitLogError) {
         guard let streams = answer["streams"]?.elements ?? (answer["streams"] == nil ? [] : nil),
             let total = answer["total"]?.wholeNumber, let offset = answer["offset"]?.wholeNumber

@@ -10,7 +10,8 @@ struct StreamSetup: Sendable {
     let api: JetStreamAPI
     let stream: ClusterStream
 
-    /// Corrects the stream's configuration. Makes the stream, or throws `missing`, if it is not there.
+    /// Corrects the stream's configuration. Makes the stream, or throws `missing`, if it is not
+    /// there.
     func open(makes: Bool) throws(CommitLogError) {
         try checkServer()
         if let found = try info() {
@@ -63,8 +64,8 @@ struct StreamSetup: Sendable {
         }
     }
 
-    /// Finds out if a stream that is not there could be made. Only the servers know if they could have such a stream,
-    /// and if this user may use it. Returns true if they are a cluster.
+    /// Finds out if a stream that is not there could be made. Only the servers know if they could
+    /// have such a stream, and if this user may use it. Returns true if they are a cluster.
     func tryOut(in cluster: String) throws(CommitLogError) -> Bool {
         let trial = stream.trial(in: cluster)
         let made = try api.ask("STREAM.CREATE.\(trial.name)", trial.write)

@@ -1,5 +1,5 @@
-/// How many entries of a stream are trimmed at once. All replicas remove them before they append again, and that takes as
-/// long as they are large, which only the stream's size tells afterwards.
+/// How many entries of a stream are trimmed at once. All replicas remove them before they append
+/// again, and that takes as long as they are large, which only the stream's size tells afterwards.
 struct TrimSteps {
     private static let bytesMax = 16 << 20
     private static let entriesMax: UInt64 = 1 << 20

@@ -1,7 +1,8 @@
 import System
 
-/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the last number in its
-/// body, or nothing if the shard is removed and its other rows are not all deleted yet.
+/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the
+/// last number in its body, or nothing if the shard is removed and its other rows are not all
+/// deleted yet.
 struct LogTable: Sendable {
     let table: PostgreSQLTable
 
@@ -32,8 +33,8 @@ struct LogTable: Sendable {
 
     // MARK: - Durability
 
-    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give each transaction
-    /// another one.
+    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give
+    /// each transaction another one.
     private static func synced(_ isSynced: Bool) -> String {
         guard isSynced else { return "SELECT 1" }
         return """
@@ -96,7 +97,8 @@ struct LogTable: Sendable {
     /// Makes the shard one that is removed.
     var markRemoved: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
 
-    /// Deletes `$2` rows of a removed shard at most. They follow the mark in the WAL, so they wait for nothing.
+    /// Deletes `$2` rows of a removed shard at most. They follow the mark in the WAL, so they wait
+    /// for nothing.
     var deleteRows: String {
         """
         WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
@@ -115,7 +117,8 @@ struct LogTable: Sendable {
 
     // MARK: - Entries
 
-    /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it again then.
+    /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it
+    /// again then.
     func insertEntries(
         _ parts: [[UInt8]],
         of shard: String,

@@ -19,8 +19,8 @@ package final class PostgreSQLCluster: ClusterEngine {
     /// A removal takes seconds.
     private let removalLink: Locked<PostgreSQLLink>
 
-    /// `queueBytes` is what a queue keeps at most. `isSynced` demands that a commit is on the disks of the server and of a
-    /// copy before it is confirmed.
+    /// `queueBytes` is what a queue keeps at most. `isSynced` demands that a commit is on the disks
+    /// of the server and of a copy before it is confirmed.
     package init(
         _ settings: PostgreSQLSettings,
         queueBytes: Int,
@@ -43,7 +43,8 @@ package final class PostgreSQLCluster: ClusterEngine {
             let deadline = Moment.now + Self.timeout * 2
             try logs.table.make(&link, deadline)
             try registerTable.table.make(&link, deadline)
-            // A gateway may have died while it removed a shard. What is left takes room, and does no other harm.
+            // A gateway may have died while it removed a shard. What is left takes room, and does
+            // no other harm.
             try? deleteRemoved(&link, until: .now + Self.timeout)
         }
     }
@@ -81,9 +82,10 @@ package final class PostgreSQLCluster: ClusterEngine {
         )
     }
 
-    /// First marks the shard as removed, and waits for the standby. From then on it is no shard, even after a failover:
-    /// appends are fenced, and it is not listed. Its rows go afterwards, and its mark last, in steps that any later
-    /// removal or start takes up. Rows without a mark are never deleted, so a damaged log stays as it is.
+    /// First marks the shard as removed, and waits for the standby. From then on it is no shard,
+    /// even after a failover: appends are fenced, and it is not listed. Its rows go afterwards, and
+    /// its mark last, in steps that any later removal or start takes up. Rows without a mark are
+    /// never deleted, so a damaged log stays as it is.
     package func remove(_ shard: String) throws(CommitLogError) {
         try removalLink.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2

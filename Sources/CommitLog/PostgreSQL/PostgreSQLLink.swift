@@ -36,8 +36,9 @@ struct PostgreSQLLink: ~Copyable {
 
     // MARK: - Statements
 
-    /// Runs a statement. One whose answer does not come in time stays under way, and the next one waits for it: a server
-    /// that waits for its standby does not notice that its client is gone, and would keep each connection.
+    /// Runs a statement. One whose answer does not come in time stays under way, and the next one
+    /// waits for it: a server that waits for its standby does not notice that its client is gone,
+    /// and would keep each connection.
     mutating func run(
         _ sql: String,
         _ values: [PostgreSQLSession.Value] = [],
@@ -72,8 +73,8 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
-    /// False if the last commit may have returned although no standby has it. An operator may have cancelled its wait, or
-    /// the server has no synchronous standby any more, which ends all waits.
+    /// False if the last commit may have returned although no standby has it. An operator may have
+    /// cancelled its wait, or the server has no synchronous standby any more, which ends all waits.
     mutating func checkCopies(until deadline: Moment) throws(CommitLogError) -> Bool {
         guard !(session?.takeReplicationDoubt() ?? false) else { return false }
         guard isSynced, settings.copies == .standby else { return true }
@@ -105,7 +106,8 @@ struct PostgreSQLLink: ~Copyable {
             return true
         }
         guard self.append != append else { return true }
-        // An earlier one, which its caller has given up: the log must be read again before anything is appended.
+        // An earlier one, which its caller has given up: the log must be read again before anything
+        // is appended.
         do throws(PostgreSQLSession.Failure) {
             guard try session.result(until: deadline) != nil else { return false }
         } catch {
@@ -208,7 +210,8 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
-    /// Asks what the server promises. A session of ours that waits for a standby does so whatever the defaults are.
+    /// Asks what the server promises. A session of ours that waits for a standby does so whatever
+    /// the defaults are.
     private mutating func check(
         _ session: PostgreSQLSession,
         until deadline: Moment
@@ -231,7 +234,8 @@ struct PostgreSQLLink: ~Copyable {
         guard try ask("SELECT pg_is_in_recovery()::text") == "false" else {
             throw CommitLogError(.unreachable, "the server is a standby, and takes no commits")
         }
-        // Defaults of a role or database must not change what a statement means, end it, or hide its warnings.
+        // Defaults of a role or database must not change what a statement means, end it, or hide
+        // its warnings.
         _ = try ask("SET default_transaction_isolation TO 'read committed'")
         _ = try ask("SET client_min_messages TO warning")
         _ = try ask("SET statement_timeout TO 0")

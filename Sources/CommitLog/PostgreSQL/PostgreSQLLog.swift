@@ -1,7 +1,7 @@
 package import System
 
-/// A shard's commit log in a table of PostgreSQL, with a row for each entry. The fence is row 0 of the shard, which has
-/// the last number.
+/// A shard's commit log in a table of PostgreSQL, with a row for each entry. The fence is row 0 of
+/// the shard, which has the last number.
 ///
 /// Two connections: appends that wait for a standby must not hold up a reader.
 package final class PostgreSQLLog: EngineLog {
@@ -17,7 +17,8 @@ package final class PostgreSQLLog: EngineLog {
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
 
-    /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is confirmed.
+    /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is
+    /// confirmed.
     init(
         _ settings: PostgreSQLSettings,
         of shard: String,

@@ -1,7 +1,8 @@
 import Crypto
 import System
 
-/// Messages between gateways as notifications of PostgreSQL. They write no row, and wait for no disk and no standby.
+/// Messages between gateways as notifications of PostgreSQL. They write no row, and wait for no
+/// disk and no standby.
 final class PostgreSQLMessenger: ClusterMessenger {
     /// A notification has less than 8,000 bytes, in which a part is written as Base64.
     let partBytesMax = 5_700

@@ -3,10 +3,11 @@ import Crypto
 import Glibc
 import System
 
-/// One connection to a PostgreSQL server, by libpq. No call waits beyond its deadline. Only one thread at a time uses it.
+/// One connection to a PostgreSQL server, by libpq. No call waits beyond its deadline. Only one
+/// thread at a time uses it.
 ///
-/// A statement whose result does not come in time stays under way: `result` goes on to wait for it. A second connection
-/// would run into the locks of the first one.
+/// A statement whose result does not come in time stays under way: `result` goes on to wait for it.
+/// A second connection would run into the locks of the first one.
 final class PostgreSQLSession {
     enum Value {
         case text(String)
@@ -46,7 +47,8 @@ final class PostgreSQLSession {
                 let level = PQresultErrorField(notice, CInt(UInt8(ascii: "V"))).map {
                     String(cString: $0)
                 }
-                // "Canceling wait for synchronous replication": the transaction is committed here alone.
+                // "Canceling wait for synchronous replication": the transaction is committed here
+                // alone.
                 if level == "WARNING" {
                     Unmanaged<PostgreSQLSession>.fromOpaque(session).takeUnretainedValue()
                         .isReplicationDoubtful = true
@@ -67,8 +69,8 @@ final class PostgreSQLSession {
 
     // MARK: - Statements
 
-    /// Sends a statement and waits for its result. A statement that is under way is waited for first, and its result
-    /// dropped: its caller has given up.
+    /// Sends a statement and waits for its result. A statement that is under way is waited for
+    /// first, and its result dropped: its caller has given up.
     func run(
         _ sql: String,
         _ values: [Value] = [],
@@ -102,8 +104,8 @@ final class PostgreSQLSession {
 
     /// Waits for the result of the statement that is under way; nil: it has not come yet.
     ///
-    /// The server tells that a statement is done before it commits. If the commit fails, a second result says so, and the
-    /// first one counts for nothing.
+    /// The server tells that a statement is done before it commits. If the commit fails, a second
+    /// result says so, and the first one counts for nothing.
     func result(until deadline: Moment) throws(Failure) -> PostgreSQLResult? {
         while isBusy {
             let isSent = PQflush(connection)

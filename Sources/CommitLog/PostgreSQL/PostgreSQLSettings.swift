@@ -10,7 +10,8 @@ package struct PostgreSQLSettings: Sendable, Equatable {
         case storage
     }
 
-    /// `postgresql://user:password@host:5432/database?sslmode=verify-full`; several hosts are tried in turn.
+    /// `postgresql://user:password@host:5432/database?sslmode=verify-full`; several hosts are tried
+    /// in turn.
     package var url: Secret
     /// Several clusters of Sluice may share the database.
     package var cluster: String
@@ -30,7 +31,8 @@ package struct PostgreSQLSettings: Sendable, Equatable {
         self.copies = copies
     }
 
-    /// What is wrong with a text that is no connection URL, without any of it, as it may hold a password; nil: it is one.
+    /// What is wrong with a text that is no connection URL, without any of it, as it may hold a
+    /// password; nil: it is one.
     package static func problem(ofURL url: Secret) -> String? {
         do throws(PostgreSQLTarget.Problem) {
             _ = try PostgreSQLTarget(url)

@@ -54,6 +54,7 @@ struct PostgreSQLTable: Sendable {
 
     private static let schemaRight = "SELECT has_schema_privilege(current_schema(), 'CREATE')::text"
 
-    /// Makes a transaction wait for nothing, whatever session it runs in: what it does may be lost in a failover.
+    /// Makes a transaction wait for nothing, whatever session it runs in: what it does may be lost
+    /// in a failover.
     static let unsynced = "SELECT set_config('synchronous_commit', 'off', true)"
 }

@@ -2,8 +2,8 @@ import CPostgreSQL
 import Crypto
 import Net
 
-/// Where a connection URL leads, without user and password, for operators. libpq reads the URL and the variables that
-/// stand in for what it leaves out (PGHOST, PGSSLMODE).
+/// Where a connection URL leads, without user and password, for operators. libpq reads the URL and
+/// the variables that stand in for what it leaves out (PGHOST, PGSSLMODE).
 package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
     struct Problem: Error {
         let text: String

@@ -1,12 +1,13 @@
-/// The table of a cluster's registers. They are hints, so their transactions wait for no disk and no standby: a gateway
-/// must be seen alive also while the standby is away.
+/// The table of a cluster's registers. They are hints, so their transactions wait for no disk and
+/// no standby: a gateway must be seen alive also while the standby is away.
 struct RegisterTable: Sendable {
     let table: PostgreSQLTable
 
     /// Rows that one answer has at most.
     static let rowsMax: Int64 = 10_000
 
-    /// The few rows are written all the time. Half of each page is left free for their next versions.
+    /// The few rows are written all the time. Half of each page is left free for their next
+    /// versions.
     init(of cluster: String) {
         table = PostgreSQLTable(
             name: "sluice_\(cluster)_register",

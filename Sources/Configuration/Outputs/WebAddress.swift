@@ -19,7 +19,8 @@ extension Kind<WebAddress> {
 }
 
 extension WebAddress {
-    /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without repeating it.
+    /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without
+    /// repeating it.
     init(parsing text: String, example: String, secretKey: String) throws(Mismatch) {
         let example = "write it as \(example)"
         guard let mark = text.firstRange(of: "://") else {

@@ -9,10 +9,11 @@ package struct ConfigurationInputs: Sendable {
     package var isSandboxed: Bool
     /// The file as it was at some time; absent, it is read.
     var content: [UInt8]?
-    /// What operators decided of destinations while the gateway ran, by name. It beats everything else.
+    /// What operators decided of destinations while the gateway ran, by name. It beats everything
+    /// else.
     package var decided: [String: DecidedSettings] = [:]
-    /// Whether files of certificates are looked into. Not where something else is asked: they may be in the
-    /// middle of a renewal, and keys may be none of the asker's business.
+    /// Whether files of certificates are looked into. Not where something else is asked: they may
+    /// be in the middle of a renewal, and keys may be none of the asker's business.
     package var readsCertificates = true
 
     package init(

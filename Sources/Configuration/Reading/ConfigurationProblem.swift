@@ -71,7 +71,8 @@ package final class ProblemReport {
         substitution = Substitution(environment: inputs.environment)
     }
 
-    /// The document that the inputs name; nil without one, and where it cannot be read, which is reported.
+    /// The document that the inputs name; nil without one, and where it cannot be read, which is
+    /// reported.
     package func document() -> YAMLNode? {
         guard let path = inputs.path else { return nil }
         do {
@@ -86,8 +87,8 @@ package final class ProblemReport {
         return nil
     }
 
-    /// Counts the instructions of regular expressions. All of them together are bounded, because each is in memory while
-    /// the rules are used, and compiling them takes time.
+    /// Counts the instructions of regular expressions. All of them together are bounded, because
+    /// each is in memory while the rules are used, and compiling them takes time.
     func countInstructions(_ count: Int) throws(Mismatch) {
         instructions += count
         guard hasTooManyPatterns else { return }
@@ -128,7 +129,8 @@ package final class ProblemReport {
     /// A setting with this path is wrong already: what depends on its value cannot be judged.
     func hasProblem(with key: String) -> Bool { problems.contains { $0.key == key } }
 
-    /// Takes over the problems of options and variables that are set. They can be judged without the file.
+    /// Takes over the problems of options and variables that are set. They can be judged without
+    /// the file.
     func add(ofInputs other: ProblemReport) {
         for problem in other.problems {
             switch problem.place {

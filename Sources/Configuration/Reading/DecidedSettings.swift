@@ -1,8 +1,10 @@
 package import JSON
 
-/// What an operator decided of a destination while the gateway ran, in the words of the configuration file.
+/// What an operator decided of a destination while the gateway ran, in the words of the
+/// configuration file.
 package struct DecidedSettings: Equatable, Sendable {
-    /// Groups of which single settings are decided; whatever else has an inside, like `tags`, is one value.
+    /// Groups of which single settings are decided; whatever else has an inside, like `tags`, is
+    /// one value.
     static let groups: Set<String> = ["packet"]
     package static let bytesMax = 64 << 10
 
@@ -102,7 +104,8 @@ extension DecidedSettings {
 
     var givenFileKeys: [String] { entries.map(\.key).filter(Self.fileKeys.contains) }
 
-    /// The first setting that may hold a secret: a proxy's address with a password, and headers and URLs of servers.
+    /// The first setting that may hold a secret: a proxy's address with a password, and headers and
+    /// URLs of servers.
     package var secretKey: String? {
         entries.first { entry in
             guard !entry.value.isNull else { return false }

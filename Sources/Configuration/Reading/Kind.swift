@@ -48,8 +48,8 @@ extension Kind {
         }
     }
 
-    /// A text that `parse` reads. Where it gives nil, `remedy` is the text's fault and what to write:
-    /// "is not an address; write one such as 192.0.2.7".
+    /// A text that `parse` reads. Where it gives nil, `remedy` is the text's fault and what to
+    /// write: "is not an address; write one such as 192.0.2.7".
     init(
         wants: String,
         _ shape: SettingShape = .text(),

@@ -21,8 +21,8 @@ extension Section {
         return overriding(override, .commaSeparated(kind, counts))
     }
 
-    /// The items of a list that can be read, also where others cannot, and without a report: checks that compare
-    /// items with other settings so find every mistake in one run.
+    /// The items of a list that can be read, also where others cannot, and without a report: checks
+    /// that compare items with other settings so find every mistake in one run.
     func readableItems<Value>(
         _ key: String,
         _ kind: Kind<Value>,

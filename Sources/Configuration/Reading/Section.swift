@@ -162,8 +162,8 @@ package struct Section: ~Copyable {
         if !known.contains(key) { known.append(key) }
     }
 
-    /// The setting's value where it can be read, without a report where it cannot: for checks that compare it
-    /// with other settings.
+    /// The setting's value where it can be read, without a report where it cannot: for checks that
+    /// compare it with other settings.
     func readable<Value>(
         _ key: String,
         _ kind: Kind<Value>,
@@ -174,7 +174,8 @@ package struct Section: ~Copyable {
         return try? value(of: node, kind)
     }
 
-    /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
+    /// What a node of the file says; nil when it says nothing, or something wrong, which is
+    /// reported.
     func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
         // Compiling costs the time, so one report of too many patterns is the last one.
         guard !node.isNull, kind.instructions == nil || !report.hasTooManyPatterns else {
@@ -188,7 +189,8 @@ package struct Section: ~Copyable {
         guard case .scalar(let written, _) = node.content else {
             throw Mismatch("wants \(kind.wants), got \(node.kindName)")
         }
-        // Only the configuration file may name files and variables; a decision's text stays as it is.
+        // Only the configuration file may name files and variables; a decision's text stays as it
+        // is.
         let value = try kind.parse(
             node.isDecided ? written : try report.substitution.apply(to: written)
         )

@@ -20,7 +20,8 @@ extension RoutingRules {
             let first = filters[..<later].indices.first { earlier in
                 filters[earlier].drop != nil
                     && filters[earlier].patterns.cover(filters[later].patterns)
-                    // A log whose tag is changed in between did not have this tag at the earlier filter.
+                    // A log whose tag is changed in between did not have this tag at the earlier
+                    // filter.
                     && !filters[(earlier + 1)..<later].contains { $0.changesTag }
             }
             return first.map {
@@ -73,8 +74,9 @@ extension [TagPattern] {
 }
 
 extension TagPattern {
-    /// True if it certainly matches every tag that the other pattern matches: both are the same, this one is `**`, or
-    /// this one is `a.b.**` and the other begins with `a.b`. Other cases are not examined.
+    /// True if it certainly matches every tag that the other pattern matches: both are the same,
+    /// this one is `**`, or this one is `a.b.**` and the other begins with `a.b`. Other cases are
+    /// not examined.
     fileprivate func covers(_ other: TagPattern) -> Bool {
         if text == "**" || text == other.text { return true }
         let start = text.dropLast(3)

@@ -1,13 +1,15 @@
 import Routing
 
 extension Section {
-    /// What a filter or a route matches: one pattern or a list of them. A comma belongs to a pattern.
+    /// What a filter or a route matches: one pattern or a list of them. A comma belongs to a
+    /// pattern.
     mutating func tagPatterns(_ key: String) -> [TagPattern]? {
         guard !isList(key) else { return list(key, .tagPattern, counts: 1...64) }
         return value(key, .tagPattern).map { [$0] }
     }
 
-    /// Values under names of fields, in the order of the file; nil where something is wrong, which is reported.
+    /// Values under names of fields, in the order of the file; nil where something is wrong, which
+    /// is reported.
     mutating func fields<Value>(
         _ key: String,
         named name: Kind<String>,

@@ -1,6 +1,7 @@
 import Routing
 
-/// An entry of `filters.steps` as the file has it: an action under its name, and perhaps a condition.
+/// An entry of `filters.steps` as the file has it: an action under its name, and perhaps a
+/// condition.
 struct StepEntry: SettingGroup {
     /// Made once: a file may have thousands of steps.
     private static let actions = settings.map(\.description.key).filter { $0 != "when" }

@@ -70,7 +70,8 @@ extension Kind<Redaction.What> {
             instructions: { if case .matches(let pattern) = $0 { pattern.instructions } else { 0 } }
         ) { text throws(Mismatch) in
             if let known = PersonalData(rawValue: text) { return .known(known) }
-            // As an expression, a word with a typing error would be found nowhere, and nothing replaced.
+            // As an expression, a word with a typing error would be found nowhere, and nothing
+            // replaced.
             let isWord = text.utf8.allSatisfy {
                 $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 == 0x5f || $0 == 0x2d
             }

@@ -87,7 +87,8 @@ enum Reload {
 /// One row of a group's table: all that is known about a setting.
 struct Setting<Group> {
     let description: SettingDescription
-    /// Sets the value in the group; false where the file says nothing, or something wrong, which is reported.
+    /// Sets the value in the group; false where the file says nothing, or something wrong, which is
+    /// reported.
     let read: (inout Section, inout Group) -> Bool
     let changes: (Group, Group) -> [ConfigurationChange]
     let apply: (inout Group, Group) -> Void
@@ -104,8 +105,8 @@ enum SettingRows<Group> {
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
-    /// A single value. With `required` it must be given, except in a sandbox, which uses that value;
-    /// with `orElse` it must be given, and a report says that if it is not.
+    /// A single value. With `required` it must be given, except in a sandbox, which uses that
+    /// value; with `orElse` it must be given, and a report says that if it is not.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,

@@ -31,8 +31,8 @@ struct Profile {
 
     private enum Token { case needed, ifThere, leftBehind }
 
-    /// The credential in the profile. Alibaba's tools leave an old token in a profile that was changed to a plain key,
-    /// and do not send it.
+    /// The credential in the profile. Alibaba's tools leave an old token in a profile that was
+    /// changed to a plain key, and do not send it.
     private func credential(_ tokenIs: Token) throws(SourceProblem) -> Credential {
         let id = try needed("access_key_id")
         guard let secret = self.secret("access_key_secret") else {
@@ -52,7 +52,8 @@ struct Profile {
         )
     }
 
-    /// The source that the profile's type or mode names. `base` finds the profile that another profile refers to.
+    /// The source that the profile's type or mode names. `base` finds the profile that another
+    /// profile refers to.
     func source(
         _ base: (String) throws(SourceProblem) -> CredentialSource
     ) throws(SourceProblem) -> CredentialSource {

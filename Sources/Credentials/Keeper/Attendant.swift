@@ -2,13 +2,14 @@ import SLS
 import Synchronization
 import System
 
-/// The thread that keeps one source's credential current. It asks the source before the credential ends, when a file
-/// changes, and again after a failure. Only `stop` waits for it.
+/// The thread that keeps one source's credential current. It asks the source before the credential
+/// ends, when a file changes, and again after a failure. Only `stop` waits for it.
 final class Attendant: Sendable {
     /// Callbacks to the keeper.
     struct Reports: Sendable {
         var begin: @Sendable () -> Void
-        /// Stores a credential. Returns the credential now in the table, whose end counts, and whether SLS refuses it.
+        /// Stores a credential. Returns the credential now in the table, whose end counts, and
+        /// whether SLS refuses it.
         var take: @Sendable (SuppliedCredential) -> (kept: SuppliedCredential, isRefused: Bool)?
         /// Records a failure; returns the number of failures in a row.
         var fail: @Sendable (SourceProblem) -> Int
@@ -30,8 +31,8 @@ final class Attendant: Sendable {
     static let fileInterval: Duration = .seconds(1)
     /// The minimum time between calls, however often a refresh is requested.
     static let callInterval: Duration = .seconds(10)
-    /// The longest delay of `stop` by a call that cannot be interrupted, such as a read from an unreachable file
-    /// server.
+    /// The longest delay of `stop` by a call that cannot be interrupted, such as a read from an
+    /// unreachable file server.
     static let stopPatience: Duration = .seconds(2)
 
     /// Prepares everything, but does nothing before `begin`.
@@ -67,8 +68,8 @@ final class Attendant: Sendable {
         wake.signal()
     }
 
-    /// Ends all of them, even in the middle of a call. A thread that is stuck in the kernel is left behind: it reports
-    /// nothing more and ends when the kernel returns.
+    /// Ends all of them, even in the middle of a call. A thread that is stuck in the kernel is left
+    /// behind: it reports nothing more and ends when the kernel returns.
     static func stop(_ attendants: [Attendant]) {
         for attendant in attendants {
             attendant.interruption.set()

@@ -7,8 +7,8 @@ extension CredentialKeeper {
         let changed = sources.filter { old[$0.key] != $0.value }
         // Made before anything else changes, because it may fail for lack of descriptors.
         let coming = try makeAttendants(changed.filter(\.value.needsAttendant))
-        // Old threads end before new ones report. They are stopped outside the lock, because they may be waiting for
-        // it.
+        // Old threads end before new ones report. They are stopped outside the lock, because they
+        // may be waiting for it.
         let leaving = attendants.withLock { attendants in
             let names = attendants.keys.filter { sources[$0] == nil || changed[$0] != nil }
             return names.compactMap { attendants.removeValue(forKey: $0) }

@@ -24,14 +24,14 @@ package final class CredentialKeeper: Sendable {
         timekeeper.withLock { $0 = worker }
     }
 
-    /// Sets the listener for changed credentials. It is called with their names on the thread that changed them, and
-    /// must not stop the keeper or replace its sources.
+    /// Sets the listener for changed credentials. It is called with their names on the thread that
+    /// changed them, and must not stop the keeper or replace its sources.
     package func whenChanged(_ body: @escaping @Sendable ([String]) -> Void) {
         listeners.withLock { $0.changed = body }
     }
 
-    /// Sets the listener for failing sources, called on the source's thread. It is not called again while the reason
-    /// stays the same.
+    /// Sets the listener for failing sources, called on the source's thread. It is not called again
+    /// while the reason stays the same.
     package func whenFailing(_ body: @escaping @Sendable (String, SourceProblem) -> Void) {
         listeners.withLock { $0.failing = body }
     }
@@ -51,8 +51,8 @@ package final class CredentialKeeper: Sendable {
         return table.withLock { $0.status(now) }
     }
 
-    /// Replaces the sources. Unchanged sources are left alone; under a changed source the old credential stays in use
-    /// until the new source gives one.
+    /// Replaces the sources. Unchanged sources are left alone; under a changed source the old
+    /// credential stays in use until the new source gives one.
     package func replace(_ sources: [String: CredentialSource]) throws(KeeperProblem) {
         guard sources.count <= Self.namesMax else {
             throw KeeperProblem("there are more than \(Self.namesMax) credentials; use fewer names")
@@ -65,8 +65,8 @@ package final class CredentialKeeper: Sendable {
         attendants.withLock { $0[name] }?.refresh()
     }
 
-    /// Marks the credential as refused by SLS until it works or is replaced, and asks its source for a new one. Does
-    /// nothing if `credential` is given and no longer in use.
+    /// Marks the credential as refused by SLS until it works or is replaced, and asks its source
+    /// for a new one. Does nothing if `credential` is given and no longer in use.
     package func noteRefusal(_ name: String, of credential: Credential? = nil) {
         if table.withLock({ $0.refuse(name, credential) }) { refreshNow(name) }
     }
@@ -106,7 +106,8 @@ package final class CredentialKeeper: Sendable {
 // MARK: - Pushed credentials
 
 extension CredentialKeeper {
-    /// Uses a pushed credential, at once or from its activation on. It outranks the source until it is forgotten.
+    /// Uses a pushed credential, at once or from its activation on. It outranks the source until it
+    /// is forgotten.
     package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = surroundings.clock.now()
         let isOther = try table.withLock { table throws(PushRefusal) in
@@ -118,7 +119,8 @@ extension CredentialKeeper {
         if isOther { tell([name]) }
     }
 
-    /// Restores a credential that was pushed before a restart, now or when its name is configured again.
+    /// Restores a credential that was pushed before a restart, now or when its name is configured
+    /// again.
     package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = surroundings.clock.now()
         try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
@@ -138,7 +140,8 @@ extension CredentialKeeper {
         forget(name) { _ in true }
     }
 
-    /// The same, if the credential is one that was stored. One that was pushed a moment ago is not yet.
+    /// The same, if the credential is one that was stored. One that was pushed a moment ago is not
+    /// yet.
     package func forgetStored(_ name: String) -> Bool {
         forget(name) { $0.storedNames.contains(name) }
     }
@@ -172,8 +175,9 @@ extension CredentialKeeper {
         }
     }
 
-    /// Requests a role as if `credential` were already in use under the name. The result is discarded: it only shows
-    /// that STS accepts the caller. The call waits for STS, so no other work may depend on its thread.
+    /// Requests a role as if `credential` were already in use under the name. The result is
+    /// discarded: it only shows that STS accepts the caller. The call waits for STS, so no other
+    /// work may depend on its thread.
     package func prove(
         _ credential: Credential,
         as name: String,

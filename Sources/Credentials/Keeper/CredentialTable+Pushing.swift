@@ -13,7 +13,8 @@ extension CredentialTable {
         set(try entry.holding(pushed, now), name)
     }
 
-    /// Restores a credential pushed before a restart, even for a name that only a later configuration may have.
+    /// Restores a credential pushed before a restart, even for a name that only a later
+    /// configuration may have.
     mutating func restore(
         _ name: String,
         _ pushed: PushedCredential,

@@ -1,7 +1,8 @@
 import SLS
 import System
 
-/// All credentials by name: from the sources, pushed ones, and failures. A value without clock or threads.
+/// All credentials by name: from the sources, pushed ones, and failures. A value without clock or
+/// threads.
 struct CredentialTable {
     struct Entry {
         var source: CredentialSource
@@ -28,7 +29,8 @@ struct CredentialTable {
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// Pushed credentials of names without a source. They return with their name, as they would after a restart.
+    /// Pushed credentials of names without a source. They return with their name, as they would
+    /// after a restart.
     private var absent: [String: Entry] = [:]
 
     mutating func set(_ entry: Entry, _ name: String) {
@@ -97,8 +99,8 @@ struct CredentialTable {
         return entry.current != before
     }
 
-    /// Records a failure. Returns the number of failures in a row, and whether the reason differs from the previous
-    /// one.
+    /// Records a failure. Returns the number of failures in a row, and whether the reason differs
+    /// from the previous one.
     mutating func fail(
         _ name: String,
         _ problem: SourceProblem
@@ -123,8 +125,8 @@ struct CredentialTable {
         entries[name]?.nextTry = nextTry
     }
 
-    /// Returns whether the refused credential is still in use: a request may be signed before a rotation and refused
-    /// after it.
+    /// Returns whether the refused credential is still in use: a request may be signed before a
+    /// rotation and refused after it.
     mutating func refuse(_ name: String, _ credential: Credential?) -> Bool {
         guard let current = entries[name]?.current else { return false }
         guard credential == nil || credential == current.credential else { return false }

@@ -2,7 +2,8 @@ import System
 
 /// Decides when a source is asked next.
 struct RefreshSchedule {
-    /// A larger difference between the clocks means that the time of day was set; slewing stays below it.
+    /// A larger difference between the clocks means that the time of day was set; slewing stays
+    /// below it.
     private static let stepMin: Duration = .seconds(5)
     /// This many file changes in a row are followed at once; after that, one each `callInterval`.
     private static let hurriedMax = 3
@@ -48,7 +49,8 @@ struct RefreshSchedule {
         return now >= lastCall + Attendant.callInterval
     }
 
-    /// Records the files' stamps before they are read, so that a change during the read is noticed later.
+    /// Records the files' stamps before they are read, so that a change during the read is noticed
+    /// later.
     mutating func begin(_ now: WallTime) {
         let before = stamps
         stamps = files.map({ FileStamp(of: $0) })
@@ -61,14 +63,16 @@ struct RefreshSchedule {
         lastCall = now
     }
 
-    /// Moves the next call forward to now, or to the earliest time that the interval of calls allows.
+    /// Moves the next call forward to now, or to the earliest time that the interval of calls
+    /// allows.
     mutating func moveForward(to now: WallTime) {
         let earliest = lastCall.map { max(now, $0 + Attendant.callInterval) } ?? now
         due = due.map { min($0, earliest) } ?? earliest
     }
 
-    /// Plans the next call after an answer. A source that repeats the old credential, as ECS metadata does until it has
-    /// the next one, is asked about once a minute. A source whose credential SLS refuses is treated as failing.
+    /// Plans the next call after an answer. A source that repeats the old credential, as ECS
+    /// metadata does until it has the next one, is asked about once a minute. A source whose
+    /// credential SLS refuses is treated as failing.
     mutating func succeed(
         _ now: WallTime,
         _ kept: SuppliedCredential,
@@ -100,8 +104,8 @@ struct RefreshSchedule {
 
 /// The wait of a source after failures in a row.
 struct RetryPace {
-    /// Temporary failures are retried soon, at a random point of a growing window, so that many gateways do not return
-    /// together.
+    /// Temporary failures are retried soon, at a random point of a growing window, so that many
+    /// gateways do not return together.
     private static let soon: (first: Duration, longest: Duration) = (.seconds(1), .seconds(300))
     /// Permanent failures need a person's action, so they are retried less often.
     private static let later: (first: Duration, longest: Duration) = (.seconds(60), .seconds(600))

@@ -1,8 +1,8 @@
 import SLS
 
 extension STSAccess {
-    /// "https://sts.cn-hangzhou.aliyuncs.com". The request proves the caller's key, so plain http is allowed only to
-    /// this machine.
+    /// "https://sts.cn-hangzhou.aliyuncs.com". The request proves the caller's key, so plain http
+    /// is allowed only to this machine.
     func url(_ surroundings: Surroundings) throws(SourceProblem) -> String {
         if let given = endpoint ?? surroundings.stsEndpoint {
             guard let place = try? Endpoint(parsing: given),

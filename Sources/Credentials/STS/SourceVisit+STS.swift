@@ -96,7 +96,8 @@ extension SourceVisit {
                 remedy: "check the address and any proxy on the way"
             )
         }
-        // Corrects for this host's clock, so that a wrong clock does not make a good credential look expired.
+        // Corrects for this host's clock, so that a wrong clock does not make a good credential
+        // look expired.
         let date = answer.date.flatMap(WallTime.init(httpDate:))
         let offset = date.map { $0 - now } ?? .zero
         let noise = SuppliedCredential.clockNoise

@@ -4,9 +4,9 @@ import System
 
 /// Seals pushed credentials for storage next to the logs.
 ///
-/// Version 1: the byte 1, 4 bytes that identify the key, a nonce of 12 bytes, then AES-256-GCM over the credential. The
-/// name is associated data, so a credential stored under one name does not open under another. Version 2, for
-/// passphrases: the byte 2, a salt of 16 bytes, then as version 1.
+/// Version 1: the byte 1, 4 bytes that identify the key, a nonce of 12 bytes, then AES-256-GCM over
+/// the credential. The name is associated data, so a credential stored under one name does not open
+/// under another. Version 2, for passphrases: the byte 2, a salt of 16 bytes, then as version 1.
 package struct SecretBox: Sendable {
     private let key: SealingKey
     private let derived = DerivedKeys()

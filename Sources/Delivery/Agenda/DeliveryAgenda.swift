@@ -8,7 +8,8 @@ final class AgendaEntry {
     fileprivate var isDue = false
     /// The destination was removed. Gates that others share may still know the entry.
     fileprivate var hasLeft = false
-    /// When the destination is looked at unless something happens before, and how often that was planned.
+    /// When the destination is looked at unless something happens before, and how often that was
+    /// planned.
     fileprivate var deadline: Moment?
     fileprivate var plans = 0
 
@@ -26,20 +27,22 @@ final class AgendaEntry {
     /// The destination was removed: it is never due again.
     func leave() { agenda.leave(self) }
 
-    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to
-    /// do.
+    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if
+    /// it has more to do.
     func done(hasMore: Bool, next deadline: Moment?) {
         agenda.done(self, hasMore: hasMore, next: deadline)
     }
 }
 
-/// Which destinations the delivery thread has to look at: those to which something happened, and those whose deadline
-/// has come. A destination with nothing to do is in no list and costs nothing, however often others are answered.
+/// Which destinations the delivery thread has to look at: those to which something happened, and
+/// those whose deadline has come. A destination with nothing to do is in no list and costs nothing,
+/// however often others are answered.
 ///
-/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`,
-/// and is due when a request behind the gate ends. A gate that closes or recovers concerns all destinations that
-/// use it, which is rare: then every destination is looked at once. The same happens once a second while the thread
-/// is awake, for figures that are only shown.
+/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that
+/// gate's `GateWaiters`, and is due when a request behind the gate ends. A gate that closes or
+/// recovers concerns all destinations that use it, which is rare: then every destination is looked
+/// at once. The same happens once a second while the thread is awake, for figures that are only
+/// shown.
 final class DeliveryAgenda {
     private struct Plan {
         let entry: AgendaEntry

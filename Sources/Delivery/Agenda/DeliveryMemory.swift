@@ -1,14 +1,16 @@
-/// The memory that all destinations share: content of packets that wait for their turn, and bodies of requests under
-/// way. For the delivery thread only.
+/// The memory that all destinations share: content of packets that wait for their turn, and bodies
+/// of requests under way. For the delivery thread only.
 ///
-/// A quarter is reserved for first requests: of the rest a destination gets no more than what it then leaves free. A
-/// destination without any request gets what is free, and where that is too little the others wait until it has that.
-/// So destinations that hang cannot keep a healthy one from sending, one request at a time at least.
+/// A quarter is reserved for first requests: of the rest a destination gets no more than what it
+/// then leaves free. A destination without any request gets what is free, and where that is too
+/// little the others wait until it has that. So destinations that hang cannot keep a healthy one
+/// from sending, one request at a time at least.
 package final class DeliveryMemory {
     package static let usualMax = 64 << 20
     /// The largest packet fits twice.
     package static let leastMax = 32 << 20
-    /// Content that may wait in memory for one destination; more is read from disk when its turn has come.
+    /// Content that may wait in memory for one destination; more is read from disk when its turn
+    /// has come.
     static let contentsOfOneMax = 32 << 20
 
     let max: Int
@@ -25,8 +27,9 @@ package final class DeliveryMemory {
 
     var used: Int { contents + bodies }
 
-    /// Every destination that waits for room is looked at in each turn of the delivery thread, so that what it claims
-    /// is kept for it. Room comes with the end of a request, and that begins a turn.
+    /// Every destination that waits for room is looked at in each turn of the delivery thread, so
+    /// that what it claims is kept for it. Room comes with the end of a request, and that begins a
+    /// turn.
     func beginTurn() {
         claimed = 0
         waiters.wake()
@@ -34,7 +37,8 @@ package final class DeliveryMemory {
 
     func wait(_ entry: AgendaEntry) { waiters.add(entry) }
 
-    /// Reserves room for content that waits, unless it would be too much. Bodies always have half of the bound.
+    /// Reserves room for content that waits, unless it would be too much. Bodies always have half
+    /// of the bound.
     func reserveContent(_ bytes: Int, holding own: Int) -> Bool {
         precondition(bytes >= 0 && own >= 0, "a negative amount of memory")
         let share = min(max / 2 - contents, Self.contentsOfOneMax)
@@ -48,8 +52,8 @@ package final class DeliveryMemory {
         contents -= bytes
     }
 
-    /// True when a request with a body of this size may go. Otherwise a destination without any request claims the room
-    /// for this turn. Its requests under way have `own` bytes.
+    /// True when a request with a body of this size may go. Otherwise a destination without any
+    /// request claims the room for this turn. Its requests under way have `own` bytes.
     func admitsBodyOrClaims(_ bytes: Int, holding own: Int) -> Bool {
         // A body above every bound counts as half of the memory, or it would never be sent.
         let bytes = min(bytes, max / 2)

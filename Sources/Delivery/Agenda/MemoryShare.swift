@@ -1,4 +1,5 @@
-/// What one destination holds of the memory that all destinations share. Each byte is released once.
+/// What one destination holds of the memory that all destinations share. Each byte is released
+/// once.
 struct MemoryShare {
     private let memory: DeliveryMemory
     private let entry: AgendaEntry
@@ -29,8 +30,8 @@ struct MemoryShare {
         memory.releaseContent(bytes)
     }
 
-    /// True when a request with a body of this size may go. Otherwise the destination waits: it is looked at in each
-    /// turn until there is room.
+    /// True when a request with a body of this size may go. Otherwise the destination waits: it is
+    /// looked at in each turn until there is room.
     mutating func admitsOrWaits(body bytes: Int) -> Bool {
         let hasRoom = memory.admitsBodyOrClaims(bytes, holding: bodies)
         if !hasRoom {

@@ -1,8 +1,8 @@
 package import SLS
 import System
 
-/// Looks for a destination's credential: with each packet, and while there is none, again and again with growing
-/// waits.
+/// Looks for a destination's credential: with each packet, and while there is none, again and again
+/// with growing waits.
 struct CredentialAccess {
     enum Change: Equatable {
         case none
@@ -58,10 +58,11 @@ struct CredentialAccess {
     }
 }
 
-/// Delivery's door to the keeper of the credentials. All of it is called on the delivery thread, so it must not
-/// wait.
+/// Delivery's door to the keeper of the credentials. All of it is called on the delivery thread, so
+/// it must not wait.
 package struct CredentialDoor: Sendable {
-    /// The credential of a name as it is now, or nil while there is none; asked for before each packet.
+    /// The credential of a name as it is now, or nil while there is none; asked for before each
+    /// packet.
     package var credential: @Sendable (String) -> Credential?
     /// Why there is no credential of a name, where that is known.
     package var absence: @Sendable (String) -> String? = { _ in nil }

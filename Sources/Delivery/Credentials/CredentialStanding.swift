@@ -18,8 +18,8 @@ struct CredentialStanding {
         return true
     }
 
-    /// SLS stored a packet that was signed with the credential and sent at `sent`. Returns true when that ends a
-    /// refusal.
+    /// SLS stored a packet that was signed with the credential and sent at `sent`. Returns true
+    /// when that ends a refusal.
     mutating func stored(_ credential: Credential, sent: Moment, _ now: Moment) -> Bool {
         if cleared?.credential == credential { cleared = (credential, now) }
         guard let refusal else { return false }
@@ -32,8 +32,8 @@ struct CredentialStanding {
         return true
     }
 
-    /// True when SLS refused the credential and has stored packets signed with it since. An unknown refusal then
-    /// concerns the logstore.
+    /// True when SLS refused the credential and has stored packets signed with it since. An unknown
+    /// refusal then concerns the logstore.
     func isGoodElsewhere(_ credential: Credential, _ now: Moment) -> Bool {
         guard let cleared, cleared.credential == credential else { return false }
         return now - cleared.lastStored < Self.goodFor

@@ -74,7 +74,8 @@ package struct DestinationTester: Sendable {
     private let addresses: AddressLookup
     private let patience: Duration
     private let isInterrupted: @Sendable () -> Bool
-    /// A file system that does not answer holds the thread that asked it. No second thread joins it.
+    /// A file system that does not answer holds the thread that asked it. No second thread joins
+    /// it.
     private let isInspecting = Locked(false)
 
     package init(

@@ -2,12 +2,12 @@ import HTTPClient
 import SLS
 import System
 
-/// Tests whether the server of an `http` destination can be reached: name, connection, TLS, and one HEAD request with
-/// the configured headers.
+/// Tests whether the server of an `http` destination can be reached: name, connection, TLS, and one
+/// HEAD request with the configured headers.
 ///
-/// It sends no POST: a server may take even an empty array for a delivery, and store it. HEAD changes nothing (RFC
-/// 9110, section 9.2.1), but a server may answer it in another way than POST. So only answers that hold for both are
-/// taken for a verdict.
+/// It sends no POST: a server may take even an empty array for a delivery, and store it. HEAD
+/// changes nothing (RFC 9110, section 9.2.1), but a server may answer it in another way than POST.
+/// So only answers that hold for both are taken for a verdict.
 struct HTTPInspection {
     private let settings: DestinationSettings
     private let target: HTTPTarget

@@ -1,7 +1,8 @@
 import Synchronization
 import System
 
-/// How wrong destinations know the host's clock to be, for ingest, which measures logs by that clock.
+/// How wrong destinations know the host's clock to be, for ingest, which measures logs by that
+/// clock.
 package final class ClockOffsets: Sendable {
     /// Mostly zero, and then the lock is not taken.
     private let count = Atomic<Int>(0)
@@ -26,7 +27,8 @@ package final class ClockOffsets: Sendable {
         let lead: Int64
     }
 
-    /// SLS's clock minus the host's where that is known to be much, else nothing. The host's may have been set since.
+    /// SLS's clock minus the host's where that is known to be much, else nothing. The host's may
+    /// have been set since.
     package func offset(for destination: String) -> Duration {
         guard count.load(ordering: .relaxed) > 0,
             let known = known.withLock({ $0[destination] })

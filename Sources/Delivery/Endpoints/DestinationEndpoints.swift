@@ -34,15 +34,16 @@ struct DestinationEndpoints {
         choice.started(at: place, now)
     }
 
-    /// A request ended there that took so long. Only silence leads elsewhere: a refusal would be the same at every
-    /// endpoint, and so would a request to wait.
+    /// A request ended there that took so long. Only silence leads elsewhere: a refusal would be
+    /// the same at every endpoint, and so would a request to wait.
     mutating func ended(
         _ endpoint: EndpointState,
         _ judgement: Judgement,
         after duration: Duration,
         _ now: Moment
     ) -> EndpointChoice.Switch? {
-        // An endpoint that is no longer in the settings says nothing, and an address is not the endpoint.
+        // An endpoint that is no longer in the settings says nothing, and an address is not the
+        // endpoint.
         guard let place = place(of: endpoint), judgement.action != .readdress else { return nil }
         let isSilent =
             !judgement.isAnswered
@@ -63,7 +64,8 @@ struct DestinationEndpoints {
         return hasRecovered
     }
 
-    /// Leaves the present endpoint when its gate has closed since the last look, maybe for other destinations.
+    /// Leaves the present endpoint when its gate has closed since the last look, maybe for other
+    /// destinations.
     mutating func leaveClosed(_ now: Moment) -> EndpointChoice.Switch? {
         let present = choice.current
         for (place, endpoint) in endpoints.enumerated()

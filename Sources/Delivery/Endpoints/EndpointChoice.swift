@@ -1,11 +1,11 @@
 import System
 
-/// Which of a destination's endpoints a request goes to: the first while it answers; when it does not,
-/// the next in order, while a single request now and then probes the first.
+/// Which of a destination's endpoints a request goes to: the first while it answers; when it does
+/// not, the next in order, while a single request now and then probes the first.
 ///
-/// When all of them are silent they are tried in turn, each as its own gate allows. The choice itself
-/// knows no sockets: it is told what became of requests and by whom (a place in the list), so that late
-/// results of an endpoint that was left do no harm.
+/// When all of them are silent they are tried in turn, each as its own gate allows. The choice
+/// itself knows no sockets: it is told what became of requests and by whom (a place in the list),
+/// so that late results of an endpoint that was left do no harm.
 struct EndpointChoice {
     /// Requests go elsewhere from now on.
     struct Switch: Equatable {
@@ -26,8 +26,8 @@ struct EndpointChoice {
     }
 
     static let failuresMax = 3
-    /// One request that fails after so long, with no answer to another meanwhile, is enough: three that
-    /// wait out their time one after another would take half a minute.
+    /// One request that fails after so long, with no answer to another meanwhile, is enough: three
+    /// that wait out their time one after another would take half a minute.
     static let patience: Duration = .seconds(5)
 
     let count: Int
@@ -46,8 +46,8 @@ struct EndpointChoice {
     /// Where the next request may go; a gate decides when.
     var candidates: [Int] { allAreSilent ? (0..<count).map { (current + $0) % count } : [current] }
 
-    /// Where the next request goes. `opening` tells from when on an endpoint's gate lets one through; nil
-    /// while that depends on a result.
+    /// Where the next request goes. `opening` tells from when on an endpoint's gate lets one
+    /// through; nil while that depends on a result.
     func next(_ now: Moment, opening: (Int) -> Moment?) -> Int {
         if !allAreSilent {
             guard current != 0, probing.isDue(now), let opens = opening(0), opens <= now else {
@@ -65,8 +65,8 @@ struct EndpointChoice {
         if place == 0, current != 0 { probing.started(now) }
     }
 
-    /// A request ended without an answer from SLS, or with one that blames the endpoint, and took so long.
-    /// `random` is from 0 to 1.
+    /// A request ended without an answer from SLS, or with one that blames the endpoint, and took
+    /// so long. `random` is from 0 to 1.
     mutating func failed(
         at place: Int,
         after duration: Duration,
@@ -86,7 +86,8 @@ struct EndpointChoice {
         return isMute || failuresInARow >= Self.failuresMax ? leave(now, random) : nil
     }
 
-    /// The gate of the endpoint has just fallen to single requests, maybe because of other destinations.
+    /// The gate of the endpoint has just fallen to single requests, maybe because of other
+    /// destinations.
     mutating func gateFell(at place: Int, _ now: Moment, random: Double) -> Switch? {
         guard count > 1, place == current, !allAreSilent else { return nil }
         return leave(now, random)
@@ -134,8 +135,9 @@ struct EndpointChoice {
     }
 }
 
-/// When a single request tries the first endpoint again while another one is in use: after 5 s, then
-/// less and less often, up to 5 min apart. An endpoint that comes and goes is not probed more often for it.
+/// When a single request tries the first endpoint again while another one is in use: after 5 s,
+/// then less and less often, up to 5 min apart. An endpoint that comes and goes is not probed more
+/// often for it.
 struct FirstEndpointProbing {
     static let backoff = Backoff(first: .seconds(5), longest: .seconds(300))
     /// An endpoint that lasted so long starts over with short waits.

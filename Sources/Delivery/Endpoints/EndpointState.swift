@@ -2,15 +2,15 @@ import Queue
 import SLS
 import System
 
-/// An endpoint and the proxy that leads to it. A failure there concerns every destination that uses both, and the
-/// clock behind them is the same, so gates and clocks are kept by this key.
+/// An endpoint and the proxy that leads to it. A failure there concerns every destination that uses
+/// both, and the clock behind them is the same, so gates and clocks are kept by this key.
 enum EndpointKey: Hashable {
     case server(Endpoint, proxy: Proxy?)
     /// A part of this machine.
     case here(String)
 
-    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another
-    /// machine.
+    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts
+    /// as another machine.
     var staysHere: Bool {
         switch self {
         case .server(let endpoint, let proxy): endpoint.isLoopback && proxy == nil
@@ -37,12 +37,13 @@ extension EndpointKey: CustomStringConvertible {
     }
 }
 
-/// The state of an endpoint, and of the proxy before it, for all destinations that use it: one gate for them
-/// together, and one clock.
+/// The state of an endpoint, and of the proxy before it, for all destinations that use it: one gate
+/// for them together, and one clock.
 ///
-/// A single outlet that never gets an answer must not close the endpoint to others. So as long as no
-/// answer asks to leave the endpoint alone, an outlet that was not met with silence itself may have one
-/// request in flight whatever the gate says: it is a witness, and if it is heard the gate opens.
+/// A single outlet that never gets an answer must not close the endpoint to others. So as long as
+/// no answer asks to leave the endpoint alone, an outlet that was not met with silence itself may
+/// have one request in flight whatever the gate says: it is a witness, and if it is heard the gate
+/// opens.
 final class EndpointState: SharedGate {
     let key: EndpointKey
     var notices = FailureNotices()
@@ -93,7 +94,8 @@ final class EndpointState: SharedGate {
             now,
             random: .random(in: 0...1)
         )
-        // SLS may ask to be left alone; then it is not silent, and another endpoint is the same SLS.
+        // SLS may ask to be left alone; then it is not silent, and another endpoint is the same
+        // SLS.
         if change == .closed, judgement.retryAfter == nil { closures += 1 }
         if change == .recovered {
             silent = []
@@ -120,7 +122,8 @@ final class EndpointStates {
         return endpoint
     }
 
-    /// A destination uses other endpoints from now on. Requests in flight keep their endpoint until they end.
+    /// A destination uses other endpoints from now on. Requests in flight keep their endpoint until
+    /// they end.
     func release(_ endpoints: DestinationEndpoints, places: Int) {
         for endpoint in endpoints.endpoints {
             endpoint.leave(places: places)

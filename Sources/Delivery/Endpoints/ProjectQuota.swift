@@ -1,8 +1,8 @@
 import SLS
 import System
 
-/// The gate of a project's quota, shared by all destinations that write to the project: a refusal that one of them
-/// gets slows all of them down, and none has to find the rate for itself.
+/// The gate of a project's quota, shared by all destinations that write to the project: a refusal
+/// that one of them gets slows all of them down, and none has to find the rate for itself.
 ///
 /// Only quotas move its gate. A refused credential is a matter of the destination that has it.
 final class ProjectQuota: SharedGate {
@@ -36,8 +36,8 @@ final class ProjectQuotas {
         return quota
     }
 
-    /// A destination writes to another project from now on. What is in flight keeps its quota until it
-    /// ends.
+    /// A destination writes to another project from now on. What is in flight keeps its quota until
+    /// it ends.
     func release(_ quota: ProjectQuota, places: Int) {
         quota.leave(places: places)
         if quota.users == 0 { byKey[quota.key] = nil }

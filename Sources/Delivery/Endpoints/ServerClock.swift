@@ -1,20 +1,23 @@
 import SLS
 import System
 
-/// SLS's time, so that requests are signed with the time that SLS checks them against, and that no log is
-/// called late by a host's clock that is far off: the times of logs are never touched.
+/// SLS's time, so that requests are signed with the time that SLS checks them against, and that no
+/// log is called late by a host's clock that is far off: the times of logs are never touched.
 ///
-/// SLS tells its time with every answer, in whole seconds. So an answer that was asked for at `sent` and
-/// came at `received` puts the offset of its clock into a range: at most `told + 1 s - sent`, at least
-/// `told - received`. The offset stays where it is while it lies in that range or close to it, which
-/// makes slow networks and rounding harmless; otherwise it moves to the middle of the range.
+/// SLS tells its time with every answer, in whole seconds. So an answer that was asked for at
+/// `sent` and came at `received` puts the offset of its clock into a range: at most `told + 1 s -
+/// sent`, at least `told - received`. The offset stays where it is while it lies in that range or
+/// close to it, which makes slow networks and rounding harmless; otherwise it moves to the middle
+/// of the range.
 ///
-/// **Which answers count.** Answers with a request id, over a connection that no third party can answer on:
-/// https, where the certificate is always verified, or this machine. Over plain http elsewhere, which
-/// the operator chose, only a refusal because of the time counts, and no more than a day: a host whose
-/// clock is wrong delivers all the same, and a forged time gains an attacker no more than one refused request. It
-/// could have dropped that request anyway, and the answer to it tells the right time. An answer that says "stored"
-/// and shows a time at which SLS would have refused the request contradicts itself and does not count.
+/// **Which answers count.** Answers with a request id, over a connection that no third party can
+/// answer on:
+/// https, where the certificate is always verified, or this machine. Over plain http elsewhere,
+/// which the operator chose, only a refusal because of the time counts, and no more than a day: a
+/// host whose clock is wrong delivers all the same, and a forged time gains an attacker no more
+/// than one refused request. It could have dropped that request anyway, and the answer to it tells
+/// the right time. An answer that says "stored" and shows a time at which SLS would have refused
+/// the request contradicts itself and does not count.
 struct ServerClock {
     /// The offset was found to be another.
     struct Change: Equatable {
@@ -54,15 +57,15 @@ struct ServerClock {
         host + (offset ?? start)
     }
 
-    /// The offset when it is known, from SLS or by `start`, to be so large that logs which got their time
-    /// from the host may be outside of what SLS takes; nil while it is not.
+    /// The offset when it is known, from SLS or by `start`, to be so large that logs which got
+    /// their time from the host may be outside of what SLS takes; nil while it is not.
     func hostIsWrong(assuming start: Duration = .zero) -> Duration? {
         let present = offset ?? start
         return abs(present) > Self.tolerance ? present : nil
     }
 
-    /// True when SLS may take this time where it refused that one. Not when they are nearly the same, or a request
-    /// would be repeated without end.
+    /// True when SLS may take this time where it refused that one. Not when they are nearly the
+    /// same, or a request would be repeated without end.
     static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {
         abs(time - refused) > farOff
     }
@@ -98,8 +101,8 @@ struct ServerClock {
         return answer.isRefusedForItsTime && abs(found) <= Self.unverifiedOffsetMax
     }
 
-    /// Zero when the range allows it, so that a clock that is right has no offset. Fractions of a millisecond mean
-    /// nothing.
+    /// Zero when the range allows it, so that a clock that is right has no offset. Fractions of a
+    /// millisecond mean nothing.
     private static func middle(_ low: Duration, _ high: Duration) -> Duration {
         guard low > .zero || high < .zero else { return .zero }
         return .milliseconds(((low + high) / 2).milliseconds)

@@ -62,8 +62,8 @@ extension DeliveryFailure {
         return start.isEmpty ? message : "\(start): \(message)"
     }
 
-    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times of its logs.
-    /// `offset` is SLS's clock minus the host's.
+    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times
+    /// of its logs. `offset` is SLS's clock minus the host's.
     static func remedy(forClock offset: Duration) -> String {
         let seconds = offset.components.seconds
         return

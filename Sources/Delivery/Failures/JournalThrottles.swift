@@ -1,7 +1,7 @@
 import System
 
-/// When a destination's failures are worth a line in the journal: the first of each kind at once, then
-/// one a minute, and the end of it.
+/// When a destination's failures are worth a line in the journal: the first of each kind at once,
+/// then one a minute, and the end of it.
 struct FailureNotices {
     static let interval: Duration = .seconds(60)
 
@@ -36,8 +36,8 @@ struct FailureNotices {
     }
 }
 
-/// How many switches between endpoints are worth a line in the journal: where two of them come and go
-/// under load, they may be many a second. The status always tells which one is in use.
+/// How many switches between endpoints are worth a line in the journal: where two of them come and
+/// go under load, they may be many a second. The status always tells which one is in use.
 struct EndpointNotices {
     static let linesMax = 4
     static let interval: Duration = .seconds(60)

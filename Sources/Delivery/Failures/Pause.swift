@@ -18,7 +18,8 @@ struct Pause {
 
 /// Why deliveries stood still, as a class that metrics count.
 package enum PauseReason: Hashable, Sendable {
-    /// A gate closed after such a failure: of the endpoint, the project's quota, the destination or a logstore.
+    /// A gate closed after such a failure: of the endpoint, the project's quota, the destination or
+    /// a logstore.
     case failure(DeliveryFailure.Kind)
     /// There was no credential to sign with.
     case credential

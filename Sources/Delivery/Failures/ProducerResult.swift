@@ -1,5 +1,5 @@
-/// The result that an SLS SDK would report: `LOG_PRODUCER_…` of the C and iOS SDKs, with the number that their
-/// callbacks carry. For operators whose dashboards use these names.
+/// The result that an SLS SDK would report: `LOG_PRODUCER_…` of the C and iOS SDKs, with the number
+/// that their callbacks carry. For operators whose dashboards use these names.
 package enum ProducerResult: Int, Sendable, CaseIterable {
     case ok = 0
     case writeError = 2

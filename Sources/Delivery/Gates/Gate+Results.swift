@@ -159,8 +159,8 @@ extension Gate {
         if probing?.isResting == true { probing?.hasten(to: now) }
     }
 
-    /// Something has changed, as a credential or a setting: worth a probe at once. Requests that were sent before say
-    /// nothing any more.
+    /// Something has changed, as a credential or a setting: worth a probe at once. Requests that
+    /// were sent before say nothing any more.
     mutating func reopen(_ now: Moment) {
         probing?.beginAgain(now)
         startOver()

@@ -2,14 +2,14 @@ import System
 
 /// How much may be in flight through one scope: an endpoint, a project or a logstore.
 ///
-/// Pure: time and chance are passed in. Every request that goes through takes a `Pass` (`enter`) and
-/// gives it back exactly once with what its answer said (`leave`), whatever became of it; so no place
-/// can leak.
+/// Pure: time and chance are passed in. Every request that goes through takes a `Pass` (`enter`)
+/// and gives it back exactly once with what its answer said (`leave`), whatever became of it; so no
+/// place can leak.
 ///
-/// A gate is *open* and lets up to `limit` through, which grows with windows of good results and shrinks
-/// with bad ones; or it is *probing*, and lets one at a time through, after waits that double, to see
-/// whether things are well again. Then it opens to half its maximum at once, because a backlog waits.
-/// Besides, a used up quota makes it let requests through at a steady pace.
+/// A gate is *open* and lets up to `limit` through, which grows with windows of good results and
+/// shrinks with bad ones; or it is *probing*, and lets one at a time through, after waits that
+/// double, to see whether things are well again. Then it opens to half its maximum at once, because
+/// a backlog waits. Besides, a used up quota makes it let requests through at a steady pace.
 struct Gate {
     struct Bounds: Equatable {
         var most: Int
@@ -19,12 +19,14 @@ struct Gate {
         var longestWait: Duration = .seconds(60)
         /// Between probes of something that only a paid bill opens.
         var longestWaitSuspended: Duration = .seconds(300)
-        /// Between probes of logstores that were not refused, while it is unknown what is refused: this gate's
-        /// credential or single logstores behind it. Probes of refused logstores wait up to `longestWait`.
+        /// Between probes of logstores that were not refused, while it is unknown what is refused:
+        /// this gate's credential or single logstores behind it. Probes of refused logstores wait
+        /// up to `longestWait`.
         var longestWaitUndecided: Duration = .seconds(1)
         /// The longest Retry-After that is honoured; after it a probe is sent all the same.
         var longestHold: Duration = .seconds(600)
-        /// Probes before a rest of the longest wait. With such a bound one failure is enough to close the gate.
+        /// Probes before a rest of the longest wait. With such a bound one failure is enough to
+        /// close the gate.
         var probesMax: Int?
     }
 
@@ -43,8 +45,8 @@ struct Gate {
     var probing: Probing?
     var window = ResultWindow()
     var pacing = Pacing()
-    /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier requests prove nothing
-    /// about the gate.
+    /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier
+    /// requests prove nothing about the gate.
     var epoch = 0
 
     init(_ bounds: Bounds) {
@@ -58,7 +60,8 @@ struct Gate {
         nextOpening.map { $0 <= now } ?? false
     }
 
-    /// When one more request may go through, if nothing happens before. Nil when only the end of a request opens it.
+    /// When one more request may go through, if nothing happens before. Nil when only the end of a
+    /// request opens it.
     var nextOpening: Moment? {
         if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
         return inFlight < limit ? pacing.next : nil
@@ -69,7 +72,8 @@ struct Gate {
         nextOpening.map { max($0, probing?.nextOfRefused ?? $0) }
     }
 
-    /// How many requests could go through now or in a moment: so many packets are worth asking the queue for.
+    /// How many requests could go through now or in a moment: so many packets are worth asking the
+    /// queue for.
     func room(_ now: Moment) -> Int {
         guard let opening = nextOpening, opening <= now + Self.moment else { return 0 }
         if probing != nil { return 1 }

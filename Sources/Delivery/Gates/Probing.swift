@@ -19,9 +19,9 @@ struct Probing: Equatable {
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 
-    /// When the next probe of a logstore that was refused itself may go. Its wait grows while it is unknown what is
-    /// refused, the credential or each logstore, so nothing but refused logstores causes few requests. A logstore
-    /// that was not refused yet goes at `next`.
+    /// When the next probe of a logstore that was refused itself may go. Its wait grows while it is
+    /// unknown what is refused, the credential or each logstore, so nothing but refused logstores
+    /// causes few requests. A logstore that was not refused yet goes at `next`.
     var nextOfRefused: Moment { max(next, refusedUntil ?? next) }
 
     /// The first probe comes after a wait, too: what has just refused needs a moment.
@@ -30,7 +30,8 @@ struct Probing: Equatable {
         next = now + waits.wait(after: 1, random: random)
     }
 
-    /// `waitsOfRefused` are the waits of logstores that were refused, where they differ from those of others.
+    /// `waitsOfRefused` are the waits of logstores that were refused, where they differ from those
+    /// of others.
     mutating func probeFailed(
         _ now: Moment,
         waitsOfRefused: Backoff? = nil,

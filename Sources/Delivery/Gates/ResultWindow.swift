@@ -13,8 +13,8 @@ struct ResultWindow: Equatable {
     private var results = 0
     private var failures = 0
 
-    /// Counts a result; the outcome of the window when it ends with it. It ends early when nothing can
-    /// change its outcome any more.
+    /// Counts a result; the outcome of the window when it ends with it. It ends early when nothing
+    /// can change its outcome any more.
     mutating func count(isFailure: Bool, _ now: Moment) -> Outcome? {
         let began = began ?? now
         self.began = began

@@ -1,17 +1,19 @@
 extension Judgement {
-    /// What the answer says about a scope, for its gate. `isPacketAtFault` is true when the outlet's other
-    /// packets prove that this packet is at fault: then a suspect packet says nothing against the outlet.
+    /// What the answer says about a scope, for its gate. `isPacketAtFault` is true when the
+    /// outlet's other packets prove that this packet is at fault: then a suspect packet says
+    /// nothing against the outlet.
     ///
-    /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and project work. An
-    /// endpoint's failure also counts against the logstore that it happened to. So a single logstore that never gets
-    /// an answer is slowed down by itself, and the endpoint's gate sees the successes of the others.
+    /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and
+    /// project work. An endpoint's failure also counts against the logstore that it happened to. So
+    /// a single logstore that never gets an answer is slowed down by itself, and the endpoint's
+    /// gate sees the successes of the others.
     func verdict(for scope: GateScope, isPacketAtFault: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
         case .split: return .reached
         case .readdress: return .none
-        // SLS works, and takes no number of this logstore: another lane for each packet, at once and without end,
-        // would be a request for each of them that stores nothing.
+        // SLS works, and takes no number of this logstore: another lane for each packet, at once
+        // and without end, would be a request for each of them that stores nothing.
         case .relane: return scope == .logstore ? .failed : .reached
         // Refused before SLS looked at project and logstore, or for an unknown reason.
         case .resign: return scope == .endpoint ? .reached : .none

@@ -16,8 +16,8 @@ struct Judgement: Equatable {
         case resign
         /// A log in it is refused: it has to be found and taken out.
         case split
-        /// The packet or our settings are at fault, and the answer does not tell which. Only when other
-        /// packets of the same outlet are stored is it the packet, and is split.
+        /// The packet or our settings are at fault, and the answer does not tell which. Only when
+        /// other packets of the same outlet are stored is it the packet, and is split.
         case suspect
         /// The same at once, to another address of the endpoint.
         case readdress
@@ -33,8 +33,8 @@ struct Judgement: Equatable {
         static let answered = Traits(rawValue: 1)
         /// The code is none that the judge knows.
         static let unknownCode = Traits(rawValue: 2)
-        /// The sender is known and denied, or what it writes to does not exist. An expired token is denied nothing:
-        /// another token is missing.
+        /// The sender is known and denied, or what it writes to does not exist. An expired token is
+        /// denied nothing: another token is missing.
         static let deniesRights = Traits(rawValue: 4)
         /// The packet is refused for its size, which a smaller packet cures.
         static let ofSize = Traits(rawValue: 8)
@@ -95,7 +95,8 @@ extension Judgement {
     /// The content of the packet is refused. A proxy on the way may have changed it.
     var isOfContent: Bool { action == .split && !traits.contains(.ofSize) }
 
-    /// The same where everything is refused: no single log is at fault, but something that all of them pass.
+    /// The same where everything is refused: no single log is at fault, but something that all of
+    /// them pass.
     var blamingLogstore: Judgement {
         var judgement = self
         judgement.action = .suspect
@@ -113,7 +114,8 @@ extension Judgement {
         return judgement
     }
 
-    /// The same where the destination's own time did not help, so another signature would not either.
+    /// The same where the destination's own time did not help, so another signature would not
+    /// either.
     var withoutResigning: Judgement {
         guard action == .resign else { return self }
         var judgement = self
@@ -121,7 +123,8 @@ extension Judgement {
         return judgement
     }
 
-    /// The same where the host has another address: nothing is known about the endpoint before all of them failed.
+    /// The same where the host has another address: nothing is known about the endpoint before all
+    /// of them failed.
     var atAnotherAddress: Judgement {
         guard case .again = action, status == nil else { return self }
         var judgement = self
@@ -129,8 +132,9 @@ extension Judgement {
         return judgement
     }
 
-    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time of this host are
-    /// outside of what SLS takes: the log is not at fault, and setting the clock is the remedy.
+    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time
+    /// of this host are outside of what SLS takes: the log is not at fault, and setting the clock
+    /// is the remedy.
     func blamingClock(_ offset: Duration) -> Judgement {
         guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
             return self
@@ -174,8 +178,8 @@ extension DeathReason {
 
 /// What is known about a request and its packet when the outcome is judged.
 struct Attempt: Equatable {
-    /// An earlier request with it had an unknown outcome, or was sent before the last start: it may be
-    /// stored already.
+    /// An earlier request with it had an unknown outcome, or was sent before the last start: it may
+    /// be stored already.
     var mayBeStored = false
     /// It was sent with a hash key and a sequence number.
     var hasLane = false

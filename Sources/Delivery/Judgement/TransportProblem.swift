@@ -17,9 +17,9 @@ struct TransportProblem: Equatable {
         )
     }
 
-    /// `detail` is what curl wrote about this transfer, or why the answer was refused; it may be empty.
-    /// `proxyStatus` is a proxy's answer to CONNECT; 0 when none was asked.
-    /// `target` is where the connection went in place of the host's name.
+    /// `detail` is what curl wrote about this transfer, or why the answer was refused; it may be
+    /// empty. `proxyStatus` is a proxy's answer to CONNECT; 0 when none was asked. `target` is
+    /// where the connection went in place of the host's name.
     init(
         _ result: CurlCode,
         detail: String,

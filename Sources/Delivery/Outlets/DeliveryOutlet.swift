@@ -21,7 +21,8 @@ final class DeliveryOutlet {
     /// For `Turns`: the line that it stands in, and the number of its live entry there.
     var turn = Turn.none
     var ticket = 0
-    /// For `OutletRegistry`: it had packets on lease when it was last visited, and it changed since.
+    /// For `OutletRegistry`: it had packets on lease when it was last visited, and it changed
+    /// since.
     private(set) var isBusy = false
     var isDirty = false
 
@@ -55,7 +56,8 @@ final class DeliveryOutlet {
         return isBusy != wasBusy
     }
 
-    /// The host's clock was wrong and is right again: what was refused meanwhile says nothing any more.
+    /// The host's clock was wrong and is right again: what was refused meanwhile says nothing any
+    /// more.
     func clockIsRight() {
         line.recall()
         if pause?.isClockPause == true { evidence.forget() }

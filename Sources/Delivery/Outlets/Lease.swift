@@ -2,7 +2,8 @@ import Queue
 import SLS
 import System
 
-/// A packet that delivery has from the queue until it is given back, with what was learned about it.
+/// A packet that delivery has from the queue until it is given back, with what was learned about
+/// it.
 struct Lease {
     private(set) var packet: SealedPacket
     /// A request with it had an unknown outcome: SLS may have it already.
@@ -11,8 +12,8 @@ struct Lease {
     var firstFailure: Moment?
     /// Refusals that may be its own fault, or that of the settings.
     var suspicions = 0
-    /// The credential that it was refused with for want of a permission, where the operator wants such
-    /// packets dropped.
+    /// The credential that it was refused with for want of a permission, where the operator wants
+    /// such packets dropped.
     var refused: Credential?
     /// It waits for the host's clock.
     var awaitsClock = false

@@ -1,11 +1,11 @@
 import Queue
 
-/// The packets of an outlet: asked for, in line to be sent, or in flight. Pure bookkeeping; `LeaseKeeper` decides which
-/// packets leave it.
+/// The packets of an outlet: asked for, in line to be sent, or in flight. Pure bookkeeping;
+/// `LeaseKeeper` decides which packets leave it.
 ///
-/// A failed packet goes back to the head of the line, oldest first, without its content: so an outage holds
-/// names in memory and not bodies. A packet that can only be judged when another one was stored stands aside,
-/// behind all others.
+/// A failed packet goes back to the head of the line, oldest first, without its content: so an
+/// outage holds names in memory and not bodies. A packet that can only be judged when another one
+/// was stored stands aside, behind all others.
 struct PacketLine {
     /// Packets that may stand aside; more go back to the queue.
     static let asideMax = 16
@@ -34,23 +34,25 @@ struct PacketLine {
     var failedCount: Int { returned.count + aside.count + waitingElsewhere }
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
-    /// Packets on lease or on their way here, when the queue is asked for more. Packets that stand aside do not
-    /// count, since they wait for another one to be stored. Nor do some that wait for the host's clock, so that
-    /// others are delivered; with more of them the logstore waits, too.
+    /// Packets on lease or on their way here, when the queue is asked for more. Packets that stand
+    /// aside do not count, since they wait for another one to be stored. Nor do some that wait for
+    /// the host's clock, so that others are delivered; with more of them the logstore waits, too.
     private var claimed: Int {
         requested + inFlight + waitingCount - aside.count - min(awaitingClock, Self.asideMax)
     }
 
     /// Returns how many packets to ask the queue for now, so that at most `wanted` are claimed.
     ///
-    /// An outlet that had nothing asks for one; only when packets come does it ask for more. Packets that were stored since
-    /// the last hand-over count as if they were here, so the next one may be as large; by half, unless the outlet runs out
-    /// between hand-overs. An idle outlet keeps no more than that for a burst.
+    /// An outlet that had nothing asks for one; only when packets come does it ask for more.
+    /// Packets that were stored since the last hand-over count as if they were here, so the next
+    /// one may be as large; by half, unless the outlet runs out between hand-overs. An idle outlet
+    /// keeps no more than that for a burst.
     mutating func claim(upTo wanted: Int) -> Int {
         hasArrivedSinceClaim = false
         let ended = ahead.isShort ? endedSinceArrival : (endedSinceArrival + 1) / 2
         let active = inFlight + returned.count + fresh.count + ended
-        // What was not asked for takes up to half of the places, so that the gateway's own logs go on.
+        // What was not asked for takes up to half of the places, so that the gateway's own logs go
+        // on.
         let places = max(wanted - unrequested, (wanted + 1) / 2)
         let count = max(0, min(places, 1 + 2 * active) - max(0, claimed - unrequested))
         requested += count
@@ -107,8 +109,8 @@ struct PacketLine {
         line(up: lease)
     }
 
-    /// The packet is to be sent again when all others have had their turn. Returns the one that has stood aside
-    /// for longest, and must go, when there are too many.
+    /// The packet is to be sent again when all others have had their turn. Returns the one that has
+    /// stood aside for longest, and must go, when there are too many.
     mutating func setAside(_ lease: Lease) -> Lease? {
         leaveFlight()
         aside.append(lease.dropped)
@@ -158,8 +160,9 @@ struct PacketLine {
         line(up: lease)
     }
 
-    /// One that waited for the clock is worth another try when all others have had their turn, since nothing
-    /// tells that the clock is right by now. Returns one that must go, as `setAside` does.
+    /// One that waited for the clock is worth another try when all others have had their turn,
+    /// since nothing tells that the clock is right by now. Returns one that must go, as `setAside`
+    /// does.
     mutating func standAside(_ original: Lease) -> Lease? {
         var lease = original
         precondition(waitingElsewhere > 0, "a packet comes back once")

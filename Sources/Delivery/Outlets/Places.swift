@@ -1,6 +1,6 @@
-/// The places in flight of a destination. An outlet takes one only while more are free than it has: so
-/// one outlet alone gets half of them, several share most of them, and however slow one is, there is a
-/// place for another.
+/// The places in flight of a destination. An outlet takes one only while more are free than it has:
+/// so one outlet alone gets half of them, several share most of them, and however slow one is,
+/// there is a place for another.
 ///
 /// Probes of outlets that take nothing may hang for long. Together they get half of the places.
 struct Places: Equatable {

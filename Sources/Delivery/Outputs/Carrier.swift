@@ -1,7 +1,8 @@
 import HTTPClient
 import System
 
-/// Does the work of a destination, and tells how each piece of it ended. All calls come from the delivery thread.
+/// Does the work of a destination, and tells how each piece of it ended. All calls come from the
+/// delivery thread.
 protocol Carrier: AnyObject {
     /// No work is under way.
     var isIdle: Bool { get }
@@ -9,8 +10,8 @@ protocol Carrier: AnyObject {
     /// The delivery thread begins.
     func begin(on loop: TransferLoop)
 
-    /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone` is called once on the
-    /// delivery thread, never from here, and not after `abandon`.
+    /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone`
+    /// is called once on the delivery thread, never from here, and not after `abandon`.
     func start(
         _ work: CarrierWork,
         on loop: TransferLoop,
@@ -23,8 +24,8 @@ protocol Carrier: AnyObject {
     /// The settings have changed, so new work is done with these.
     func use(_ settings: DestinationSettings, _ now: Moment)
 
-    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if a host that had no
-    /// address, or none that worked, has another one.
+    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if a
+    /// host that had no address, or none that worked, has another one.
     func addressesChanged(on loop: TransferLoop) -> Bool
 
     /// Gives up what is under way.

@@ -3,16 +3,16 @@ import Queue
 import SLS
 import System
 
-/// What is different about each kind of destination: how a packet becomes work, and what an outcome means. An output
-/// opens nothing and waits for nothing; a carrier does the work.
+/// What is different about each kind of destination: how a packet becomes work, and what an outcome
+/// means. An output opens nothing and waits for nothing; a carrier does the work.
 protocol Output: Sendable {
     var settings: DestinationSettings { get }
 
     /// How many bytes the work for a packet may have at most.
     func bodyBytesMax(of lease: Lease) -> Int
 
-    /// `endpoint` is one of the settings' endpoints. `credential` is there for a kind that needs one. `time` is the
-    /// destination's, as far as it is known.
+    /// `endpoint` is one of the settings' endpoints. `credential` is there for a kind that needs
+    /// one. `time` is the destination's, as far as it is known.
     func work(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],

@@ -1,7 +1,8 @@
 import System
 
-/// Times in which a server takes nothing: its rate has fallen, or it counts by the minute and the minute's quota is
-/// used up. Which of the two only shows when it takes something again, and how far to trust what was known before.
+/// Times in which a server takes nothing: its rate has fallen, or it counts by the minute and the
+/// minute's quota is used up. Which of the two only shows when it takes something again, and how
+/// far to trust what was known before.
 struct Closures: Equatable {
     private var began: Moment?
     /// The rate that the server was thought to take before.
@@ -21,7 +22,8 @@ struct Closures: Equatable {
         self.allowed = allowed
     }
 
-    /// The server has taken something again: how long it took nothing, and a guess at its rate. Nil when it was open.
+    /// The server has taken something again: how long it took nothing, and a guess at its rate. Nil
+    /// when it was open.
     mutating func end(_ now: Moment, request: Double) -> (seconds: Double, guess: Double)? {
         guard let began else { return nil }
         self.began = nil

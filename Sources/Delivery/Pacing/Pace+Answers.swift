@@ -17,7 +17,8 @@ extension Pace {
     mutating func refused(_ ticket: Ticket, _ now: Moment, random: Double) {
         schedule.refused(now)
         if ticket.epoch == epoch { endFlood(now) }
-        // The end of the flood may have changed the rate; then this refusal is about the rate before.
+        // The end of the flood may have changed the rate; then this refusal is about the rate
+        // before.
         guard ticket.epoch == epoch else {
             flood?.refusals += 1
             return
@@ -30,7 +31,8 @@ extension Pace {
         next.allowed = max(next.allowed, usual.units * Self.slowest)
         climb = next
         flood = Flood(began: now, mayRaise: old.map { isOutgrown(ticket, $0) } ?? false)
-        // The server's account is empty: the next request waits until the account has enough for it.
+        // The server's account is empty: the next request waits until the account has enough for
+        // it.
         schedule.wait(until: now + Self.duration(usual.units / next.allowed))
     }
 
@@ -92,7 +94,8 @@ extension Pace {
     // MARK: - Floods
 
     /// The answers to requests that were sent before a refusal was known. When many of them are
-    /// refused, the server's account stayed empty all the time: then those that it took are its rate.
+    /// refused, the server's account stayed empty all the time: then those that it took are its
+    /// rate.
     struct Flood: Equatable {
         let began: Moment
         /// The server took much more than was thought, so the flood may show a higher rate, too.

@@ -48,8 +48,8 @@ extension Pace {
         epoch += 1
     }
 
-    /// True when this one, which was taken, was more than the pace thinks possible: the pace was found with
-    /// packets of another size.
+    /// True when this one, which was taken, was more than the pace thinks possible: the pace was
+    /// found with packets of another size.
     func isBeyond(_ units: Double) -> Bool {
         climb.map { units > Self.tooLong * max($0.allowed, usual.units) } ?? false
     }

@@ -1,11 +1,11 @@
 import System
 
-/// A rate that a server lets through, found by trying. It counts units, which are requests or bytes. It
-/// is free until the first refusal, and again when none has come for a while. A refusal that comes
-/// before enough was taken to tell a rate begins a `Search`.
+/// A rate that a server lets through, found by trying. It counts units, which are requests or
+/// bytes. It is free until the first refusal, and again when none has come for a while. A refusal
+/// that comes before enough was taken to tell a rate begins a `Search`.
 ///
-/// The aim: to take nearly all that the server gives, with few requests refused. Each refusal tells how
-/// much it gave since the last one (`PaceEstimate`), and starts a new `Climb` around that.
+/// The aim: to take nearly all that the server gives, with few requests refused. Each refusal tells
+/// how much it gave since the last one (`PaceEstimate`), and starts a new `Climb` around that.
 struct Pace: Equatable {
     /// The pace when a request was sent; it carries this until its answer.
     struct Ticket: Equatable {
@@ -18,7 +18,8 @@ struct Pace: Equatable {
     var climb: Climb?
     var search: Search?
     var schedule = PaceSchedule()
-    /// Counts changes of the rate: a request that was sent before one is no witness against the next.
+    /// Counts changes of the rate: a request that was sent before one is no witness against the
+    /// next.
     var epoch = 0
     var usual = UsualRequest()
     var taken = TakenRequests()
@@ -97,7 +98,8 @@ struct PaceSchedule: Equatable {
     private(set) var lastRefusal = Moment(nanoseconds: 0)
     private var lastSent = Moment(nanoseconds: 0)
 
-    /// The request that goes now has its successor wait so long; when the pace ends it waits for nothing.
+    /// The request that goes now has its successor wait so long; when the pace ends it waits for
+    /// nothing.
     mutating func plan(after wait: Duration, _ now: Moment) {
         let start = max(next, now + (.zero - Self.slack))
         next = min(start + wait, now + Self.longestWait, lastRefusal + Self.engagedFor)
@@ -109,8 +111,8 @@ struct PaceSchedule: Equatable {
     mutating func wait(until moment: Moment) { next = max(next, moment) }
     mutating func hurry(until moment: Moment) { next = min(next, moment) }
 
-    /// For how long nothing waited for the pace before the request that goes now; nil when it was not longer than
-    /// `slack`.
+    /// For how long nothing waited for the pace before the request that goes now; nil when it was
+    /// not longer than `slack`.
     mutating func idleTime(since began: Moment, _ now: Moment) -> Duration? {
         defer { lastSent = now }
         return now - next > Self.slack ? now - max(lastSent, began) : nil

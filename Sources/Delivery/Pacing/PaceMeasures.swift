@@ -35,7 +35,8 @@ struct TakenRequests: Equatable {
     private var units = RecentSum()
     private var requests = RecentSum()
 
-    /// Requests of a free pace are counted by the second as well: there may be no refusal to count from.
+    /// Requests of a free pace are counted by the second as well: there may be no refusal to count
+    /// from.
     mutating func stored(_ units: Double, isPaced: Bool, _ now: Moment) {
         tally.units += units
         tally.requests += 1
@@ -88,9 +89,9 @@ struct RecentSum: Equatable {
 
 /// The rate of a server, from the requests that it took between refusals.
 ///
-/// At a refusal its account is empty, whatever it saves up in between. So what it took from one refusal
-/// to the next, divided by the time, is its rate: exact but for one request, and too low only when it
-/// could not save up any more.
+/// At a refusal its account is empty, whatever it saves up in between. So what it took from one
+/// refusal to the next, divided by the time, is its rate: exact but for one request, and too low
+/// only when it could not save up any more.
 struct PaceEstimate: Equatable {
     private var units = 0.0
     private var seconds = 0.0

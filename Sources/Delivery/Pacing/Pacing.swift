@@ -1,7 +1,7 @@
 import System
 
-/// The paces of a gate: so many requests a second, and so many bytes a second. Each is engaged by the
-/// refusals that concern it; one that does not tell what it counts engages both.
+/// The paces of a gate: so many requests a second, and so many bytes a second. Each is engaged by
+/// the refusals that concern it; one that does not tell what it counts engages both.
 struct Pacing: Equatable {
     /// The tickets of a request for both paces.
     struct Ticket: Equatable {

@@ -1,8 +1,8 @@
 import System
 
-/// Stands in for a rate after a refusal that came too early to tell one. Single requests go after waits that
-/// grow while they are refused. As soon as one is taken, twice as many a second go with each round trip, until the
-/// next refusal ends a time that was long enough to measure.
+/// Stands in for a rate after a refusal that came too early to tell one. Single requests go after
+/// waits that grow while they are refused. As soon as one is taken, twice as many a second go with
+/// each round trip, until the next refusal ends a time that was long enough to measure.
 ///
 /// It counts requests, whatever the pace counts: how large the next one is has nothing to do with
 /// what was refused before.
@@ -40,8 +40,9 @@ struct Search: Equatable {
         began = now + (.zero - Pace.duration(Self.saved))
     }
 
-    /// In how many seconds the server gave what it took since the last refusal, when its account was empty. After a
-    /// long wait the account may have been full, and has given what it had saved up.
+    /// In how many seconds the server gave what it took since the last refusal, when its account
+    /// was empty. After a long wait the account may have been full, and has given what it had saved
+    /// up.
     func seconds(_ now: Moment) -> Double {
         let sinceRefusal = (now - began) / .seconds(1)
         let sincePressed = (now - pressed) / .seconds(1)

@@ -2,15 +2,16 @@ import Queue
 import SLS
 import System
 
-/// Tells operators what happens to a destination. It counts each failure and each pause in the status, and decides
-/// which of them are worth a line in the journal.
+/// Tells operators what happens to a destination. It counts each failure and each pause in the
+/// status, and decides which of them are worth a line in the journal.
 final class DeliveryReporter {
     private let destination: String
     private let journal: Journal
     private let status: StatusPublisher
     private var failuresInARow = 0
     private var failures = FailureNotices()
-    /// Failures that pass without an end of their own: quotas, and packets that are refused for their content.
+    /// Failures that pass without an end of their own: quotas, and packets that are refused for
+    /// their content.
     private var passingFailures = FailureNotices()
     private var switches = EndpointNotices()
 
@@ -199,7 +200,8 @@ final class DeliveryReporter {
 }
 
 extension EndpointChoice.Switch {
-    /// Why requests use another endpoint, in words. `failure` is the last one at the endpoint before.
+    /// Why requests use another endpoint, in words. `failure` is the last one at the endpoint
+    /// before.
     fileprivate func explained(
         among endpoints: [EndpointState],
         _ failure: DeliveryFailure?

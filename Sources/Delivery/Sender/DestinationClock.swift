@@ -1,7 +1,7 @@
 import System
 
-/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether the host's clock is
-/// so wrong that SLS refuses logs which got their time from it.
+/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether
+/// the host's clock is so wrong that SLS refuses logs which got their time from it.
 struct DestinationClock {
     private let destination: String
     private let host: @Sendable () -> WallTime
@@ -41,7 +41,8 @@ struct DestinationClock {
         endpoint.clock.hostIsWrong(assuming: assumed)
     }
 
-    /// Takes the time from an answer that came at `received`, to a request that was signed at `signed`.
+    /// Takes the time from an answer that came at `received`, to a request that was signed at
+    /// `signed`.
     func learn(
         from answer: AnswerTime,
         at endpoint: EndpointState,

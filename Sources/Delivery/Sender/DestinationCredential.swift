@@ -15,8 +15,8 @@ enum Signer {
     }
 }
 
-/// A destination's credential: whether there is one, and what SLS said of it. A destination that needs none never
-/// waits for one.
+/// A destination's credential: whether there is one, and what SLS said of it. A destination that
+/// needs none never waits for one.
 struct DestinationCredential {
     private let destination: String
     private var name: String?
@@ -41,7 +41,8 @@ struct DestinationCredential {
     /// Why there is none; nil while there is one, and before the first look.
     var problem: String? { access?.problem }
 
-    /// Who signs a request just now; nil while the credential is missing. Told to the reporter when that changes.
+    /// Who signs a request just now; nil while the credential is missing. Told to the reporter when
+    /// that changes.
     mutating func look(_ now: Moment, _ reporter: DeliveryReporter) -> Signer? {
         guard let name, let (credential, change) = access?.look(now, door) else { return .nobody }
         reporter.credentialChanged(name, change)
@@ -65,15 +66,15 @@ struct DestinationCredential {
 
     // MARK: - What SLS says of it
 
-    /// A refusal with an unknown code may mean the credential or the logstore. True when packets of other logstores
-    /// are stored with the credential, so that only the logstore is refused.
+    /// A refusal with an unknown code may mean the credential or the logstore. True when packets of
+    /// other logstores are stored with the credential, so that only the logstore is refused.
     func isGoodElsewhere(_ judgement: Judgement, _ credential: Credential?, _ now: Moment) -> Bool {
         guard let credential else { return false }
         return judgement.isOfUnknownUnauthorized && standing.isGoodElsewhere(credential, now)
     }
 
-    /// Reports a credential that is refused, or accepted again, when that is news: to its keeper, and to other
-    /// destinations that sign with it.
+    /// Reports a credential that is refused, or accepted again, when that is news: to its keeper,
+    /// and to other destinations that sign with it.
     mutating func report(
         _ judgement: Judgement,
         _ failure: DeliveryFailure?,

@@ -2,7 +2,8 @@ import HTTPClient
 import Queue
 import System
 
-/// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait behind.
+/// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait
+/// behind.
 extension DestinationSender {
     /// Takes back work that has ended.
     func finish(_ work: CarriedWork, _ carried: Load) {
@@ -143,15 +144,16 @@ extension DestinationSender {
         }
     }
 
-    /// The same packet goes again when its gates let it through, unless an operator wants unauthorized packets
-    /// dropped (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
+    /// The same packet goes again when its gates let it through, unless an operator wants
+    /// unauthorized packets dropped (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
     private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
         let outlet = load.outlet
         guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
         else { return leases.retry(original, of: outlet) }
-        // The second refusal drops the packet. In between it waits for the gate that the first one has closed, but no
-        // longer than for a first probe: the backlog that is to be dropped would outgrow the queue.
+        // The second refusal drops the packet. In between it waits for the gate that the first one
+        // has closed, but no longer than for a first probe: the backlog that is to be dropped would
+        // outgrow the queue.
         var lease = original
         let isConfirmed = lease.refused == load.credential
         lease.refused = load.credential
@@ -165,8 +167,8 @@ extension DestinationSender {
         }
     }
 
-    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken apart for good; else
-    /// one packet at a time is halved, to see whether a part of it is stored.
+    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken
+    /// apart for good; else one packet at a time is halved, to see whether a part of it is stored.
     private func suspected(_ lease: Lease, _ load: Load, _ ending: Ending) {
         let outlet = load.outlet
         let reason = DeathReason(ending.judgement)

@@ -5,8 +5,8 @@ import System
 
 /// The next request: which outlet sends, and through which gates.
 extension DestinationSender {
-    /// Starts the next request, if one may go; true when it did something. Outlets take turns, and each sends its
-    /// oldest packet.
+    /// Starts the next request, if one may go; true when it did something. Outlets take turns, and
+    /// each sends its oldest packet.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
             let signer = credential.look(now, reporter)

@@ -3,9 +3,10 @@ import Queue
 import Resolvers
 import System
 
-/// A destination on the delivery thread. It holds the parts and leads each packet through them: taken from the queue,
-/// sent in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken
-/// apart, discarded or given back as the answer says (`+Answers`).
+/// A destination on the delivery thread. It holds the parts and leads each packet through them:
+/// taken from the queue, sent in a request when outlet, gates, place and memory allow it
+/// (`+Sending`), and stored, tried again, taken apart, discarded or given back as the answer says
+/// (`+Answers`).
 final class DestinationSender {
     /// The parts of the gateway that a destination works with.
     struct Dependencies: Sendable {
@@ -33,8 +34,8 @@ final class DestinationSender {
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
-    /// Counts the settings that the destination has had. What a request with older settings brings back says nothing
-    /// about the present ones.
+    /// Counts the settings that the destination has had. What a request with older settings brings
+    /// back says nothing about the present ones.
     private(set) var generation = 0
     /// An operator holds it back.
     private(set) var isHeld = false
@@ -90,8 +91,8 @@ final class DestinationSender {
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }
 
-    /// The queue wants these back. Those under way come back with their next attempt, when the queue refuses the
-    /// content.
+    /// The queue wants these back. Those under way come back with their next attempt, when the
+    /// queue refuses the content.
     func giveBack(_ ids: Set<PacketID>, of logstore: String) {
         let waiting = outlets.takeOut(ids, of: logstore)
         for lease in waiting { memory.release(content: lease.contentBytes) }
@@ -123,7 +124,8 @@ final class DestinationSender {
         gates.credentialChanged(.now)
     }
 
-    /// Pauses this destination when its credential was refused to another one. A single request then tries it here.
+    /// Pauses this destination when its credential was refused to another one. A single request
+    /// then tries it here.
     func heed(_ refusal: CredentialRefusals.Refusal, _ now: Moment) {
         guard gates.project.probing == nil, credential.isConcerned(by: refusal) else { return }
         agendaEntry.markDue()
@@ -131,8 +133,8 @@ final class DestinationSender {
         gates.pauseForCredential(cause, isUndecided: refusal.isUndecided, now)
     }
 
-    /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates
-    /// does not count any more, because it was said about something else.
+    /// Goes on with other settings. Requests that are in flight end as they began. What they bring
+    /// back about gates does not count any more, because it was said about something else.
     func reconfigure(_ new: any Output, _ now: Moment) {
         let old = settings
         output = new
@@ -144,8 +146,8 @@ final class DestinationSender {
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
 
-    /// Ends the removed destination, of which nothing is under way: its writer's thread ends, and gates and clocks that
-    /// others share forget it.
+    /// Ends the removed destination, of which nothing is under way: its writer's thread ends, and
+    /// gates and clocks that others share forget it.
     func leave(_ loop: TransferLoop) {
         abandon(loop)
         gates.leave()

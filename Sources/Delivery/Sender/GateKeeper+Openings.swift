@@ -8,9 +8,9 @@ extension GateKeeper {
         return isProbing ? .probes : .all
     }
 
-    /// How many packets an outlet has use for: what may be in flight, and some ahead (`PacketsAhead`), which cover the
-    /// commit that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has
-    /// its part.
+    /// How many packets an outlet has use for: what may be in flight, and some ahead
+    /// (`PacketsAhead`), which cover the commit that seals a packet. The rest stays in the queue,
+    /// where it still grows. Where several are busy, each has its part.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
         guard queueDemand == .all, outlet.gate.probing == nil else {
             // One more than it has, up to a bound: a new packet ends the rest.
@@ -29,8 +29,8 @@ extension GateKeeper {
         return min(outlet.gate.inFlight + room + ahead, max(2, part))
     }
 
-    /// When the first of the closed gates that all outlets use opens by itself. Nil when none is closed, or when a
-    /// request has to end before.
+    /// When the first of the closed gates that all outlets use opens by itself. Nil when none is
+    /// closed, or when a request has to end before.
     func nextOpening(_ now: Moment) -> Moment? {
         guard let projectOpens = project.nextOpening else { return nil }
         // A gate without a time opens when a request ends, and gates behind it wait for that, too.
@@ -53,8 +53,9 @@ extension GateKeeper {
         return nil
     }
 
-    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. If it
-    /// counted as a pause, a gateway that reports itself as not ready would get no log, and so no probe.
+    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is
+    /// the probe. If it counted as a pause, a gateway that reports itself as not ready would get no
+    /// log, and so no probe.
     private func keepsBack(_ probing: Probing, _ now: Moment) -> Bool {
         probing.isFlying || probing.next > now || outlets.hasTurns
     }

@@ -1,9 +1,9 @@
 import Queue
 import System
 
-/// The gates that a destination's requests pass: the endpoint's and the project quota's, which other destinations
-/// share, the destination's own, and that of each outlet. A request takes a pass of each, and leaves it there with
-/// what its answer says.
+/// The gates that a destination's requests pass: the endpoint's and the project quota's, which
+/// other destinations share, the destination's own, and that of each outlet. A request takes a pass
+/// of each, and leaves it there with what its answer says.
 final class GateKeeper {
     private let shared: DeliveryThreadState
     private let entry: AgendaEntry
@@ -41,8 +41,8 @@ final class GateKeeper {
 
     // MARK: - The way in
 
-    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where other destinations
-    /// share that gate, this one is looked at when a request behind it ends.
+    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where
+    /// other destinations share that gate, this one is looked at when a request behind it ends.
     func openEndpoint(_ now: Moment) -> EndpointState? {
         guard places.free(within: project.limit) > 0, project.permits(now) else { return nil }
         guard quota.gate.permits(now) else {
@@ -57,7 +57,8 @@ final class GateKeeper {
         return endpoint
     }
 
-    /// While the destination tries one request at a time, a logstore that was not refused itself goes first.
+    /// While the destination tries one request at a time, a logstore that was not refused itself
+    /// goes first.
     var prefersOpenOutlets: Bool { project.probing != nil }
 
     func admitsProbes(_ now: Moment) -> Bool {
@@ -102,8 +103,8 @@ final class GateKeeper {
 
     // MARK: - The way out
 
-    /// Gives back the passes of a request, each with what its answer says about its gate, and notes which pauses that
-    /// begins and ends.
+    /// Gives back the passes of a request, each with what its answer says about its gate, and notes
+    /// which pauses that begins and ends.
     func release(_ load: Load, after ending: Ending, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
@@ -165,7 +166,8 @@ final class GateKeeper {
         if let change { switched(change, because: ending.failure, now) }
     }
 
-    /// Notices what happened to the endpoints since the last turn, maybe because of other destinations.
+    /// Notices what happened to the endpoints since the last turn, maybe because of other
+    /// destinations.
     func lookAtEndpoints(_ now: Moment) {
         if endpoints.takeRecovery() { outlets.reopen(now) { $0.scope == .endpoint } }
         if let change = endpoints.leaveClosed(now) {
@@ -186,8 +188,8 @@ final class GateKeeper {
 
     // MARK: - From outside
 
-    /// Another destination's request was refused for the credential that this one uses, too: single requests try it
-    /// here.
+    /// Another destination's request was refused for the credential that this one uses, too: single
+    /// requests try it here.
     func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
         let bounds = project.bounds
         let longestWait = isUndecided ? bounds.longestWaitUndecided : bounds.longestWait
@@ -207,7 +209,8 @@ final class GateKeeper {
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
-    /// A new packet has come, or an operator flushes: where the tries are used up that is worth another one.
+    /// A new packet has come, or an operator flushes: where the tries are used up that is worth
+    /// another one.
     func endRest(of outlet: DeliveryOutlet, _ now: Moment) {
         outlet.gate.endRest(now)
         project.endRest(now)
@@ -216,8 +219,8 @@ final class GateKeeper {
         outlets.wake(outlet)
     }
 
-    /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for
-    /// their content are taken apart again.
+    /// An operator has looked at it: everything paused is worth a request at once, and packets that
+    /// are refused for their content are taken apart again.
     func tryAgain(_ now: Moment) {
         // Other destinations share gates that open now.
         entry.markAllDue()
@@ -227,7 +230,8 @@ final class GateKeeper {
         outlets.reopen(now) { _ in true }
     }
 
-    /// Goes on with other settings. What was learned of endpoints and quotas holds as long as they stay the same.
+    /// Goes on with other settings. What was learned of endpoints and quotas holds as long as they
+    /// stay the same.
     func replaceSettings(_ old: DestinationSettings, with new: DestinationSettings, _ now: Moment) {
         let oldTotal = places.total
         places.set(total: 2 * new.concurrency)
@@ -236,7 +240,8 @@ final class GateKeeper {
         } else {
             reporter.endpointsReplaced()
             let left = endpoints
-            // The new ones before the old ones are let go of, so that those in both keep what they know.
+            // The new ones before the old ones are let go of, so that those in both keep what they
+            // know.
             endpoints = DestinationEndpoints(new, shared.endpoints, places: places.total)
             shared.endpoints.release(left, places: oldTotal)
             for endpoint in left.endpoints { outlets.forEach { endpoint.forget($0.name) } }

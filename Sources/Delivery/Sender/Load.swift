@@ -2,7 +2,8 @@ import Queue
 import SLS
 import System
 
-/// What a request carries, besides its bytes: its packet, who signed it and when, and the gates that it passed.
+/// What a request carries, besides its bytes: its packet, who signed it and when, and the gates
+/// that it passed.
 struct Load {
     var lease: Lease
     /// The one that signed it, for a kind that needs one.
@@ -41,7 +42,8 @@ struct Load {
         )
     }
 
-    /// True when the request may be taken if it is signed with `now`, the destination's time as far as it is known.
+    /// True when the request may be taken if it is signed with `now`, the destination's time as far
+    /// as it is known.
     func mayResign(_ now: WallTime) -> Bool {
         lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
     }

@@ -1,6 +1,7 @@
 import System
 
-/// Why gates are closed. It keeps the reason beside each gate, and reports when a pause begins and ends.
+/// Why gates are closed. It keeps the reason beside each gate, and reports when a pause begins and
+/// ends.
 ///
 /// One outage closes many gates. It is counted and told once, for the widest of them.
 final class Pauses {

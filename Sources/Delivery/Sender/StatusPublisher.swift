@@ -3,7 +3,8 @@ import Queue
 import SLS
 import System
 
-/// Publishes what a destination does and has done, for other threads to read. Nothing else writes its status.
+/// Publishes what a destination does and has done, for other threads to read. Nothing else writes
+/// its status.
 struct StatusPublisher {
     private let status: Locked<DestinationStatus>
 

@@ -16,14 +16,15 @@ package struct DestinationSettings: Sendable {
 
     /// Requests in flight to one logstore at most; to all of them together twice as many.
     package var concurrency = 8
-    /// Packets that are refused for want of a permission are dropped after one more try, as the SDKs do
-    /// with `DropUnauthorizedLog`. Otherwise they wait for the permission.
+    /// Packets that are refused for want of a permission are dropped after one more try, as the
+    /// SDKs do with `DropUnauthorizedLog`. Otherwise they wait for the permission.
     package var dropUnauthorized = false
     /// The longest waits of a gate that lets single requests through, from the first one on.
     package var probeWaits = Backoff.retry
     /// How requests travel.
     package var transport = TransportSettings()
-    /// The destination's clock minus the host's (the SDKs' NtpTimeOffset), for signing until its answers tell.
+    /// The destination's clock minus the host's (the SDKs' NtpTimeOffset), for signing until its
+    /// answers tell.
     package var clockOffset: Duration = .zero
 
     package init(name: String, _ target: Target) {

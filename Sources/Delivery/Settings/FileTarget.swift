@@ -78,7 +78,8 @@ package struct FileTarget: Sendable, Equatable {
 
     private static let nameBytesMax = 200
 
-    /// Why nothing can be written to the file now; nil when the file, or its directory, is writable.
+    /// Why nothing can be written to the file now; nil when the file, or its directory, is
+    /// writable.
     var obstacle: String? {
         do throws(SystemError) {
             let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY

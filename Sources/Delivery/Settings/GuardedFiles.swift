@@ -1,8 +1,8 @@
 import Glibc
 import System
 
-/// Files that no destination may write to, by whatever name: those that other settings name, and all in the data
-/// directory.
+/// Files that no destination may write to, by whatever name: those that other settings name, and
+/// all in the data directory.
 package struct GuardedFiles: Sendable, Equatable {
     package var directory: String?
     package var paths: Set<String> = []

@@ -48,8 +48,8 @@ extension Proxy {
     /// SOCKS has no room for longer ones.
     private static let nameBytesMax = 255
 
-    /// Reads `http://`, `https://` or `socks5h://`, then `[user[:password]@]host:port`. What would end a
-    /// part early is percent-encoded in user and password.
+    /// Reads `http://`, `https://` or `socks5h://`, then `[user[:password]@]host:port`. What would
+    /// end a part early is percent-encoded in user and password.
     package init(parsing text: String) throws(ProxyError) {
         func problem(_ reason: String) -> ProxyError {
             ProxyError(

@@ -2,7 +2,8 @@ package import SLS
 
 /// A project of SLS, and how to write to it. The logstore comes with each packet.
 package struct SLSTarget: Sendable {
-    /// Where the region is reached: the first while it answers, else the next (see `EndpointChoice`).
+    /// Where the region is reached: the first while it answers, else the next (see
+    /// `EndpointChoice`).
     package var endpoints: [Endpoint]
     package var project: String
     /// The credential's name.

@@ -4,8 +4,8 @@ package import System
 package struct OutletStatus: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case running
-        /// One request at a time tries whether the logstore takes anything: the next one then, or one is
-        /// on its way.
+        /// One request at a time tries whether the logstore takes anything: the next one then, or
+        /// one is on its way.
         case paused(reason: String, until: WallTime?)
     }
 

@@ -3,11 +3,12 @@ import Queue
 import Synchronization
 import System
 
-/// The decisions of operators, which all gateways of a cluster share: pauses, settings, pushed credentials, and the audit
-/// log. Each decision is one entry of a log that all gateways append to; the fence puts them into one order, in which all
-/// apply them.
+/// The decisions of operators, which all gateways of a cluster share: pauses, settings, pushed
+/// credentials, and the audit log. Each decision is one entry of a log that all gateways append to;
+/// the fence puts them into one order, in which all apply them.
 final class ControlLog: Sendable {
-    /// How often the log is read: so long another gateway's decision may be unknown while the engine answers.
+    /// How often the log is read: so long another gateway's decision may be unknown while the
+    /// engine answers.
     static let lookEvery = Duration.seconds(1)
     private static let waitingMax = 64
     private static let readBytes = 4 << 20
@@ -119,7 +120,8 @@ final class ControlLog: Sendable {
 
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
-            // Until none is left: `append` waits for the same signal, and may use one up that a new request gave.
+            // Until none is left: `append` waits for the same signal, and may use one up that a new
+            // request gave.
             var requests = mailbox.takeAll()
             while !requests.isEmpty {
                 for request in requests {

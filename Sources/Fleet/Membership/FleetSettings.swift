@@ -31,17 +31,21 @@ package struct FleetTiming: Sendable, Equatable {
     package var heartbeat: Duration = .seconds(3)
     /// A gateway that did not tell it for so long is taken for dead.
     package var deadAfter: Duration = .seconds(12)
-    /// A gateway that could not tell it for so long begins no more requests: another one may be about to.
+    /// A gateway that could not tell it for so long begins no more requests: another one may be
+    /// about to.
     package var trustedFor: Duration = .seconds(9)
     /// A longer time between two looks says nothing about others.
     package var gap: Duration = .seconds(8)
     /// The home shard of a gateway that has stopped waits for its return.
     package var returnTime: Duration = .seconds(15)
-    /// Shards that this gateway had and that the servers do not list count as lost so long after their first list.
+    /// Shards that this gateway had and that the servers do not list count as lost so long after
+    /// their first list.
     package var unlisted: Duration = .seconds(30)
-    /// Rivals for an orphan wait a random time, up to this and as long again for each shard that they have adopted.
+    /// Rivals for an orphan wait a random time, up to this and as long again for each shard that
+    /// they have adopted.
     package var rivalWait: Duration = .seconds(2)
-    /// The pause before a shard that could not be adopted is tried again. It doubles with each failure.
+    /// The pause before a shard that could not be adopted is tried again. It doubles with each
+    /// failure.
     package var retry: Duration = .seconds(30)
     /// The longest such pause.
     package var retryMax: Duration = .seconds(3600)

@@ -3,8 +3,8 @@ import JSON
 import Queue
 import System
 
-/// What one life of a gateway tells the others of its cluster, again and again. Only hints depend on it: who owns a shard is
-/// decided by the fence of its log.
+/// What one life of a gateway tells the others of its cluster, again and again. Only hints depend
+/// on it: who owns a shard is decided by the fence of its log.
 package struct NodeRegister: Equatable, Sendable {
     package static let prefix = "node."
 
@@ -21,13 +21,15 @@ package struct NodeRegister: Equatable, Sendable {
     package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
     package var isStopped = false
-    /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at other gateways.
+    /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at
+    /// other gateways.
     var version = Version.current
     var ledger = Ledger()
     var problem: String?
     /// Names of its destinations; empty: not told.
     package var destinations: [String] = []
-    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it has none, or a passphrase.
+    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it
+    /// has none, or a passphrase.
     package var keyFingerprint: String?
 
     package init(node: String, life: String) {
@@ -40,7 +42,8 @@ package struct NodeRegister: Equatable, Sendable {
         \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
     ]
 
-    /// True if this life never had a shard, as a start that was killed while it read a log. A crash loop leaves many such.
+    /// True if this life never had a shard, as a start that was killed while it read a log. A crash
+    /// loop leaves many such.
     var tellsNothing: Bool {
         entries.isEmpty && shards.values.allSatisfy { $0 == Self.readingEpoch }
     }

@@ -9,7 +9,8 @@ package struct OtherGatewaysCheck {
     /// Why some cannot be of one cluster with this gateway, by their nodes.
     private let foreign: [String: String]
 
-    /// To be called after the cluster's own check. Waits half a second for those that told of themselves and do not answer.
+    /// To be called after the cluster's own check. Waits half a second for those that told of
+    /// themselves and do not answer.
     package init(
         of node: String,
         in cluster: any ClusterEngine,

@@ -1,7 +1,8 @@
 import CommitLog
 import System
 
-/// Tells the others that a gateway lives while it reads the log of its home shard, which may take minutes.
+/// Tells the others that a gateway lives while it reads the log of its home shard, which may take
+/// minutes.
 final class ShardClaim: Sendable {
     private let own: Locked<NodeRegister>
     private let isOver = Locked(false)

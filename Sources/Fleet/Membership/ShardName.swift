@@ -1,7 +1,7 @@
 import System
 
-/// The names of shards. No name is used twice, because the removal of a log is not fenced: a gateway that stood still in
-/// the middle of it would otherwise remove a log of later.
+/// The names of shards. No name is used twice, because the removal of a log is not fenced: a
+/// gateway that stood still in the middle of it would otherwise remove a log of later.
 enum ShardName {
     private static let separator: Character = "~"
     private static let randomBytesCount = 4

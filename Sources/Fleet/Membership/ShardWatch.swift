@@ -1,11 +1,11 @@
 import CommitLog
 import System
 
-/// Finds out which shards have no owner any more. A value without a clock: it is told what a gateway reads now and then, and
-/// that gateway's own time.
+/// Finds out which shards have no owner any more. A value without a clock: it is told what a
+/// gateway reads now and then, and that gateway's own time.
 ///
-/// A shard is an orphan when for some time no gateway that lives claims it, and its log does not grow. A mistake moves a
-/// shard and loses no log: the fence lets one gateway write.
+/// A shard is an orphan when for some time no gateway that lives claims it, and its log does not
+/// grow. A mistake moves a shard and loses no log: the fence lets one gateway write.
 struct ShardWatch {
     private struct End {
         var last: UInt64
@@ -13,7 +13,8 @@ struct ShardWatch {
         var since: Moment
     }
 
-    /// What a list told of a shard. Lists leave shards out for which the servers have no leader at that moment.
+    /// What a list told of a shard. Lists leave shards out for which the servers have no leader at
+    /// that moment.
     private struct Listed {
         var at: Moment
         /// The highest last entry that the log ever had.
@@ -42,7 +43,8 @@ struct ShardWatch {
         self.timing = timing
     }
 
-    /// True after a time without a look: others may not have been able to do anything either, or this process stood still.
+    /// True after a time without a look: others may not have been able to do anything either, or
+    /// this process stood still.
     private func isGap(since last: Moment?, _ now: Moment) -> Bool {
         last.map { now - $0 > timing.gap } ?? true
     }
@@ -106,8 +108,8 @@ struct ShardWatch {
         Set(nodes.values.filter { $0.hasMoved && isLiving($0, now) }.map(\.register.node))
     }
 
-    /// All gateways that have shards or live, by their names, and whether they live. The shards of this gateway, `own`, are
-    /// no one else's any more.
+    /// All gateways that have shards or live, by their names, and whether they live. The shards of
+    /// this gateway, `own`, are no one else's any more.
     func known(
         besides own: Set<String>,
         _ now: Moment
@@ -154,7 +156,8 @@ struct ShardWatch {
         .sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map(\.key)
     }
 
-    /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had adopted is free at once.
+    /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had
+    /// adopted is free at once.
     private func isFree(_ shard: String, since end: Moment, _ now: Moment) -> Bool {
         guard let last = lastClaim(to: shard), last.register.isStopped else {
             return now - end >= timing.deadAfter
@@ -175,8 +178,8 @@ struct ShardWatch {
         nodes.values.first { $0.register.shards[shard].map { $0 > epoch } ?? false }?.register
     }
 
-    /// Registers of gateways that are gone, and that name no shard that was there of late. Others tell who had a shard, and how
-    /// far its log was.
+    /// Registers of gateways that are gone, and that name no shard that was there of late. Others
+    /// tell who had a shard, and how far its log was.
     func leftovers(_ now: Moment) -> [String] {
         nodes.filter { _, node in
             now - node.since > timing.forgetAfter

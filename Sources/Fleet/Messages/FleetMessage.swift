@@ -1,8 +1,8 @@
 import Queue
 import System
 
-/// What a gateway sends to others of its cluster. One that a gateway does not understand, as those of another version, is
-/// ignored.
+/// What a gateway sends to others of its cluster. One that a gateway does not understand, as those
+/// of another version, is ignored.
 struct FleetMessage: Equatable {
     enum Content: Equatable {
         /// Requests that the sender has stored.

@@ -26,8 +26,8 @@ struct QuestionBook: Sendable {
         case ignored
     }
 
-    /// Questions answer a challenge. The next one comes before those that have come are forgotten, so that no question is
-    /// answered twice.
+    /// Questions answer a challenge. The next one comes before those that have come are forgotten,
+    /// so that no question is answered twice.
     private struct Period: Sendable {
         let challenge = UInt64.random(in: 0...UInt64.max)
         var seen: Set<UInt64> = []
@@ -85,8 +85,8 @@ struct QuestionBook: Sendable {
         return asked.values.map(\.wake)
     }
 
-    /// Adds the answer of a node. `answer` is nil if the node refuses to answer. Returns what wakes the thread that asked, or
-    /// nil if no thread waits for this node.
+    /// Adds the answer of a node. `answer` is nil if the node refuses to answer. Returns what wakes
+    /// the thread that asked, or nil if no thread waits for this node.
     mutating func add(_ answer: [UInt8]?, to id: UInt64, by node: String) -> WakeUp? {
         guard asked[id]?.missing.remove(node) != nil else { return nil }
         asked[id]?.answers[node] = answer
@@ -97,7 +97,8 @@ struct QuestionBook: Sendable {
         asked.removeValue(forKey: id)?.answers ?? [:]
     }
 
-    /// Takes a question of another gateway, which may send it several times. It is answered or refused once.
+    /// Takes a question of another gateway, which may send it several times. It is answered or
+    /// refused once.
     mutating func admit(_ id: UInt64, challenge: UInt64) -> Arrival {
         guard let index = periods.firstIndex(where: { $0.challenge == challenge }),
             !periods.contains(where: { $0.seen.contains(id) }),
@@ -117,7 +118,8 @@ struct QuestionBook: Sendable {
 }
 
 extension FleetMessages {
-    /// How long it may take until the engine takes what is asked. A gateway that has just come cannot be heard at once.
+    /// How long it may take until the engine takes what is asked. A gateway that has just come
+    /// cannot be heard at once.
     private static let sendingTime = Duration.seconds(2)
     private static let sendAgain = Duration.milliseconds(20)
     /// Neither may hear the other at first.
@@ -151,7 +153,8 @@ extension FleetMessages {
         Set(exchange(with: nodes, question: nil, atMost: patience).keys)
     }
 
-    /// Calls the nodes, and sends the question to each that answers, with the challenge that it told.
+    /// Calls the nodes, and sends the question to each that answers, with the challenge that it
+    /// told.
     private func exchange(
         with nodes: Set<String>,
         question: [UInt8]?,

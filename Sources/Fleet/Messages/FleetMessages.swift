@@ -3,17 +3,18 @@ import Queue
 import Synchronization
 import System
 
-/// What this gateway tells the others and hears from them: requests that are stored, so that their repetitions are
-/// recognised everywhere, and questions of operators (`FleetMessages+Questions`).
+/// What this gateway tells the others and hears from them: requests that are stored, so that their
+/// repetitions are recognised everywhere, and questions of operators (`FleetMessages+Questions`).
 ///
-/// Nothing that a device was promised depends on it: a message that is lost costs a repetition stored twice, or an answer
-/// that says who is missing.
+/// Nothing that a device was promised depends on it: a message that is lost costs a repetition
+/// stored twice, or an answer that says who is missing.
 final class FleetMessages: Sendable {
     /// Requests are told together, at most so often. A device repeats one later than that.
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
-    /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones are dropped.
+    /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones
+    /// are dropped.
     private static let repliesMax = 64
 
     fileprivate struct Reply: Sendable {
@@ -156,8 +157,8 @@ final class FleetMessages: Sendable {
 
     // MARK: - Sending and taking
 
-    /// Sends an answer soon, on this class's own thread: the engine may take a while, and neither its thread nor the queue's
-    /// may wait.
+    /// Sends an answer soon, on this class's own thread: the engine may take a while, and neither
+    /// its thread nor the queue's may wait.
     func reply(_ content: FleetMessage.Content, to node: String) {
         let isTaken = state.withLock { state in
             switch content {

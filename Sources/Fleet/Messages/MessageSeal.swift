@@ -1,11 +1,13 @@
 import Crypto
 import System
 
-/// Seals what gateways of a cluster send each other. An engine may let others send and read messages: any role of a
-/// PostgreSQL server may. So the key lies in a register, which needs rights.
+/// Seals what gateways of a cluster send each other. An engine may let others send and read
+/// messages: any role of a PostgreSQL server may. So the key lies in a register, which needs
+/// rights.
 ///
-/// Two clusters of one name share registers. A call is understood by both, so that it can be told; all else only by
-/// gateways with the same `credentials.encryption_key` (passphrases are not compared).
+/// Two clusters of one name share registers. A call is understood by both, so that it can be told;
+/// all else only by gateways with the same `credentials.encryption_key` (passphrases are not
+/// compared).
 struct MessageSeal: Equatable, Sendable {
     static let register = "message-key"
 

@@ -1,9 +1,11 @@
 import Queue
 import System
 
-/// Requests that other gateways have stored, so that a device that repeats one here gets the first answer.
+/// Requests that other gateways have stored, so that a device that repeats one here gets the first
+/// answer.
 ///
-/// It is a ring: the oldest ones leave when there are too many. A place takes about 70 bytes, and 8 more for finding it.
+/// It is a ring: the oldest ones leave when there are too many. A place takes about 70 bytes, and 8
+/// more for finding it.
 struct ToldRepeats {
     static let digestBytes = 16
     /// Longer receipts are not told.

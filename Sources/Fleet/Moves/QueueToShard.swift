@@ -3,17 +3,19 @@ import Queue
 package import SQLiteQueue
 import System
 
-/// `sluice shards add`: makes the local queue of a stopped gateway a shard of a cluster, which a gateway then adopts.
+/// `sluice shards add`: makes the local queue of a stopped gateway a shard of a cluster, which a
+/// gateway then adopts.
 ///
 /// 1. The directory notes the shard's name.
-/// 2. The log is made, and its base sent: a copy of the queue. Its first entry marks it as moved, so no gateway opens it yet.
+/// 2. The log is made, and its base sent: a copy of the queue. Its first entry marks it as moved,
+///    so no gateway opens it yet.
 /// 3. The queue is put aside, and the note says that the log may be whole.
 /// 4. The last entry of the base is sent. From then on the queue is the shard.
 /// 5. The note is removed.
 ///
-/// Up to 3 the log cannot become whole without this command, and from then on the queue is not in its place any more.
-/// So no log is delivered twice. A log that is not whole is never adopted, so it is never absorbed either: a log that
-/// is gone after 4 was whole.
+/// Up to 3 the log cannot become whole without this command, and from then on the queue is not in
+/// its place any more. So no log is delivered twice. A log that is not whole is never adopted, so
+/// it is never absorbed either: a log that is gone after 4 was whole.
 package struct QueueToShard {
     package struct Outcome: Sendable {
         package let shard: String
@@ -30,7 +32,8 @@ package struct QueueToShard {
         case noted, logMade, baseBegun, pieceSent, putAside, endingNoted, sent
     }
 
-    /// A gateway may adopt the new log before its base begins. Then the move begins again, with another shard.
+    /// A gateway may adopt the new log before its base begins. Then the move begins again, with
+    /// another shard.
     private static let attemptsMax = 5
 
     private let cluster: any ClusterEngine
@@ -123,7 +126,8 @@ package struct QueueToShard {
         do throws(QueueError) {
             try send(note, queue, to: log, after: end)
         } catch {
-            // Something was appended since it was read: an append of an earlier command, or a gateway's.
+            // Something was appended since it was read: an append of an earlier command, or a
+            // gateway's.
             guard error.kind == .fenced else { throw ShardProblem(error) }
             return nil
         }

@@ -4,7 +4,8 @@ import System
 
 /// What the two directions of a move have in common.
 enum ShardMove {
-    /// The node in the names of shards that were local queues. No gateway takes such a shard for its own former home.
+    /// The node in the names of shards that were local queues. No gateway takes such a shard for
+    /// its own former home.
     static let node = "moved"
 
     static func onEngine<Value>(

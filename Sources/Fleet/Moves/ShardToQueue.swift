@@ -6,12 +6,13 @@ import System
 /// `sluice restore --take`: makes a shard that no gateway has the local queue of a directory.
 ///
 /// 1. The directory notes the shard and an id of the move.
-/// 2. The shard's last transaction cedes it to the move: no gateway delivers anything of it after that.
+/// 2. The shard's last transaction cedes it to the move: no gateway delivers anything of it after
+///    that.
 /// 3. The local queue is written, with that id, and gets its name when it is durable.
 /// 4. A register tells that the shard is gone, its log is removed, and the note.
 ///
-/// Before 2 the shard is the cluster's, and after it the directory's. A command that is run again goes on where the
-/// last one was cut off.
+/// Before 2 the shard is the cluster's, and after it the directory's. A command that is run again
+/// goes on where the last one was cut off.
 package struct ShardToQueue {
     package struct Outcome: Sendable {
         /// nil: an earlier command had written the queue.
@@ -72,7 +73,8 @@ package struct ShardToQueue {
     /// If the shard stays in the cluster, gateways may start in the directory.
     private func forget(_ problem: ShardProblem) throws(QueueError) {
         let isBegun = try MoveNote.read(in: directory)?.stage == .begun
-        // Another gateway has absorbed it, which it cannot do with a shard that is ceded to this move.
+        // Another gateway has absorbed it, which it cannot do with a shard that is ceded to this
+        // move.
         let isAbsorbed = problem.kind == .gone && (try? ShardMove.isGone(shard, cluster)) == true
         if isBegun || isAbsorbed { try MoveNote.remove(in: directory) }
     }
@@ -100,8 +102,8 @@ package struct ShardToQueue {
 
     // MARK: - The shard's gateway
 
-    /// Claims the shard for this move, so that gateways leave it alone meanwhile. A command that is run again has the
-    /// same one.
+    /// Claims the shard for this move, so that gateways leave it alone meanwhile. A command that is
+    /// run again has the same one.
     private static func register(_ note: MoveNote) -> NodeRegister {
         NodeRegister(node: "sluice-restore", life: String(note.moveID.suffix(8)))
     }
@@ -200,7 +202,8 @@ package struct ShardToQueue {
         }
         try ShardMove.onQueue { () throws(QueueError) in
             try reached(.logRemoved)
-            // Copies of shards that are elsewhere now would keep a gateway with this queue from starting.
+            // Copies of shards that are elsewhere now would keep a gateway with this queue from
+            // starting.
             for name in Set(gone.keys).union([shard]) where ShardName.node(of: name) != nil {
                 StoredLogs.removeScratch(in: "\(directory)/shards/\(name)")
             }

@@ -12,8 +12,8 @@ enum AbsorptionEnd: Sendable, Equatable {
     case cutOff(String)
 }
 
-/// Makes a shard that is empty a part of another one, in steps that may be repeated after a crash of any of them. The
-/// state is in both shards: see `AbsorptionBook`.
+/// Makes a shard that is empty a part of another one, in steps that may be repeated after a crash
+/// of any of them. The state is in both shards: see `AbsorptionBook`.
 struct Absorption {
     private let name: String
     private let queue: DurableQueue?
@@ -82,7 +82,8 @@ struct Absorption {
         return .done
     }
 
-    /// The answer of a queue, which answers even when it is closed; nil: the gateway stops, and the work goes on later.
+    /// The answer of a queue, which answers even when it is closed; nil: the gateway stops, and the
+    /// work goes on later.
     private func ask<Answer: Sendable>(
         _ body: (@escaping @Sendable (Answer) -> Void) -> Void
     ) -> Answer? {

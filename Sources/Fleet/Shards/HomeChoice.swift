@@ -21,14 +21,16 @@ struct HomeChoice {
         nodes.filter { $0.node == node && $0.life != own.life }
     }
 
-    /// The home of the node's last life, if it is not listed although nothing tells that it is gone.
+    /// The home of the node's last life, if it is not listed although nothing tells that it is
+    /// gone.
     var unlisted: String? {
         nodes.filter { $0.node == node }.compactMap(\.home).first { home in
             registers[ShardDirectories.goneRegister(of: home)] == nil && !shards.contains(home)
         }
     }
 
-    /// True if the register tells nothing of shards that may be there, but for this one. A shard that is not listed may be.
+    /// True if the register tells nothing of shards that may be there, but for this one. A shard
+    /// that is not listed may be.
     func mayForget(_ register: NodeRegister, besides shard: String) -> Bool {
         register.shards.keys.allSatisfy { name in
             name == shard || registers[ShardDirectories.goneRegister(of: name)] != nil

@@ -4,7 +4,8 @@ import Queue
 import SQLiteQueue
 import System
 
-/// The directories of shards that this gateway has or had. What they have is a copy of logs that lie elsewhere.
+/// The directories of shards that this gateway has or had. What they have is a copy of logs that
+/// lie elsewhere.
 struct ShardDirectories {
     private let settings: FleetSettings
 
@@ -16,7 +17,8 @@ struct ShardDirectories {
         fileNames(in: settings.shards).filter { ShardName.node(of: $0) != nil }
     }
 
-    /// A shard that this gateway had, and that is not listed although nothing tells that it is gone.
+    /// A shard that this gateway had, and that is not listed although nothing tells that it is
+    /// gone.
     func unlisted(_ shards: [ListedShard], _ registers: [String: Register]) -> String? {
         let known = Set(shards.map(\.name))
         return names.first { !known.contains($0) && registers[Self.goneRegister(of: $0)] == nil }

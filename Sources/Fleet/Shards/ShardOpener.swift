@@ -42,7 +42,8 @@ final class ShardOpener: Sendable {
         Shard(number: lastNumber.add(1, ordering: .relaxed).newValue)
     }
 
-    /// Gives a number back that nothing outside has seen. An attempt that fails each minute must not use them up.
+    /// Gives a number back that nothing outside has seen. An attempt that fails each minute must
+    /// not use them up.
     func giveBack(_ shard: Shard) {
         _ = lastNumber.compareExchange(
             expected: shard.number,
@@ -51,9 +52,9 @@ final class ShardOpener: Sendable {
         )
     }
 
-    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before `entry`. With `leavesRoom` it
-    /// does not take the last room on the disk, which the home shard needs. `whenLost` is called when another gateway takes
-    /// it from this one.
+    /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before
+    /// `entry`. With `leavesRoom` it does not take the last room on the disk, which the home shard
+    /// needs. `whenLost` is called when another gateway takes it from this one.
     func open(
         _ name: String,
         as shard: Shard,
@@ -83,7 +84,8 @@ final class ShardOpener: Sendable {
         }
     }
 
-    /// Checked before an epoch is appended: an entry behind a cut would hide for good that entries are missing.
+    /// Checked before an epoch is appended: an entry behind a cut would hide for good that entries
+    /// are missing.
     private func checkEnd(
         of log: any CommitLog,
         _ shard: String,

@@ -11,11 +11,11 @@ import SQLiteQueue
 import System
 
 extension Gateway {
-    /// Stops accepting, answers the requests in flight, delivers as much as the time allows, and closes the queue. The
-    /// remaining logs wait there for the next start.
+    /// Stops accepting, answers the requests in flight, delivers as much as the time allows, and
+    /// closes the queue. The remaining logs wait there for the next start.
     ///
-    /// Delivery continues while requests finish. Requests have half of the time, so that a client that never ends its
-    /// request leaves the other half to deliver the logs that were added last.
+    /// Delivery continues while requests finish. Requests have half of the time, so that a client
+    /// that never ends its request leaves the other half to deliver the logs that were added last.
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()

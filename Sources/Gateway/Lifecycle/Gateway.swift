@@ -11,8 +11,8 @@ import Resolvers
 import SQLiteQueue
 package import System
 
-/// Wires the rooms together. Queue, delivery, admin listener and device listeners start in this order, and stop in the
-/// opposite one.
+/// Wires the rooms together. Queue, delivery, admin listener and device listeners start in this
+/// order, and stop in the opposite one.
 package final class Gateway: Sendable {
     /// The file that keeps the generated admin token; nil when the operator configured one.
     package let tokenFile: String?

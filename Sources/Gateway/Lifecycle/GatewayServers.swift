@@ -86,8 +86,8 @@ struct GatewayServers: Sendable {
         return try HTTPServer(settings, makeHandler: makeHandler)
     }
 
-    /// Plain HTTP and, with certificates, TLS. Both listeners use the same handlers, and share the limits of connections
-    /// and bodies.
+    /// Plain HTTP and, with certificates, TLS. Both listeners use the same handlers, and share the
+    /// limits of connections and bodies.
     static func forDevices(
         _ configuration: GatewayConfiguration,
         _ shared: DeviceHandler.Shared,

@@ -6,8 +6,8 @@ package import Queue
 import SQLiteQueue
 package import System
 
-/// Opens the queue. If it lies on other servers, that may have to wait: the gateway lives meanwhile, refuses logs, and says
-/// why.
+/// Opens the queue. If it lies on other servers, that may have to wait: the gateway lives
+/// meanwhile, refuses logs, and says why.
 package struct QueueOpening {
     private static let pauseMin = Duration.milliseconds(250)
     private static let pauseMax = Duration.seconds(5)
@@ -21,7 +21,8 @@ package struct QueueOpening {
         self.journal = journal
     }
 
-    /// `pause` waits so long and returns false if the operator stops the gateway. The result is then nil.
+    /// `pause` waits so long and returns false if the operator stops the gateway. The result is
+    /// then nil.
     package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
         try checkOtherQueue()
         let cluster = try Gateway.start { () throws(SystemError) in
@@ -79,7 +80,8 @@ package struct QueueOpening {
                 if reported != nil { journal.info("the queue is open") }
                 return fleet
             } catch {
-                // What takes a shard away during a start is mostly an append of an earlier life that came late.
+                // What takes a shard away during a start is mostly an append of an earlier life
+                // that came late.
                 guard [.passing, .noRoom, .taken].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }

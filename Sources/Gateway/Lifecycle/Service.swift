@@ -19,10 +19,10 @@ package struct Service: Sendable {
         Signals.prepare()
         // Keys are in memory from here on.
         let areDumpsForbidden = CoreDumps.forbid()
-        // Our threads pass buffers to each other. With an arena for each thread, memory that one freed would lie idle
-        // while another allocates.
-        // An arena keeps what a packet's buffers need, a MiB or two: memory that goes back to the kernel when they are
-        // freed costs page faults with the next packet.
+        // Our threads pass buffers to each other. With an arena for each thread, memory that one
+        // freed would lie idle while another allocates. An arena keeps what a packet's buffers
+        // need, a MiB or two: memory that goes back to the kernel when they are freed costs page
+        // faults with the next packet.
         sluice_set_allocator(4, 4 << 20)
         let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration

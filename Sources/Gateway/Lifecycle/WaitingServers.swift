@@ -6,12 +6,14 @@ import Net
 import Queue
 import System
 
-/// The listeners while the queue cannot be opened yet. Devices keep their logs, and operators see the reason.
+/// The listeners while the queue cannot be opened yet. Devices keep their logs, and operators see
+/// the reason.
 struct WaitingServers {
     private let devices: HTTPServer
     private let secureDevices: HTTPServer?
     private let admin: HTTPServer
-    /// Why the queue is not open. It names no hosts, because strangers see it; the journal has the details.
+    /// Why the queue is not open. It names no hosts, because strangers see it; the journal has the
+    /// details.
     private let reason: Locked<String>
 
     init(

@@ -1,6 +1,7 @@
 import Logs
 
-/// Who sends logs, and where they go. A class, like the request, since copies of its parts would cost more than both.
+/// Who sends logs, and where they go. A class, like the request, since copies of its parts would
+/// cost more than both.
 final class AdmittedLogs: Sendable {
     let dialect: any LogDialect
     let reader: any LogReader

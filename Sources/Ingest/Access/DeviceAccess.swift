@@ -3,8 +3,8 @@ import HTTP
 import Net
 import Tokens
 
-/// Who may send from where, in which dialects. Every request is checked against it; a reload replaces it. A class, so
-/// that each look costs one reference.
+/// Who may send from where, in which dialects. Every request is checked against it; a reload
+/// replaces it. A class, so that each look costs one reference.
 final class DeviceAccess: Sendable {
     let keys: DeviceKeys
     let origins: OriginRules

@@ -3,8 +3,8 @@ package import HTTP
 import System
 import Tokens
 
-/// The current `DeviceAccess`, and what outlives its replacement: budgets of addresses, nonces, fetched token keys and
-/// counters.
+/// The current `DeviceAccess`, and what outlives its replacement: budgets of addresses, nonces,
+/// fetched token keys and counters.
 package final class DeviceDoor: Sendable {
     let access: Replaceable<DeviceAccess>
     /// For the listeners.

@@ -6,7 +6,8 @@ import SLS
 import System
 import Tokens
 
-/// The known senders, and how a request proves that it comes from one. Without keys every device may send.
+/// The known senders, and how a request proves that it comes from one. Without keys every device
+/// may send.
 struct DeviceKeys: Sendable {
     /// In the order of the configuration; the senders of tokens come last.
     let senders: [DeviceSender]
@@ -77,8 +78,8 @@ struct DeviceKeys: Sendable {
 
     var isOpen: Bool { senders.isEmpty }
 
-    /// The sender of a request; nil when every device may send. A key or signature in the request counts first. A
-    /// request without either is known by the names in its client certificate.
+    /// The sender of a request; nil when every device may send. A key or signature in the request
+    /// counts first. A request without either is known by the names in its client certificate.
     func proven(_ head: RequestHead) throws(AccessProblem) -> ProvenSender? {
         guard !isOpen else { return nil }
         if let signature = head.fieldRange("x-sluice-signature") {
@@ -114,7 +115,8 @@ struct DeviceKeys: Sendable {
 
     private func isKnown(_ key: [UInt8]) -> Bool { index(of: key) != nil || isToken(key) }
 
-    /// True for text with the form of a token. A key may have dots too, so callers look for a key first.
+    /// True for text with the form of a token. A key may have dots too, so callers look for a key
+    /// first.
     private func isToken(_ key: [UInt8]) -> Bool {
         tokens != nil && key.count { $0 == UInt8(ascii: ".") } == 2
     }
@@ -176,8 +178,8 @@ struct DeviceKeys: Sendable {
     }
 }
 
-/// Finds a sender by the names in its client certificate. An exact name takes precedence over patterns, and an earlier
-/// pattern in the configuration over a later one.
+/// Finds a sender by the names in its client certificate. An exact name takes precedence over
+/// patterns, and an earlier pattern in the configuration over a later one.
 private struct CertificateRules: Sendable {
     private var names: [[UInt8]: Int] = [:]
     private var patterns: [(pattern: CertificatePattern, index: Int)] = []

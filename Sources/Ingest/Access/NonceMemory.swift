@@ -1,7 +1,8 @@
 import Crypto
 import System
 
-/// The used nonces, each until its signature is too old to be accepted. All loops share it; a restart forgets it.
+/// The used nonces, each until its signature is too old to be accepted. All loops share it; a
+/// restart forgets it.
 package final class NonceMemory: Sendable {
     enum Outcome {
         case new, used
@@ -27,8 +28,8 @@ package final class NonceMemory: Sendable {
         }
     }
 
-    /// A clock that is set back by more than this is followed, and the nonces since then are forgotten. Otherwise
-    /// signed requests would be refused until the clock has caught up.
+    /// A clock that is set back by more than this is followed, and the nonces since then are
+    /// forgotten. Otherwise signed requests would be refused until the clock has caught up.
     private static let secondsBackMax: Int64 = 600
 
     private struct State {

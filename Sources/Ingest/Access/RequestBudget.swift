@@ -41,8 +41,8 @@ struct RequestBudget: Sendable {
     func takeDeclared(_ label: DeviceLabel, at now: () -> Moment) throws(Refusal) {
         guard isBounded else { return }
         let now = now()
-        // `enter` found room for both, so both mostly fit. The address gets nothing back when other requests emptied
-        // the key's budget meanwhile.
+        // `enter` found room for both, so both mostly fit. The address gets nothing back when other
+        // requests emptied the key's budget meanwhile.
         try address?.take(declared, label, at: now)
         try sender?.take(declared, label, at: now)
     }

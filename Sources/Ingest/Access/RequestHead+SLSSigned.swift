@@ -5,7 +5,8 @@ import System
 // The texts that SLS's SDKs sign, rebuilt from the request. The limits of a head bound their size.
 
 extension RequestHead {
-    /// Version 1: the digest of the body, some headers, and the decoded query; nil when the query cannot be decoded.
+    /// Version 1: the digest of the body, some headers, and the decoded query; nil when the query
+    /// cannot be decoded.
     func textToSignV1(date: Range<Int>) -> [UInt8]? {
         guard let pairs = decodedQuery else { return nil }
         var text: [UInt8] = []
@@ -28,7 +29,8 @@ extension RequestHead {
         return text
     }
 
-    /// Version 4: method, path, query, headers and the digest of the body; nil when the query cannot be decoded.
+    /// Version 4: method, path, query, headers and the digest of the body; nil when the query
+    /// cannot be decoded.
     func canonicalV4(bodyDigest: ArraySlice<UInt8>) -> [UInt8]? {
         guard let pairs = decodedQuery else { return nil }
         var text: [UInt8] = []

@@ -6,9 +6,10 @@ import System
 
 /// `x-sluice-signature`: proves that a request was signed with a key, without sending the key.
 ///
-/// `v1,key=NAME,time=SECONDS,nonce=NONCE,body=SHA256,mac=MAC`, in this order, where MAC is the HMAC-SHA256 of method,
-/// target, time, nonce and digest of the body, with a line feed between them. Since the head has the digest, a forged
-/// request is refused before its body is read, and costs the sender that it names nothing.
+/// `v1,key=NAME,time=SECONDS,nonce=NONCE,body=SHA256,mac=MAC`, in this order, where MAC is the
+/// HMAC-SHA256 of method, target, time, nonce and digest of the body, with a line feed between
+/// them. Since the head has the digest, a forged request is refused before its body is read, and
+/// costs the sender that it names nothing.
 struct RequestSignature {
     static let form =
         "v1,key=NAME,time=SECONDS,nonce=NONCE,body=SHA256,mac=HMAC, with a nonce of 16 to 64 letters, digits, "

@@ -3,8 +3,8 @@ import HTTP
 import SLS
 import System
 
-/// Checks a request that is signed like those of SLS's SDKs, with a key that the gateway gave to devices. The
-/// signature covers the time and the body's digest.
+/// Checks a request that is signed like those of SLS's SDKs, with a key that the gateway gave to
+/// devices. The signature covers the time and the body's digest.
 struct SLSSignatureCheck {
     /// SLS's own limit.
     static let skewMax = Duration.seconds(15 * 60)

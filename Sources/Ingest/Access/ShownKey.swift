@@ -2,7 +2,8 @@ import HTTP
 import System
 
 extension RequestHead {
-    /// The query parameter of a key, for beacons and images, which cannot have header fields of their own.
+    /// The query parameter of a key, for beacons and images, which cannot have header fields of
+    /// their own.
     static let keyParameter: StaticString = "key"
     /// Splunk's name of the parameter.
     private static let splunkParameter: StaticString = "token"
@@ -27,8 +28,8 @@ extension RequestHead {
         switch String(decoding: authorization[..<space], as: UTF8.self).lowercased() {
         case "bearer", "splunk": return Array(rest)
         case "basic": return basicPassword(rest)
-        // Elasticsearch's: an id and a secret, or the key as it is in the configuration. One in four keys of
-        // hexadecimal digits can be read as an id and a secret too.
+        // Elasticsearch's: an id and a secret, or the key as it is in the configuration. One in
+        // four keys of hexadecimal digits can be read as an id and a secret too.
         case "apikey":
             let whole = Array(rest)
             guard !whole.isEmpty, !isKnown(whole) else { return whole.isEmpty ? nil : whole }

@@ -1,7 +1,8 @@
 import Configuration
 
 extension AcceptedDialects {
-    /// The paths that accept logs, for the answer to an unknown path. In the order of the documentation.
+    /// The paths that accept logs, for the answer to an unknown path. In the order of the
+    /// documentation.
     private static let paths: [(dialect: AcceptedDialects, path: String)] = [
         (.json, "/logs/{tag}"), (.sls, "/logstores/{logstore}/track"),
         (.sls, "/logstores/{logstore}/shards/lb"), (.otlp, "/v1/logs"), (.elastic, "/_bulk"),

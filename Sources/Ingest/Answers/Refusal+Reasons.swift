@@ -4,7 +4,8 @@ package import Logs
 package import Queue
 import System
 
-// Every reason to refuse a request of a device, with the status and the code that its clients act on.
+// Every reason to refuse a request of a device, with the status and the code that its clients act
+// on.
 
 // MARK: - Body
 
@@ -33,7 +34,8 @@ extension Refusal {
             case .failing: "the queue cannot be written; keep the logs and send them again later"
             case .stopping: "the gateway is stopping; keep the logs and send them again"
             }
-        // Also for one logstore too many: another logstore may drain, and clients drop logs that are answered with 404.
+        // Also for one logstore too many: another logstore may drain, and clients drop logs that
+        // are answered with 404.
         self.init(503, "ServerBusy", reason)
     }
 
@@ -84,7 +86,8 @@ extension Refusal {
         )
     }
 
-    /// A small compressed body may hold many empty logs, and each log costs a row and a place in a packet.
+    /// A small compressed body may hold many empty logs, and each log costs a row and a place in a
+    /// packet.
     static func tooManyLogs(_ count: Int, most: Int) -> Refusal {
         Refusal(
             413,
@@ -145,8 +148,8 @@ extension Refusal {
         )
     }
 
-    /// SLS's SDKs keep logs that are refused for quota, and treat every 403 as that. They do not know 429, and the iOS SDK
-    /// drops logs for it.
+    /// SLS's SDKs keep logs that are refused for quota, and treat every 403 as that. They do not
+    /// know 429, and the iOS SDK drops logs for it.
     static func overBudget(
         _ reason: String,
         _ label: DeviceLabel,

@@ -1,6 +1,7 @@
 import System
 
-/// A byte budget of one capture, or of all. A capture returns its bytes to the common budget when it is released.
+/// A byte budget of one capture, or of all. A capture returns its bytes to the common budget when
+/// it is released.
 final class CaptureBudget: Sendable {
     let bytesMax: Int
     private let common: CaptureBudget?

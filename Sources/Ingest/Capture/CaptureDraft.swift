@@ -7,9 +7,11 @@ import Queue
 import Routing
 import System
 
-/// The record of a request that is under way. Dropped without a trace when no capture wants it after all.
+/// The record of a request that is under way. Dropped without a trace when no capture wants it
+/// after all.
 ///
-/// Most requests that are looked at are dropped, so nothing becomes text before `answered` keeps the record.
+/// Most requests that are looked at are dropped, so nothing becomes text before `answered` keeps
+/// the record.
 struct CaptureDraft: Sendable {
     /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
@@ -42,8 +44,8 @@ struct CaptureDraft: Sendable {
     private var known = Known.head
     /// nil: it was refused before its target was known.
     private var request: AdmittedLogs?
-    /// A filter redacts logs of this tag, so nothing that shows them as they came is kept. While the tag is unknown,
-    /// it may be any tag.
+    /// A filter redacts logs of this tag, so nothing that shows them as they came is kept. While
+    /// the tag is unknown, it may be any tag.
     private var redacts: Bool
     private var tag: String?
     private var body: CaptureRecord.Body?
@@ -129,8 +131,8 @@ struct CaptureDraft: Sendable {
         return bodies + (accepted?.weight ?? 0)
     }
 
-    /// Counts the request as missed by the captures that want it when it is accepted: there is no room for the draft,
-    /// and a capture must not cost a request its logs.
+    /// Counts the request as missed by the captures that want it when it is accepted: there is no
+    /// room for the draft, and a capture must not cost a request its logs.
     func missed() {
         for session in sessions where session.filter.admitsAccepted { session.countMissed() }
     }
@@ -168,7 +170,8 @@ struct CaptureDraft: Sendable {
         accepted = CapturedLogs(groups, dispatched, trace, plans, redacts: redacts)
     }
 
-    /// Has the queue tell where it stores the batches, if a capture wants the request when it is accepted.
+    /// Has the queue tell where it stores the batches, if a capture wants the request when it is
+    /// accepted.
     mutating func track(_ batches: inout [Batch]) {
         guard wantsAccepted else { return }
         let track = BatchTrack()
@@ -226,7 +229,8 @@ struct CaptureDraft: Sendable {
         )
     }
 
-    /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A refusal does not.
+    /// An answer to accepted logs may repeat what a log has, as Elasticsearch does with ids. A
+    /// refusal does not.
     private func shownBody(of response: Response, _ end: End) -> String {
         guard !response.body.isEmpty else { return "" }
         let isRefused = if case .refused = end { true } else { false }

@@ -6,7 +6,8 @@ package import Routing
 package struct CaptureFilter: Sendable {
     /// The beginning of the path, where `*` stands for any text.
     package var path: String?
-    /// The host of the request, where `*` stands for any text. Without a port it matches every port.
+    /// The host of the request, where `*` stands for any text. Without a port it matches every
+    /// port.
     package var host: String?
     package var tag: TagPattern?
     /// The name of a device's key.

@@ -68,7 +68,8 @@ extension CaptureRecord.Log {
     /// What a field of a log may have.
     private static let valueBytesMax = 8 << 10
 
-    /// `trace` is the log's way through the filters, if there are any. With `redacts` nothing is kept as it came.
+    /// `trace` is the log's way through the filters, if there are any. With `redacts` nothing is
+    /// kept as it came.
     init(
         _ entry: LogEntry,
         isUnreadable: Bool,
@@ -121,7 +122,8 @@ extension CaptureRecord.Log {
     /// A shorter value of a secret may be that of other fields, too.
     private static let secretBytesMin = 4
 
-    /// The fields without secrets and without the ends of long values, and how much of them that is.
+    /// The fields without secrets and without the ends of long values, and how much of them that
+    /// is.
     private static func masked(
         _ fields: CaptureRecord.Fields,
         _ secrets: Set<String>

@@ -2,14 +2,16 @@ import Logs
 package import Queue
 package import System
 
-/// A captured request: what came, what was decided, and what was answered. Secrets are masked before they get here.
+/// A captured request: what came, what was decided, and what was answered. Secrets are masked
+/// before they get here.
 package struct CaptureRecord: Sendable {
     package typealias Fields = [(name: String, value: String)]
 
     package struct Body: Sendable {
         /// The size of all of it.
         package let bytes: Int
-        /// nil where the text is not all that came: by its hash, a secret that is hidden could be guessed.
+        /// nil where the text is not all that came: by its hash, a secret that is hidden could be
+        /// guessed.
         package let sha256: String?
         /// nil: it is not kept, because of `reason`.
         package let text: String?
@@ -121,7 +123,8 @@ package struct CaptureRecord: Sendable {
     package var logCount = 0
     /// Logs that the destination's rules dropped as they came. They are not among `logs`.
     var droppedCount = 0
-    /// The groups of the logs; nil: not kept, because a label has a secret or a filter redacts this tag.
+    /// The groups of the logs; nil: not kept, because a label has a secret or a filter redacts this
+    /// tag.
     var groups: [Group?] = []
     package var batches: [Batch] = []
     package var receipt: String?

@@ -1,6 +1,7 @@
 package import System
 
-/// One capture that an operator started. It ends by itself when it has enough, or when its time is over.
+/// One capture that an operator started. It ends by itself when it has enough, or when its time is
+/// over.
 package final class CaptureSession: Sendable {
     package struct Limits: Sendable, Equatable {
         package static let recordsMax = 1000

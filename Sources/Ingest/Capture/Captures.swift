@@ -4,7 +4,8 @@ package import Queue
 import Synchronization
 package import System
 
-/// The captures that operators started. While none runs, which is the usual case, they cost one atomic load per request.
+/// The captures that operators started. While none runs, which is the usual case, they cost one
+/// atomic load per request.
 package final class Captures: Sendable {
     package static let runningMax = 4
     /// With those that have ended.
@@ -104,8 +105,8 @@ package final class Captures: Sendable {
         }
     }
 
-    /// Keeps the record of an answered request, and follows its logs out of the queue. `news` are those of its batches;
-    /// nil: nothing was stored.
+    /// Keeps the record of an answered request, and follows its logs out of the queue. `news` are
+    /// those of its batches; nil: nothing was stored.
     func keep(_ record: CaptureRecord, _ news: BatchTrack.News?, in session: CaptureSession) {
         var record = record
         record.followed = news.map { FollowedLogs($0, within: session.budget) }

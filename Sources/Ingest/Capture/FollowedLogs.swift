@@ -33,8 +33,8 @@ package struct LogProgress: Sendable {
     }
 }
 
-/// The logs of a captured request on their way out of the queue, from the answer on: then the queue has told where all of
-/// them are. The record keeps it.
+/// The logs of a captured request on their way out of the queue, from the answer on: then the queue
+/// has told where all of them are. The record keeps it.
 package final class FollowedLogs: Sendable {
     /// A place, and its share of the lists that have it.
     private static let placeBytes = 96
@@ -42,7 +42,8 @@ package final class FollowedLogs: Sendable {
     private struct State {
         /// The logs that are in the queue.
         var places: [BatchTrack.Place]
-        /// The most places that the budget was charged for. Logs that leave the middle of a place make two of it.
+        /// The most places that the budget was charged for. Logs that leave the middle of a place
+        /// make two of it.
         var placesMax: Int
         /// Waiting logs whose places are not known any more.
         var lost = 0
@@ -51,10 +52,12 @@ package final class FollowedLogs: Sendable {
     }
 
     private let budget: CaptureBudget
-    /// The numbers that the logs may have. They tell without the lock that most news concern others.
+    /// The numbers that the logs may have. They tell without the lock that most news concern
+    /// others.
     private let numbers: ClosedRange<Int64>
     private let state: Locked<State>
-    /// About the memory that it takes at its start. What comes later is charged to the budget as it comes.
+    /// About the memory that it takes at its start. What comes later is charged to the budget as it
+    /// comes.
     let weight: Int
 
     /// `news` are those of the request's batches.
@@ -147,7 +150,8 @@ package final class FollowedLogs: Sendable {
         }
     }
 
-    /// Changes the places, and charges the budget for more of them. Without the bytes for more, the logs are given up.
+    /// Changes the places, and charges the budget for more of them. Without the bytes for more, the
+    /// logs are given up.
     private func update(_ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
@@ -185,7 +189,8 @@ extension LogProgress {
 }
 
 extension BatchTrack.Place {
-    /// What is left without these numbers. Those after them move up if they are not after `renumberedThrough`.
+    /// What is left without these numbers. Those after them move up if they are not after
+    /// `renumberedThrough`.
     fileprivate func without(
         _ gone: ClosedRange<Int64>,
         renumberedThrough: Int64?

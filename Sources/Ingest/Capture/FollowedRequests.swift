@@ -5,13 +5,14 @@ import System
 
 /// Follows the logs of captured requests out of the queue.
 ///
-/// The queue and delivery leave their news here and go on; a thread of its own finds the logs that they concern. All
-/// news go through one list, so they keep their order: the queue tells of logs that left a row before delivery sends
-/// the rest.
+/// The queue and delivery leave their news here and go on; a thread of its own finds the logs that
+/// they concern. All news go through one list, so they keep their order: the queue tells of logs
+/// that left a row before delivery sends the rest.
 final class FollowedRequests: Sendable {
     /// Records whose logs are followed at the same time.
     static let followedMax = 2000
-    /// Bytes of news that wait. Beyond that they are lost, and the logs of then may never have an end.
+    /// Bytes of news that wait. Beyond that they are lost, and the logs of then may never have an
+    /// end.
     static let newsBytesMax = 8 << 20
     /// The thread lets news gather so long, not to look through all followed logs for each packet.
     private static let rest: Duration = .milliseconds(20)

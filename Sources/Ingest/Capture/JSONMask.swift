@@ -8,8 +8,8 @@ struct JSONMask {
     private(set) var hidesAny = false
     private(set) var output: [UInt8] = []
 
-    /// nil for text that is no object or array. `depth` is the number of strings around it. `isCut`: its strings may
-    /// end where a limit has cut them.
+    /// nil for text that is no object or array. `depth` is the number of strings around it.
+    /// `isCut`: its strings may end where a limit has cut them.
     init?(_ bytes: ArraySlice<UInt8>, depth: Int, isCut: Bool = false) {
         let first = bytes.first { $0 > 0x20 }
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }

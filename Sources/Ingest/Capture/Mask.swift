@@ -3,8 +3,9 @@ package import HTTP
 package import Logs
 import System
 
-/// Replaces secrets before anything of a request is kept. Equal values get equal masks, so that they can be compared;
-/// the key of the hash lives as long as the process, so a mask tells nothing about the value elsewhere.
+/// Replaces secrets before anything of a request is kept. Equal values get equal masks, so that
+/// they can be compared; the key of the hash lives as long as the process, so a mask tells nothing
+/// about the value elsewhere.
 package enum Mask {
     private static let key = randomBytes(32)
 
@@ -16,7 +17,8 @@ package enum Mask {
     /// The headers that become fields or tags of a log.
     private static let logHeaders: Set = ["referer", "user-agent", "x-scope-orgid"]
 
-    /// The fields of a head, in order, with their repetitions. `hidesLogs` masks what becomes part of a log, too.
+    /// The fields of a head, in order, with their repetitions. `hidesLogs` masks what becomes part
+    /// of a log, too.
     package static func fields(
         _ head: RequestHead,
         hidesLogs: Bool
@@ -37,8 +39,8 @@ package enum Mask {
             ? String(decoding: hidingSecrets(in: value), as: UTF8.self) : redacted(value)
     }
 
-    /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes a field.
-    /// `isCut`: a limit has cut its end.
+    /// A path as it was sent. `hidesLogs` masks the id of an Elasticsearch document, which becomes
+    /// a field. `isCut`: a limit has cut its end.
     package static func path(_ path: String, hidesLogs: Bool, isCut: Bool = false) -> String {
         for verb in ["/_doc/", "/_create/"] where hidesLogs {
             guard let range = path.firstRange(of: verb) else { continue }
@@ -49,8 +51,8 @@ package enum Mask {
         return hidingSecrets(in: path, isCut: isCut)
     }
 
-    /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value. `isCut`: a limit has cut
-    /// its end.
+    /// A query as it was sent, but for the values of secrets; `hidesLogs` masks every value.
+    /// `isCut`: a limit has cut its end.
     package static func query(
         _ query: some Collection<UInt8>,
         hidesLogs: Bool = false,
@@ -90,18 +92,20 @@ package enum Mask {
         String(decoding: hidingSecrets(in: Array(text.utf8), isCut: isCut), as: UTF8.self)
     }
 
-    /// Text with the values of secrets replaced: values behind a secret's name, the process's own secrets, JSON Web
-    /// Tokens and private keys. `isCut`: a limit has cut its end.
+    /// Text with the values of secrets replaced: values behind a secret's name, the process's own
+    /// secrets, JSON Web Tokens and private keys. `isCut`: a limit has cut its end.
     package static func hidingSecrets(in bytes: [UInt8], isCut: Bool = false) -> [UInt8] {
         masked(bytes[...], isCut: isCut) ?? bytes
     }
 
     /// Names of members that name a value beside them, as in OTLP's attributes.
     static let labelNames: Set = ["key", "name", "k", "label", "field", "header", "attribute"]
-    /// Names that do so only where a value stands beside them: a log may have `{"type": "session"}`.
+    /// Names that do so only where a value stands beside them: a log may have `{"type":
+    /// "session"}`.
     static let weakLabelNames: Set = ["id", "n", "param", "type"]
     static let labelledNames: Set = ["value", "val", "v"]
-    /// Strings within strings that are looked into. A deeper one that may have a name is masked as a whole.
+    /// Strings within strings that are looked into. A deeper one that may have a name is masked as
+    /// a whole.
     private static let depthMax = 4
 
     /// nil: there is no secret.
@@ -142,7 +146,8 @@ package enum Mask {
         )
     }
 
-    /// Text without them. Names are not looked at. `isCut`: a limit has cut its end, or ends of texts that it quotes.
+    /// Text without them. Names are not looked at. `isCut`: a limit has cut its end, or ends of
+    /// texts that it quotes.
     package static func hidingKnownSecrets(in text: String, isCut: Bool = false) -> String {
         let bytes = Array(text.utf8)
         let found = SecretValues.ranges(in: bytes, isCut: isCut)

@@ -21,7 +21,8 @@ package struct RefusedRequest: Sendable {
     package let bytes: Int?
 }
 
-/// The last refused requests, so that "why is my app refused" needs neither a capture nor a log of requests.
+/// The last refused requests, so that "why is my app refused" needs neither a capture nor a log of
+/// requests.
 package final class RefusedRequests: Sendable {
     package static let countMax = 200
     /// A flood of refusals keeps no more than so many in a second, and counts the rest.
@@ -109,8 +110,8 @@ package final class RefusedRequests: Sendable {
         state.withLock { $0.kept[id % Self.countMax] = request }
     }
 
-    /// The beginning of a text, masked. It is cut before, so that the work is bounded, but with room for a secret across
-    /// the end of what is shown.
+    /// The beginning of a text, masked. It is cut before, so that the work is bounded, but with
+    /// room for a secret across the end of what is shown.
     private func masked(
         _ text: some Collection<UInt8>,
         to countMax: Int,

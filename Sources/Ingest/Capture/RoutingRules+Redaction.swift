@@ -1,7 +1,8 @@
 import Routing
 
 extension TagPlans {
-    /// True: a filter redacts something of logs with this tag, or of the tag that a filter gives them.
+    /// True: a filter redacts something of logs with this tag, or of the tag that a filter gives
+    /// them.
     func redacts(_ tag: String) -> Bool {
         let filters = plan(for: tag).filters
         return filters.contains { router.rules.filters[$0.index].redacts }

@@ -1,8 +1,9 @@
-/// The names of fields, parameters and JSON members whose values are never shown: one list for refusals, captures and
-/// their exports.
+/// The names of fields, parameters and JSON members whose values are never shown: one list for
+/// refusals, captures and their exports.
 package enum SecretNames {
     private static let whole = ["s", "sign", "ak", "key", "idempotencykey"].map { Array($0.utf8) }
-    /// Parts of a name's letters and digits, so that `access_key`, `Access-Key` and `accessKeyId` are one.
+    /// Parts of a name's letters and digits, so that `access_key`, `Access-Key` and `accessKeyId`
+    /// are one.
     private static let parts = [
         "token", "secret", "password", "passwd", "passcode", "passphrase", "session", "credential",
         "signature", "accesskey", "apikey", "privatekey", "sluicekey", "authorization", "cookie",
@@ -27,7 +28,8 @@ package enum SecretNames {
         }
         for byte in name {
             let (isSmall, isCapital) = ((0x61...0x7a) ~= byte, (0x41...0x5a) ~= byte)
-            // A capital after a small letter begins a word (userPin). In PINCode the small o shows that C began one.
+            // A capital after a small letter begins a word (userPin). In PINCode the small o shows
+            // that C began one.
             if isCapital && wasSmall || !isSmall && !isCapital {
                 if isWord(joined[wordStart...]) { return true }
                 wordStart = joined.count
@@ -72,7 +74,8 @@ package enum SecretNames {
         return !weak.contains(letters.map { $0 | 0x20 })
     }
 
-    /// The header fields whose values are shown, of requests and answers. Any other may have a credential.
+    /// The header fields whose values are shown, of requests and answers. Any other may have a
+    /// credential.
     private static let shownFields: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language",
         "access-control-allow-headers",

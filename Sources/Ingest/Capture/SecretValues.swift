@@ -1,6 +1,7 @@
 import Crypto
 
-/// Secrets that are known without a name: those that the process holds, JSON Web Tokens, and private keys.
+/// Secrets that are known without a name: those that the process holds, JSON Web Tokens, and
+/// private keys.
 enum SecretValues {
     /// The beginnings of `{"` in base64, also with space between.
     private static let tokenStarts = ["eyJ", "eyA", "ewo", "ew0", "ewk"].map { Array($0.utf8) }

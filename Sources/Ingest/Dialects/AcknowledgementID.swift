@@ -4,12 +4,13 @@ import Logs
 import Synchronization
 import System
 
-/// The id with which a Splunk client asks whether its events are safe: the microsecond of the answer since 1970, or
-/// the next free one.
+/// The id with which a Splunk client asks whether its events are safe: the microsecond of the
+/// answer since 1970, or the next free one.
 ///
-/// An id is issued only after the commit, so an issued id means that its events are on disk. Nothing is stored for
-/// it: another gateway behind the same name, or a restarted one, gives the same answer. Ids of another server (Splunk
-/// counts from zero) lie before the first possible id, and are not confirmed: their sender repeats the events.
+/// An id is issued only after the commit, so an issued id means that its events are on disk.
+/// Nothing is stored for it: another gateway behind the same name, or a restarted one, gives the
+/// same answer. Ids of another server (Splunk counts from zero) lie before the first possible id,
+/// and are not confirmed: their sender repeats the events.
 struct AcknowledgementID: Equatable {
     /// From 2026-01-01 to 2106, the last year of logs' times.
     private static let issued: Range<UInt64> = 1_767_225_600_000_000..<4_294_967_296_000_000
@@ -38,8 +39,8 @@ struct AcknowledgementID: Equatable {
 
 /// A question about ids, and the answer: `{"acks":{"7":true}}`.
 struct AcknowledgementQuery {
-    /// Clients ask again for ids that an answer leaves out, so the bound keeps a small question from causing a huge
-    /// answer.
+    /// Clients ask again for ids that an answer leaves out, so the bound keeps a small question
+    /// from causing a huge answer.
     private static let idsMax = 1 << 16
     /// Twenty digits in quotes, a colon, `false` and a comma.
     private static let bytesOfID = 29

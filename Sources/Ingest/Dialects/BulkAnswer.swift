@@ -1,11 +1,13 @@
 import Logs
 
-/// The answer to `_bulk`, with an item for each action in their order. It is written into one buffer, since there may
-/// be ten thousand items, and before the logs are stored, since the queue's thread must not spend time on it.
+/// The answer to `_bulk`, with an item for each action in their order. It is written into one
+/// buffer, since there may be ten thousand items, and before the logs are stored, since the queue's
+/// thread must not spend time on it.
 ///
-/// A small request must not cause a huge answer for a client that does not read. Beyond a number of actions each item
-/// has its status only, and beyond a number of failures no reason. The same form is used when the whole answer would
-/// be too large: names and ids take six times their size when each byte is escaped.
+/// A small request must not cause a huge answer for a client that does not read. Beyond a number of
+/// actions each item has its status only, and beyond a number of failures no reason. The same form
+/// is used when the whole answer would be too large: names and ids take six times their size when
+/// each byte is escaped.
 struct BulkAnswer {
     /// More than agents send at once by default, so agents get whole answers.
     static let wholeItemsMax = 10_000

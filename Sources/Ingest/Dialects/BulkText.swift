@@ -20,7 +20,8 @@ struct BulkText {
         put(value)
     }
 
-    /// Elasticsearch omits items that are empty after filtering. Returns false when the text gets too long.
+    /// Elasticsearch omits items that are empty after filtering. Returns false when the text gets
+    /// too long.
     mutating func items(
         _ items: BulkItems,
         _ indices: [ElasticIndex],
@@ -79,7 +80,8 @@ struct BulkText {
         }
     }
 
-    /// Writes the same as `jsonQuoted` without making a String: one request may bring megabytes of names.
+    /// Writes the same as `jsonQuoted` without making a String: one request may bring megabytes of
+    /// names.
     private mutating func quote(_ text: ArraySlice<UInt8>) {
         let start = bytes.count
         put("\"")

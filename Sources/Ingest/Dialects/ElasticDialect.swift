@@ -5,7 +5,8 @@ import Queue
 import System
 
 /// Elasticsearch's `POST /_bulk`, `POST /{index}/_bulk` and, from clients before version 8, `POST
-/// /{index}/{type}/_bulk`: documents to write, one on a line, each after a line with its action. The type is ignored.
+/// /{index}/{type}/_bulk`: documents to write, one on a line, each after a line with its action.
+/// The type is ignored.
 struct ElasticDialect: LogDialect {
     /// The tag of requests whose path names no index.
     private static let tag = "elastic"

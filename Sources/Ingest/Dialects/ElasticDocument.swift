@@ -4,11 +4,11 @@ import JSON
 import Logs
 import System
 
-/// One document, on any number of lines: Elasticsearch's `POST /{index}/_doc` and, with an id that the client chose,
-/// `PUT` or `POST` to `/{index}/_doc/{id}` and `/{index}/_create/{id}`.
+/// One document, on any number of lines: Elasticsearch's `POST /{index}/_doc` and, with an id that
+/// the client chose, `PUT` or `POST` to `/{index}/_doc/{id}` and `/{index}/_create/{id}`.
 ///
-/// A document that is sent again with its id and its content is stored once, and gets the first answer. With other
-/// content it is another log, since logs are written once.
+/// A document that is sent again with its id and its content is stored once, and gets the first
+/// answer. With other content it is another log, since logs are written once.
 struct ElasticDocument: LogDialect {
     /// Elasticsearch's own limit.
     private static let idBytes = 1...512

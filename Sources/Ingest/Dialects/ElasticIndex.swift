@@ -16,7 +16,8 @@ struct ElasticIndex: Sendable {
         return name
     }
 
-    /// The name without a date at its end: clients start a new index each day, and logstores expire by themselves.
+    /// The name without a date at its end: clients start a new index each day, and logstores expire
+    /// by themselves.
     static func tag(of index: String) -> String {
         let name = Array(index.utf8)
         for date in IndexDate.all {

@@ -1,8 +1,8 @@
 import HTTP
 import JSON
 
-/// The form of all answers to Elasticsearch's clients: the header by which they recognise Elasticsearch, and the media
-/// type that they asked for.
+/// The form of all answers to Elasticsearch's clients: the header by which they recognise
+/// Elasticsearch, and the media type that they asked for.
 struct ElasticMedia: Sendable {
     /// The major version whose format the client wants; nil when it names none.
     private let version: Substring?
@@ -37,7 +37,8 @@ struct ElasticMedia: Sendable {
         )
     }
 
-    /// A refusal in Elasticsearch's format. Its clients keep logs that are answered with 429 or 503.
+    /// A refusal in Elasticsearch's format. Its clients keep logs that are answered with 429 or
+    /// 503.
     func response(_ refusal: Refusal) -> Response {
         var json = JSONWriter()
         json.object { json in

@@ -1,7 +1,8 @@
 import HTTP
 import JSON
 
-/// The pages that Elasticsearch's clients check before they send: a node that accepts documents and has nothing else.
+/// The pages that Elasticsearch's clients check before they send: a node that accepts documents and
+/// has nothing else.
 struct ElasticPage {
     private enum Kind {
         case root

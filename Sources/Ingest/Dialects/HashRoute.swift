@@ -3,10 +3,11 @@ import System
 
 /// The shard that a client wants: `?key=…`, and `&seqid=…` when the write is to be stored once.
 ///
-/// The key is checked and not used. A packet holds the logs of many requests, so each key would need a stream of its
-/// own, and with `exactly_once` a packet has its own key.
+/// The key is checked and not used. A packet holds the logs of many requests, so each key would
+/// need a stream of its own, and with `exactly_once` a packet has its own key.
 struct HashRoute {
-    /// Distinguishes the request from others with the same content; nil when the client does not number them.
+    /// Distinguishes the request from others with the same content; nil when the client does not
+    /// number them.
     private(set) var sequence: String?
 
     init(_ head: RequestHead) throws(Refusal) {

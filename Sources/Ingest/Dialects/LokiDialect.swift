@@ -5,8 +5,8 @@ import System
 
 /// `POST /loki/api/v1/push`: logs for Grafana's Loki, as JSON or as protobuf in snappy.
 struct LokiDialect: LogDialect {
-    /// The tag of its logs: it names the logstore where a destination accepts every logstore, and is the topic of
-    /// streams without a naming label.
+    /// The tag of its logs: it names the logstore where a destination accepts every logstore, and
+    /// is the topic of streams without a naming label.
     fileprivate static let tag = "loki"
     /// nil: the content type is missing or unknown.
     private let encoding: Encoding?

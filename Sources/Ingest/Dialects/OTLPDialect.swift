@@ -2,10 +2,11 @@ import Configuration
 import HTTP
 import Logs
 
-/// `POST /v1/logs` and, for exporters with an endpoint `…/otlp`, `POST /otlp/v1/logs`: the OpenTelemetry Protocol
-/// over HTTP, as protobuf or JSON.
+/// `POST /v1/logs` and, for exporters with an endpoint `…/otlp`, `POST /otlp/v1/logs`: the
+/// OpenTelemetry Protocol over HTTP, as protobuf or JSON.
 struct OTLPDialect: LogDialect {
-    /// The tag of its logs: it becomes the topic, and names the logstore where a destination accepts every logstore.
+    /// The tag of its logs: it becomes the topic, and names the logstore where a destination
+    /// accepts every logstore.
     fileprivate static let tag = "otlp"
 
     /// nil: the content type is missing or unknown.

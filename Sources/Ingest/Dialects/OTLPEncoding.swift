@@ -51,8 +51,8 @@ enum OTLPEncoding: Sendable {
         }
     }
 
-    /// `google.rpc.Status`. Clients decide by the HTTP status whether they send again: after 429 and 503 they do,
-    /// after the time in `Retry-After`.
+    /// `google.rpc.Status`. Clients decide by the HTTP status whether they send again: after 429
+    /// and 503 they do, after the time in `Retry-After`.
     func status(_ refusal: Refusal) -> Response {
         let code = Self.code(of: refusal.status)
         let message = "\(refusal.code): \(refusal.reason)"

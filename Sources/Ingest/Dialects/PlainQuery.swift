@@ -4,8 +4,8 @@ import System
 
 /// The query of `/logs/{tag}`: `time_field`, `topic`, `source`, `format` and `status`.
 ///
-/// It is read like a form: a plus is a space. Other names are ignored: libraries and proxies add their own, as jQuery
-/// does `_=1732330000000`, and `key` is the device's.
+/// It is read like a form: a plus is a space. Other names are ignored: libraries and proxies add
+/// their own, as jQuery does `_=1732330000000`, and `key` is the device's.
 struct PlainQuery {
     enum Format: String {
         case json, lines

@@ -3,10 +3,11 @@ import HTTP
 import Logs
 import System
 
-/// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST /logstores/{logstore}`
-/// from older SDKs and from web pages with a token.
+/// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST
+/// /logstores/{logstore}` from older SDKs and from web pages with a token.
 ///
-/// Signatures with a key of another place are ignored, and so is the API version; see `AccessKeyClaim`.
+/// Signatures with a key of another place are ignored, and so is the API version; see
+/// `AccessKeyClaim`.
 struct PutLogsDialect: LogDialect {
     /// Percent-encoded, in the head.
     private let logstore: Range<Int>
@@ -86,8 +87,8 @@ extension RequestHead {
         field("content-type", begins: "application/json")
     }
 
-    /// Refuses a body that differs from the one that the client signed, if `Content-MD5` is there. SLS's SDKs write the
-    /// MD5 in hexadecimal.
+    /// Refuses a body that differs from the one that the client signed, if `Content-MD5` is there.
+    /// SLS's SDKs write the MD5 in hexadecimal.
     fileprivate func checkDigest(of body: UnsafeRawBufferPointer) throws(Refusal) {
         guard let given = field("content-md5"), !given.isEmpty else { return }
         // Without the values: a hash tells a body that is hidden from those who read refusals.

@@ -1,7 +1,8 @@
 import HTTP
 import JSON
 
-/// An answer in Splunk's form: a status, a code, and Splunk's text for the code. Ours adds a reason.
+/// An answer in Splunk's form: a status, a code, and Splunk's text for the code. Ours adds a
+/// reason.
 struct SplunkAnswer {
     let status: Int
     let code: Int

@@ -20,8 +20,9 @@ struct SplunkDialect: LogDialect {
     private let form: Form
     private let hasAuthorization: Bool
     private let hasChannel: Bool
-    /// The query's values for all lines; nil when the query cannot be read, or brings none. The pairs themselves are not
-    /// kept: an empty pair takes sixteen times its bytes, and the dialect lives until the logs are stored.
+    /// The query's values for all lines; nil when the query cannot be read, or brings none. The
+    /// pairs themselves are not kept: an empty pair takes sixteen times its bytes, and the dialect
+    /// lives until the logs are stored.
     private let lineOrigin: SplunkEvents?
 
     var label: DeviceLabel { .splunk }

@@ -1,8 +1,8 @@
 import HTTP
 import Logs
 
-/// SLS's web tracking: JSON to `POST /logstores/{logstore}/track`, and a log in the query of a GET, possibly for an
-/// image.
+/// SLS's web tracking: JSON to `POST /logstores/{logstore}/track`, and a log in the query of a GET,
+/// possibly for an image.
 struct TrackDialect: LogDialect {
     private enum Form {
         case track
@@ -141,8 +141,8 @@ private struct TrackQueryReader: LogReader {
 }
 
 extension RequestHead {
-    /// The fields that `track_ua.gif` adds. SLS's documentation names the headers only; these are the field names in
-    /// logs that SLS itself wrote.
+    /// The fields that `track_ua.gif` adds. SLS's documentation names the headers only; these are
+    /// the field names in logs that SLS itself wrote.
     fileprivate var browserFields: [QueryLogDecoder.Field] {
         let headers: [(field: StaticString, header: StaticString)] = [
             ("__userAgent__", "user-agent"), ("__referer__", "referer"),

@@ -29,7 +29,8 @@ package struct AskedRequest: Sendable {
         }
     }
 
-    /// Reads `POST /logs/x?a=1`, perhaps with lines such as `x-app: shop` behind it. nil: the first line is another.
+    /// Reads `POST /logs/x?a=1`, perhaps with lines such as `x-app: shop` behind it. nil: the first
+    /// line is another.
     package init?(_ text: String) {
         let lines = text.split(whereSeparator: \.isNewline)
         guard let words = lines.first?.split(separator: " "), words.count == 2,

@@ -27,8 +27,9 @@ struct BodyDecoder {
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 
-    /// The content of a body, inflated if it is compressed. Valid until the next call; 64 bytes after its end may be
-    /// read. `own` is the dialect's compression of bodies whose head names none.
+    /// The content of a body, inflated if it is compressed. Valid until the next call; 64 bytes
+    /// after its end may be read. `own` is the dialect's compression of bodies whose head names
+    /// none.
     func content(
         of body: UnsafeRawBufferPointer,
         _ head: RequestHead,
@@ -47,8 +48,9 @@ struct BodyDecoder {
         }
     }
 
-    /// Inflates a compressed body whose head does not declare the size of its content, and keeps the content for the
-    /// next call of `content`. False: not inflated here, or larger than `bytes`.
+    /// Inflates a compressed body whose head does not declare the size of its content, and keeps
+    /// the content for the next call of `content`. False: not inflated here, or larger than
+    /// `bytes`.
     func prepareContent(
         of body: UnsafeRawBufferPointer,
         atMost bytes: Int,
@@ -93,8 +95,8 @@ struct BodyDecoder {
     /// The inflated bytes of all bodies so far, packages in them and failed ones included.
     var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
 
-    /// Called after the content was read, and before the body's memory gets another content. An idle handler does not
-    /// keep the memory of a large body.
+    /// Called after the content was read, and before the body's memory gets another content. An
+    /// idle handler does not keep the memory of a large body.
     func forget() {
         inflater.shrink()
     }

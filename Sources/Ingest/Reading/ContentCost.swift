@@ -1,9 +1,11 @@
 /// How much work the content of a request is, estimated before it is read.
 ///
-/// The work follows from lines, tokens and characters that need care more than from bytes: a mebibyte of one-byte lines
-/// costs twenty times as much as a mebibyte of ordinary JSON. An event loop runs a request only if its estimate is short.
+/// The work follows from lines, tokens and characters that need care more than from bytes: a
+/// mebibyte of one-byte lines costs twenty times as much as a mebibyte of ordinary JSON. An event
+/// loop runs a request only if its estimate is short.
 enum ContentCost {
-    /// The most expensive content of this size takes about 5 ms of an idle core; see `Scripts/prove cost`.
+    /// The most expensive content of this size takes about 5 ms of an idle core; see `Scripts/prove
+    /// cost`.
     static let shortBytes = 128 << 10
 
     /// Text of more bytes is never short.

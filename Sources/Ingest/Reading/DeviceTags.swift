@@ -16,8 +16,8 @@ struct DeviceTags {
 
     /// The operator's tags take precedence, so that a device cannot claim another environment.
     ///
-    /// A pack id is removed unless the destination keeps it: it would make each request a stream of its own, and the
-    /// packet gets a pack id anyway.
+    /// A pack id is removed unless the destination keeps it: it would make each request a stream of
+    /// its own, and the packet gets a pack id anyway.
     init(
         _ tags: [(key: String, value: String)],
         for target: RoutingTable.Target,
@@ -55,14 +55,16 @@ struct DeviceTags {
         return logs.adding(Self.fields(folded + crowded), atMost: bytesMax)
     }
 
-    /// Adds tags that fit neither into the stream nor into each log to the first log, unless they are very large.
+    /// Adds tags that fit neither into the stream nor into each log to the first log, unless they
+    /// are very large.
     func crowdedAddedToFirst(of logs: DecodedLogs, atMost bytesMax: Int) -> DecodedLogs {
         guard !crowded.isEmpty else { return logs }
         let fields = Self.fields(crowded)
         return logs.adding(fields, toFirst: 1, atMost: logs.bytes + bytesMax) ?? logs
     }
 
-    /// The stream's tags when crowded tags are not in every log: their names are marked as truncated.
+    /// The stream's tags when crowded tags are not in every log: their names are marked as
+    /// truncated.
     var keptMarkingCrowded: [(key: String, value: String)] {
         var names = TruncatedNames()
         for tag in kept where tag.key.hasSameBytes(as: TruncatedNames.tag) { names.add(tag.value) }

@@ -7,7 +7,8 @@ import Routing
 struct FanOut {
     private let request: DispatchRequest
     private let limits: LogLimits
-    /// For each destination a list of its parts, so that its bounds do not depend on the other destinations.
+    /// For each destination a list of its parts, so that its bounds do not depend on the other
+    /// destinations.
     private var joined: [JoinedParts] = []
     /// Their names, while they are few; else their numbers by name.
     private var names: [String] = []
@@ -123,8 +124,8 @@ struct FanOut {
         numbers.isEmpty ? names.firstIndex(of: name) : numbers[name]
     }
 
-    /// The logs under the rules of their destination, where the destinations of routes have different ones, or filters
-    /// changed times.
+    /// The logs under the rules of their destination, where the destinations of routes have
+    /// different ones, or filters changed times.
     private func checked(
         _ group: LogGroup,
         for target: RoutingTable.Target

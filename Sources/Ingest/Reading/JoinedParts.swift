@@ -3,8 +3,8 @@ import Logs
 import Queue
 
 extension TakenLogs {
-    /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack ids among the tags,
-    /// or by the client's number of the request.
+    /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack
+    /// ids among the tags, or by the client's number of the request.
     init(_ groups: [LogGroup], of request: LogRequest, _ sequence: String? = nil) {
         self.init(groups)
         guard request.recognizesContent else { return }
@@ -30,7 +30,8 @@ struct JoinedParts {
     private(set) var parts: [TakenPart] = []
     private var indices: [StreamKey: Int] = [:]
     private let limits: LogLimits
-    /// The bytes that tags may still take which each log repeats: the same, whether a request has one group or many.
+    /// The bytes that tags may still take which each log repeats: the same, whether a request has
+    /// one group or many.
     private var room: Int
 
     init(_ limits: LogLimits, repeatedBytesMax: Int) {

@@ -4,15 +4,17 @@ import Logs
 import Queue
 import System
 
-/// How one kind of client sends logs: its paths, what their heads say, and the form of its refusals.
+/// How one kind of client sends logs: its paths, what their heads say, and the form of its
+/// refusals.
 ///
-/// Each request has a value of its own, made from the path. Each dialect has a file in `Dialects`, a label, and a line
-/// in `DeviceRoute`.
+/// Each request has a value of its own, made from the path. Each dialect has a file in `Dialects`,
+/// a label, and a line in `DeviceRoute`.
 protocol LogDialect: Sendable {
     var label: DeviceLabel { get }
     var methods: DeviceMethods { get }
 
-    /// False: the request only asks about logs. It needs no room in the queue, and no right to send to a destination.
+    /// False: the request only asks about logs. It needs no room in the queue, and no right to send
+    /// to a destination.
     var bringsLogs: Bool { get }
 
     /// The compression of bodies whose head names none, or names this one.
@@ -24,8 +26,8 @@ protocol LogDialect: Sendable {
     /// The accepted values of `Content-Encoding`. A refusal for another one lists them.
     var contentEncodings: String { get }
 
-    /// Reads the query and the header fields, before the body comes: where the logs belong as far as the head tells,
-    /// and the reader of the body, which keeps what it needs of the head.
+    /// Reads the query and the header fields, before the body comes: where the logs belong as far
+    /// as the head tells, and the reader of the body, which keeps what it needs of the head.
     func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
 
     /// A refusal in the form that the client understands.
@@ -47,7 +49,8 @@ protocol LogReader: Sendable {
     /// The routing tag of all logs. Nil: the body tells it.
     var tag: String? { get }
 
-    /// True: logs of the body may name other logstores than the one that follows from the address's tag.
+    /// True: logs of the body may name other logstores than the one that follows from the address's
+    /// tag.
     var bodyNamesLogstores: Bool { get }
 
     /// Checks the body as it arrived, before it is inflated.
@@ -99,11 +102,11 @@ struct LogRequest {
     let queue: any BatchQueue
     let timing: BatchTiming
     let limits: LimitSettings
-    /// The size that the request's logs may reach together when each repeats their common fields. It follows from the
-    /// size of the body.
+    /// The size that the request's logs may reach together when each repeats their common fields.
+    /// It follows from the size of the body.
     let repeatedBytesMax: Int
-    /// True: marks in the content may identify a repeated request. False when the client named the request, or when
-    /// the queue remembers none.
+    /// True: marks in the content may identify a repeated request. False when the client named the
+    /// request, or when the queue remembers none.
     let recognizesContent: Bool
     /// True: `key` in the query is a device's key, not a field of a log.
     let hidesKey: Bool
@@ -178,8 +181,8 @@ struct TakenLogs {
     var refusedTags: [String] = []
     /// Identifies the request when it is repeated; nil when nothing in it does.
     var identity: [UInt8]?
-    /// The outcome of each part, when some were refused and others were not; empty otherwise. It belongs to the
-    /// identity, since a repetition may succeed with the refused parts.
+    /// The outcome of each part, when some were refused and others were not; empty otherwise. It
+    /// belongs to the identity, since a repetition may succeed with the refused parts.
     var outcome = ""
     /// The answer when all logs are on disk. The caller adds receipt, CORS fields and label.
     var answer: @Sendable (Acceptance) -> Response = { _ in Response(status: 200) }

@@ -4,7 +4,8 @@ import Queue
 import Routing
 import System
 
-/// A thread's way from groups of logs to parts: filters change the logs, and routes choose their destinations.
+/// A thread's way from groups of logs to parts: filters change the logs, and routes choose their
+/// destinations.
 final class LogDispatch {
     private struct Machine {
         let router: Router
@@ -24,8 +25,8 @@ final class LogDispatch {
         self.counters = counters
     }
 
-    /// The plans of a table's tags; nil when it has neither filters nor routes. A reload makes a new router, and what
-    /// belongs to the old one is forgotten.
+    /// The plans of a table's tags; nil when it has neither filters nor routes. A reload makes a
+    /// new router, and what belongs to the old one is forgotten.
     func plans(_ table: RoutingTable) -> TagPlans? { machine(table)?.plans }
 
     private func machine(_ table: RoutingTable) -> Machine? {
@@ -92,8 +93,8 @@ final class LogDispatch {
         return fanOut.dispatched
     }
 
-    /// The logs that filters leave, by their tags. Faulty logs stay faulty, and are filtered too: they are stored as
-    /// dead letters.
+    /// The logs that filters leave, by their tags. Faulty logs stay faulty, and are filtered too:
+    /// they are stored as dead letters.
     private func filtered(
         _ logs: DecodedLogs,
         _ plan: TagPlan,
@@ -113,7 +114,8 @@ final class LogDispatch {
                     .append(FaultyLogs(logs: group.logs, fault: faulty.fault))
             }
             for dead in rest.dead {
-                // The rules of a destination may still accept an oversized log, but not one that a filter gave up.
+                // The rules of a destination may still accept an oversized log, but not one that a
+                // filter gave up.
                 let fault = faulty.fault.isOversize ? dead.logs.fault : faulty.fault
                 left[dead.plan, dead.labels].faulty
                     .append(FaultyLogs(logs: dead.logs.logs, fault: fault))

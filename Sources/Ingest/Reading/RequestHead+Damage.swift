@@ -3,7 +3,8 @@ import Logs
 import System
 
 extension RequestHead {
-    /// The sender's choice for damaged JSON: `?on_error=refuse` accepts a body unchanged or not at all.
+    /// The sender's choice for damaged JSON: `?on_error=refuse` accepts a body unchanged or not at
+    /// all.
     ///
     /// A GET has its log in the query, where `on_error` may be a field.
     var damage: LogRules.Damage {

@@ -5,8 +5,8 @@ import SLS
 
 /// Identifies a repeated request: 16 bytes that no other request has.
 enum RequestIdentity {
-    /// A name from the client. A name alone is not enough: two devices may number their requests alike, and the logs
-    /// of one must not count as the other's.
+    /// A name from the client. A name alone is not enough: two devices may number their requests
+    /// alike, and the logs of one must not count as the other's.
     static func named(
         _ key: String,
         content: UnsafeRawBufferPointer,
@@ -18,8 +18,9 @@ enum RequestIdentity {
         return digest("key", parts + [Digest.sha256(content)] + rest)
     }
 
-    /// A packet of an SDK with its pack id. A retried packet is identical, unless it is older than ten minutes and
-    /// its SDK rewrites the times. A pack id alone is not enough, since two devices may produce the same one.
+    /// A packet of an SDK with its pack id. A retried packet is identical, unless it is older than
+    /// ten minutes and its SDK rewrites the times. A pack id alone is not enough, since two devices
+    /// may produce the same one.
     static func packet(
         _ packID: String,
         topic: String,
@@ -48,8 +49,8 @@ enum RequestIdentity {
         digest("push", tenant, content, target)
     }
 
-    /// A bulk with refused parts: some clients send all of it again. The outcome belongs to the identity, since
-    /// refused parts may be accepted the next time.
+    /// A bulk with refused parts: some clients send all of it again. The outcome belongs to the
+    /// identity, since refused parts may be accepted the next time.
     static func bulk(
         _ outcome: String,
         content: UnsafeRawBufferPointer,
@@ -58,7 +59,8 @@ enum RequestIdentity {
         digest("bulk", outcome, content, target)
     }
 
-    /// A document with an id from its client. With other content it is another log, since logs are written once.
+    /// A document with an id from its client. With other content it is another log, since logs are
+    /// written once.
     static func document(
         _ id: String,
         of index: String,

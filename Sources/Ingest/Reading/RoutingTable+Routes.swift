@@ -39,8 +39,9 @@ extension RoutingTable {
         return first
     }
 
-    /// The rules by which logs are decoded. Where the destinations of routes have different ones, logs are decoded
-    /// without a bound of their times, and oversized ones are kept apart; `LogDispatch` then applies each destination's.
+    /// The rules by which logs are decoded. Where the destinations of routes have different ones,
+    /// logs are decoded without a bound of their times, and oversized ones are kept apart;
+    /// `LogDispatch` then applies each destination's.
     func rules(for target: Target) -> LogRules {
         target.isRouted && routedIntake == nil ? LogRules(oversize: .setAside) : target.intake.rules
     }
@@ -57,8 +58,8 @@ extension RoutingTable {
         }
     }
 
-    /// The target at a destination that a route names; nil when no such destination runs. Where it accepts every
-    /// logstore, that is the address's, or the first term of the tag.
+    /// The target at a destination that a route names; nil when no such destination runs. Where it
+    /// accepts every logstore, that is the address's, or the first term of the tag.
     func target(
         atDestination name: String,
         _ address: Target,

@@ -7,11 +7,12 @@ import System
 
 /// Finds the destination of a request.
 ///
-/// The project is the first label of `Host` if a destination has it, otherwise the default destination's. Within the
-/// project the logstore decides; a destination that names the logstore takes precedence over "*".
+/// The project is the first label of `Host` if a destination has it, otherwise the default
+/// destination's. Within the project the logstore decides; a destination that names the logstore
+/// takes precedence over "*".
 ///
-/// The table and its destinations are objects, because each request refers to them several times and copies of their
-/// settings would cost dozens of reference counts.
+/// The table and its destinations are objects, because each request refers to them several times
+/// and copies of their settings would cost dozens of reference counts.
 package final class RoutingTable: Sendable {
     /// A destination with the settings that its logs need.
     final class RoutedDestination: Sendable {
@@ -36,8 +37,8 @@ package final class RoutingTable: Sendable {
         let logstore: String
         /// The tag, for a request that has one instead of a logstore.
         var tag: String?
-        /// True: routes decide about the destination. The target tells how the request addressed its logs; its
-        /// destination is the default one.
+        /// True: routes decide about the destination. The target tells how the request addressed
+        /// its logs; its destination is the default one.
         var isRouted = false
 
         var destination: String { site.destination.name }
@@ -88,8 +89,8 @@ package final class RoutingTable: Sendable {
         }
     }
 
-    /// The target of a request with a logstore in its path. `host` and `project` are the `Host` and `x-log-project`
-    /// headers; clients send the latter when their host is an address.
+    /// The target of a request with a logstore in its path. `host` and `project` are the `Host` and
+    /// `x-log-project` headers; clients send the latter when their host is an address.
     func target(
         host: String?,
         project: String?,
@@ -113,8 +114,9 @@ package final class RoutingTable: Sendable {
         return target(any, logstore)
     }
 
-    /// The target of a request with a tag instead of a logstore. If the destination accepts every logstore, the tag's
-    /// first term names it: `pv.home` is for `pv`. No logstore's name has a dot.
+    /// The target of a request with a tag instead of a logstore. If the destination accepts every
+    /// logstore, the tag's first term names it: `pv.home` is for `pv`. No logstore's name has a
+    /// dot.
     func target(host: String?, project: String?, tag: String) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
         let site = candidates.first { $0.name == fallback.name } ?? candidates[0]

@@ -18,8 +18,8 @@ struct TakenPart {
         self.trailer = trailer
     }
 
-    /// Logs with a device's tags. Tags that are repeated in each log may make the logs `repeatedBytesMax` large
-    /// together; beyond that they become tags of the stream.
+    /// Logs with a device's tags. Tags that are repeated in each log may make the logs
+    /// `repeatedBytesMax` large together; beyond that they become tags of the stream.
     init(
         _ group: LogGroup,
         _ target: RoutingTable.Target,
@@ -46,7 +46,8 @@ struct TakenPart {
         StreamKey(destination: target.destination, logstore: target.logstore, trailer: trailer)
     }
 
-    /// The batch for the queue. A log that no packet can hold becomes a dead letter, whatever the policy.
+    /// The batch for the queue. A log that no packet can hold becomes a dead letter, whatever the
+    /// policy.
     func batch() throws(Refusal) -> Batch {
         var logs = logs
         do throws(ProtobufError) {

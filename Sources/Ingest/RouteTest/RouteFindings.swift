@@ -16,7 +16,8 @@ package struct RouteFindings {
         package let destination: String
         /// nil for a destination that has no logstores, and for one that was passed over.
         package var logstore: String?
-        /// Behind the redactions of the filters; nil: there is none, or the destination was passed over.
+        /// Behind the redactions of the filters; nil: there is none, or the destination was passed
+        /// over.
         package var topic: String?
         package let outcome: Outcome
         package let why: String

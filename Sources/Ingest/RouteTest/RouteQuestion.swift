@@ -18,8 +18,8 @@ package struct RouteQuestion: Sendable {
     package var request: AskedRequest?
     /// The name of a device's key. Its destinations bound the routes.
     package var key: String?
-    /// For a captured request: its sender's further bounds, and how it addressed and labelled each log. nil in place of
-    /// labels: they are not kept.
+    /// For a captured request: its sender's further bounds, and how it addressed and labelled each
+    /// log. nil in place of labels: they are not kept.
     var rights: Set<String>?
     var host: String?
     var project: String?

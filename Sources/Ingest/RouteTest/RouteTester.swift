@@ -6,8 +6,8 @@ import Queue
 import Routing
 import System
 
-/// Follows logs through filters and routes with the code that serves devices. Nothing is stored, and nothing is counted
-/// in a running gateway.
+/// Follows logs through filters and routes with the code that serves devices. Nothing is stored,
+/// and nothing is counted in a running gateway.
 package struct RouteTester {
     private let table: RoutingTable
     private let senders: [(name: String, rules: SenderRules)]
@@ -15,7 +15,8 @@ package struct RouteTester {
     private let limits: LogLimits
     private let standsIn: Bool
 
-    /// `makesHashes` false: `redact` with `hash` uses a random key, so that the hash of a known text tells nothing.
+    /// `makesHashes` false: `redact` with `hash` uses a random key, so that the hash of a known
+    /// text tells nothing.
     package init(_ configuration: GatewayConfiguration, makesHashes: Bool) {
         var configuration = configuration
         standsIn = !makesHashes && configuration.routing.makesHashes

@@ -6,15 +6,15 @@ import Queue
 import Synchronization
 package import System
 
-/// Shows viewers the logs as they are accepted. Without viewers, which is the usual case, it costs one atomic load
-/// per request. A slow viewer misses logs and is told how many.
+/// Shows viewers the logs as they are accepted. Without viewers, which is the usual case, it costs
+/// one atomic load per request. A slow viewer misses logs and is told how many.
 package final class Tail: Sendable {
     package static let watchersMax = 16
     /// Bytes of batches that wait for viewers. Batches beyond that are not shown.
     static let waitingBytesMax = 4 << 20
     private static let heartbeat: Duration = .seconds(15)
-    /// The thread lets batches gather so long. It would wake for each request otherwise, and take the processor from
-    /// the loops that it watches.
+    /// The thread lets batches gather so long. It would wake for each request otherwise, and take
+    /// the processor from the loops that it watches.
     private static let rest: Duration = .milliseconds(20)
 
     private let isLooking = Atomic<Bool>(false)
@@ -79,7 +79,8 @@ package final class Tail: Sendable {
         wake.signal()
     }
 
-    /// False when there are too many viewers already. `isOver` is asked at each heartbeat whether the viewer has to go.
+    /// False when there are too many viewers already. `isOver` is asked at each heartbeat whether
+    /// the viewer has to go.
     package func add(
         _ holder: AdminHolder,
         _ filter: TailFilter,

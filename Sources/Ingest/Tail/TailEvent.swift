@@ -3,8 +3,8 @@ import Logs
 import Queue
 import System
 
-/// A log as an event of the tail. It fits into what a stream may hold, so of a large log it has the beginning of each
-/// field, with a mark that tells the field's size.
+/// A log as an event of the tail. It fits into what a stream may hold, so of a large log it has the
+/// beginning of each field, with a mark that tells the field's size.
 enum TailEvent {
     /// A stream holds 256 KiB at most. The rest is for the notices between logs.
     static let bytesMax = 224 << 10
@@ -34,8 +34,8 @@ enum TailEvent {
         return Array("data: ".utf8) + json.bytes + Array("\n\n".utf8)
     }
 
-    /// The log without known secrets. What of a value no event has room for is left out before, so that masking is
-    /// bounded.
+    /// The log without known secrets. What of a value no event has room for is left out before, so
+    /// that masking is bounded.
     private static func masked(_ stored: LogEntry) -> LogEntry {
         let fields = stored.fields.map { name, value in
             let isCut = value.utf8.count > bytesMax
@@ -63,7 +63,8 @@ struct CutLog {
     /// Quotes, colon and comma of a field.
     private static let frameBytes = 6
 
-    /// nil when the log as JSON fits into the budget as it is. `stored` is the log before it was masked.
+    /// nil when the log as JSON fits into the budget as it is. `stored` is the log before it was
+    /// masked.
     init?(_ entry: LogEntry, of stored: LogEntry, budget: Int) {
         let sizes = entry.fields.map {
             (name: $0.key.quotedSize(upTo: budget), value: $0.value.quotedSize(upTo: budget))
@@ -100,7 +101,8 @@ struct CutLog {
     /// What a text of this size takes at least.
     private static func least(_ size: Int, _ shown: Int) -> Int { min(size, shown + markBytes) }
 
-    /// The most that one value may take: short ones are whole and leave their room to the long ones.
+    /// The most that one value may take: short ones are whole and leave their room to the long
+    /// ones.
     private static func share(_ sizes: [Int], of room: Int) -> Int {
         var (room, left) = (room, sizes.count)
         for size in sizes.sorted() {

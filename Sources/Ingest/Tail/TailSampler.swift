@@ -1,7 +1,7 @@
 import System
 
-/// Chooses which logs a viewer sees who wants so many a second: spread over all that come, not the first of each
-/// second. For one thread.
+/// Chooses which logs a viewer sees who wants so many a second: spread over all that come, not the
+/// first of each second. For one thread.
 struct TailSampler {
     /// What was left out: `shown` of `matched` logs in this time.
     struct Report: Equatable {

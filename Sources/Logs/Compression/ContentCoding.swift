@@ -1,7 +1,7 @@
 /// How a body is compressed on the wire; none is nil.
 package enum ContentCoding: String, Sendable, CaseIterable {
-    /// A frame (the LZ4 frame format), or one raw block as SLS's SDKs send it, whose content's size must be told beside
-    /// it. No block begins as a frame does.
+    /// A frame (the LZ4 frame format), or one raw block as SLS's SDKs send it, whose content's size
+    /// must be told beside it. No block begins as a frame does.
     case lz4
     /// A zlib stream (RFC 1950), in SLS as in HTTP.
     case deflate
@@ -15,8 +15,9 @@ package enum ContentCoding: String, Sendable, CaseIterable {
         "lz4": .lz4, "deflate": .deflate, "gzip": .gzip, "zstd": .zstd, "x-gzip": .gzip,
     ]
 
-    /// The names in `Content-Encoding`, the registered ones first. The Collector of OpenTelemetry calls deflate `zlib`;
-    /// its `snappy` is framed in older versions and a block in newer ones, which say `x-snappy-framed` for frames.
+    /// The names in `Content-Encoding`, the registered ones first. The Collector of OpenTelemetry
+    /// calls deflate `zlib`; its `snappy` is framed in older versions and a block in newer ones,
+    /// which say `x-snappy-framed` for frames.
     package static let contentEncodings: KeyValuePairs<String, ContentCoding> = [
         "gzip": .gzip, "x-gzip": .gzip, "deflate": .deflate, "zlib": .deflate, "zstd": .zstd,
         "lz4": .lz4, "snappy": .snappy, "x-snappy-framed": .snappy,

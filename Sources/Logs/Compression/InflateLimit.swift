@@ -3,8 +3,8 @@ package struct InflateLimit: Sendable, Equatable {
     /// SLS's own bound of a request.
     package var bytes = 10 << 20
     /// Bytes out for each byte in, beyond `freeBytes`. Logs shrink five- to twentyfold, the most
-    /// repetitive ones fiftyfold; a bomb of zeros a thousandfold with deflate and far more with zstd.
-    /// At 200, a client has to send fifty KiB to cause ten MiB of work.
+    /// repetitive ones fiftyfold; a bomb of zeros a thousandfold with deflate and far more with
+    /// zstd. At 200, a client has to send fifty KiB to cause ten MiB of work.
     package var ratio = 200
     /// Up to here no ratio is suspicious, because the work is small.
     package var freeBytes = 1 << 20
@@ -20,8 +20,8 @@ package struct InflateLimit: Sendable, Equatable {
         min(bytes, max(freeBytes, compressed.multipliedReportingOverflow(by: ratio).partialValue))
     }
 
-    /// The most that the logs of a body of this size may become when they repeat shared texts. Repeating
-    /// could get around the bound for inflating, so it has the same measure.
+    /// The most that the logs of a body of this size may become when they repeat shared texts.
+    /// Repeating could get around the bound for inflating, so it has the same measure.
     package func repeating(for sent: Int) -> Int { 2 * allowance(for: sent) }
 
     func exceeded(by compressed: Int) -> InflateError {

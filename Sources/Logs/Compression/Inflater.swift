@@ -6,11 +6,12 @@ package final class Inflater {
     private(set) var buffer = InflateBuffer()
     private var zlib = ZlibInflater()
     private(set) var zstd = ZstdInflater()
-    /// The body whose content `prepare` left in the buffer, and the content's size. The address only identifies it.
+    /// The body whose content `prepare` left in the buffer, and the content's size. The address
+    /// only identifies it.
     private var prepared: (body: UnsafeRawBufferPointer, count: Int)?
 
-    /// The bytes of all bodies so far, also of those that could not be inflated to their end. Prepared content counts
-    /// when it is taken.
+    /// The bytes of all bodies so far, also of those that could not be inflated to their end.
+    /// Prepared content counts when it is taken.
     package var producedBytes: Int { buffer.producedBytes - (prepared?.count ?? 0) }
 
     package init() {}
@@ -50,8 +51,9 @@ package final class Inflater {
         return UnsafeRawBufferPointer(start: buffer.start, count: count)
     }
 
-    /// Inflates a body whose head does not declare the size of its content. Returns false if the content is larger than
-    /// the limit allows. Otherwise the next call of `inflate` for the same body returns the content, or its error.
+    /// Inflates a body whose head does not declare the size of its content. Returns false if the
+    /// content is larger than the limit allows. Otherwise the next call of `inflate` for the same
+    /// body returns the content, or its error.
     ///
     /// Call `shrink` before the body's memory is reused: the body is recognised by its address.
     package func prepare(
@@ -67,16 +69,17 @@ package final class Inflater {
         return true
     }
 
-    /// Gives back the memory that a large body needed, and forgets prepared content. A caller does so when it no longer
-    /// uses the content and the next body may take a while; the next call to `inflate` does it, too.
+    /// Gives back the memory that a large body needed, and forgets prepared content. A caller does
+    /// so when it no longer uses the content and the next body may take a while; the next call to
+    /// `inflate` does it, too.
     package func shrink() {
         prepared = nil
         buffer.shrink()
     }
 }
 
-/// Memory that bodies are inflated into. Behind the content there are always some readable bytes, for
-/// parsers that read in blocks.
+/// Memory that bodies are inflated into. Behind the content there are always some readable bytes,
+/// for parsers that read in blocks.
 struct InflateBuffer: ~Copyable {
     /// The memory that stays allocated between bodies.
     private static let keptBytes = 256 << 10
@@ -103,9 +106,9 @@ struct InflateBuffer: ~Copyable {
         memory.grow(to: count + Self.spareBytes, keeping: kept)
     }
 
-    /// Makes room for the next step of a stream that has `produced` so far, and returns its size: at
-    /// most one byte more than allowed, which tells a stream that exceeds its bound from one that
-    /// just fits.
+    /// Makes room for the next step of a stream that has `produced` so far, and returns its size:
+    /// at most one byte more than allowed, which tells a stream that exceeds its bound from one
+    /// that just fits.
     mutating func room(after produced: Int, _ bound: ContentBound) -> Int {
         if capacity <= produced {
             let next = max(32 << 10, (produced + Self.spareBytes) * 2)

@@ -3,7 +3,8 @@ import CLZ4
 /// Inflates LZ4: one raw block, whose size SLS's SDKs tell in a header, or frames, which tell their
 /// sizes themselves.
 enum LZ4Inflater {
-    /// The first bytes of a frame. A block cannot begin so: it would copy from before its own start.
+    /// The first bytes of a frame. A block cannot begin so: it would copy from before its own
+    /// start.
     private static let frameMagic: [UInt8] = [0x04, 0x22, 0x4D, 0x18]
 
     static func inflate(
@@ -40,8 +41,8 @@ enum LZ4Inflater {
         throw .sizeMismatch(declared: rawBytes, actual: shape.rawBytes)
     }
 
-    /// Inflates frames one after the other, in steps. The decoder is made for each body: its buffers,
-    /// 8 MiB where a frame has large blocks, are not kept.
+    /// Inflates frames one after the other, in steps. The decoder is made for each body: its
+    /// buffers, 8 MiB where a frame has large blocks, are not kept.
     private static func inflateFrames(
         _ body: UnsafeRawBufferPointer,
         to buffer: inout InflateBuffer,

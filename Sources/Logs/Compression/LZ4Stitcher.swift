@@ -1,14 +1,14 @@
 /// Joins LZ4 blocks into one without decompressing them: a log is compressed once in its life.
 ///
-/// A block ends in literals without a match and starts with literals before its first match; joined,
-/// the two become the literals of one sequence, and everything else is copied. Offsets are relative
-/// and stay inside their own block, so they remain right.
+/// A block ends in literals without a match and starts with literals before its first match;
+/// joined, the two become the literals of one sequence, and everything else is copied. Offsets are
+/// relative and stay inside their own block, so they remain right.
 package struct LZ4Stitcher: ~Copyable {
     private var memory: RawMemory
     /// Bytes of finished sequences.
     private var finished = 0
-    /// Literals whose sequence is still open. They lie `headroom` behind the finished bytes, so that
-    /// token and length fit before them when it closes, and each literal moves once at most.
+    /// Literals whose sequence is still open. They lie `headroom` behind the finished bytes, so
+    /// that token and length fit before them when it closes, and each literal moves once at most.
     private var literals = 0
     private var headroom: Int
     /// What the block holds so far, decompressed.

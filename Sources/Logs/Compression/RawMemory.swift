@@ -1,7 +1,7 @@
 import Glibc
 
-/// Owned memory that grows on request and is never zeroed: zeroing bytes that are overwritten anyway
-/// costs as much as a good part of decoding them.
+/// Owned memory that grows on request and is never zeroed: zeroing bytes that are overwritten
+/// anyway costs as much as a good part of decoding them.
 package struct RawMemory: ~Copyable {
     package private(set) var start: UnsafeMutablePointer<UInt8>
     package private(set) var capacity: Int

@@ -7,8 +7,8 @@ enum SnappyInflater {
     /// A copy of 64 bytes takes three at least, so no block holds more for each of its bytes.
     private static let mostPerByte = 22
 
-    /// The chunk that every framed stream begins with. A block cannot: it would copy from before its own
-    /// start.
+    /// The chunk that every framed stream begins with. A block cannot: it would copy from before
+    /// its own start.
     private static let streamStart: [UInt8] = [0xFF, 6, 0, 0] + Array("sNaPpY".utf8)
     /// The most content of one chunk.
     private static let chunkBytesMax = 64 << 10

@@ -1,7 +1,7 @@
 import CZlib
 
-/// Inflates zlib streams and gzip files. Raw deflate is not taken for `deflate`: it has no checksum,
-/// and no SLS client sends it.
+/// Inflates zlib streams and gzip files. Raw deflate is not taken for `deflate`: it has no
+/// checksum, and no SLS client sends it.
 struct ZlibInflater: ~Copyable {
     /// A format, by its window as zlib counts.
     enum Format: CInt {

@@ -2,8 +2,8 @@ import CZstd
 
 /// Inflates Zstandard frames, one after the other.
 struct ZstdInflater: ~Copyable {
-    /// The decoder's window is 2^23 bytes: RFC 8878 asks a decoder to support it, and all levels but
-    /// the `--ultra` ones stay within it. A frame that asks for more is refused.
+    /// The decoder's window is 2^23 bytes: RFC 8878 asks a decoder to support it, and all levels
+    /// but the `--ultra` ones stay within it. A frame that asks for more is refused.
     private static let windowLog: CInt = 23
     /// A decoder that needed a large window is not kept.
     private static let keptDecoderBytes = 512 << 10

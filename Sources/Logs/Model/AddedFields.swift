@@ -1,7 +1,7 @@
 import Glibc
 
-/// Fields that are put into encoded logs. SLS does not define what becomes of a log with two fields of
-/// one name, so these replace the log's own: a device cannot hide what its request says of it.
+/// Fields that are put into encoded logs. SLS does not define what becomes of a log with two fields
+/// of one name, so these replace the log's own: a device cannot hide what its request says of it.
 struct AddedFields: Sendable {
     /// The fields as they stand in a log.
     private(set) var bytes: [UInt8] = []
@@ -101,8 +101,8 @@ struct AddedFields: Sendable {
 
 extension EncodedLogs {
     /// Copies the logs with these fields in each of them, or in the first ones, before their own. A
-    /// log's own field of such a name is replaced. Nil when the result could exceed `bytesMax`, since a
-    /// few bytes of log can bring kilobytes of tags.
+    /// log's own field of such a name is replaced. Nil when the result could exceed `bytesMax`,
+    /// since a few bytes of log can bring kilobytes of tags.
     ///
     /// For entries that begin with their time, as this room writes them.
     package func adding(
@@ -188,17 +188,19 @@ extension DecodedLogs {
     }
 }
 
-/// Fields for encoded logs, and names that the logs may not have. They are encoded once and copied into
-/// each log.
+/// Fields for encoded logs, and names that the logs may not have. They are encoded once and copied
+/// into each log.
 package struct LogStamp: Sendable {
     private let fields: AddedFields
 
-    /// Logs' own fields with the names of these, or with other names that are withheld, are removed.
+    /// Logs' own fields with the names of these, or with other names that are withheld, are
+    /// removed.
     package init(_ fields: [(key: String, value: String)], withholding names: [String]) {
         self.fields = AddedFields(fields, replacing: names)
     }
 
-    /// The stamped logs, and how many fields of their own were removed; nil when they could exceed `bytesMax`.
+    /// The stamped logs, and how many fields of their own were removed; nil when they could exceed
+    /// `bytesMax`.
     package func applied(
         to logs: DecodedLogs,
         atMost bytesMax: Int

@@ -20,8 +20,8 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// True when the bytes are the same. `==` compares canonical forms, which costs a hundred times as
-    /// much for text that is not ASCII, and takes different texts for the same.
+    /// True when the bytes are the same. `==` compares canonical forms, which costs a hundred times
+    /// as much for text that is not ASCII, and takes different texts for the same.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }

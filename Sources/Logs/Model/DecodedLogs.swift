@@ -55,7 +55,8 @@ package struct DecodedLogs: Sendable, Equatable {
     }
 
     /// Puts entries among those of the same fault. Faults are few in one request, whatever a device
-    /// sends: at most one for each value that is too long, and one for each text that cannot be read.
+    /// sends: at most one for each value that is too long, and one for each text that cannot be
+    /// read.
     mutating func setAside(_ entries: UnsafeBufferPointer<UInt8>, count: Int, for fault: LogFault) {
         if let known = faulty.firstIndex(where: { $0.fault == fault }) {
             faulty[known].logs.bytes.append(contentsOf: entries)
@@ -66,7 +67,8 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
-    /// Replaces the positions of texts that could not be read. `positions` maps them, in ascending order.
+    /// Replaces the positions of texts that could not be read. `positions` maps them, in ascending
+    /// order.
     mutating func changePositions(_ positions: ([Int]) -> [Int]) {
         let found = faulty.compactMap { faulty in
             if case .unreadable(let position, _) = faulty.fault { position } else { nil }

@@ -47,7 +47,8 @@ package struct EncodedLogs: Sendable, Equatable {
     }
 
     /// Adds an encoded entry with another time. Its former seconds become the field
-    /// `__original_time__`, unless it has one: the first time that was replaced is the device's own.
+    /// `__original_time__`, unless it has one: the first time that was replaced is the device's
+    /// own.
     package mutating func append(
         entry: UnsafeRawBufferPointer,
         rewrittenTo time: LogTime

@@ -1,4 +1,5 @@
-/// Topic, source and tags, which the logs of one LogGroup share, as the bytes that end the LogGroup.
+/// Topic, source and tags, which the logs of one LogGroup share, as the bytes that end the
+/// LogGroup.
 package struct GroupTrailer: Hashable, Sendable {
     /// Encoded Topic (3), Source (4) and LogTags (6), in that order; empty when there are none.
     package let bytes: [UInt8]
@@ -29,8 +30,9 @@ package struct GroupTrailer: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// A copy without its own tags of these names, and with these tags at the end; also how many were
-    /// removed. Names are compared as bytes: comparing text may take long, and a device chooses it.
+    /// A copy without its own tags of these names, and with these tags at the end; also how many
+    /// were removed. Names are compared as bytes: comparing text may take long, and a device
+    /// chooses it.
     package func replacingTags(
         named names: [[UInt8]],
         with tags: [(key: String, value: String)]
@@ -66,8 +68,8 @@ package struct GroupTrailer: Hashable, Sendable {
     }
 }
 
-// For status pages and dead letters. Bytes that do not parse, which only a damaged store has, end the
-// reading: the part before them is still shown.
+// For status pages and dead letters. Bytes that do not parse, which only a damaged store has, end
+// the reading: the part before them is still shown.
 extension GroupTrailer {
     package var topic: String { text(ofField: 3) }
     package var source: String { text(ofField: 4) }

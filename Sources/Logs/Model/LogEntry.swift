@@ -35,8 +35,8 @@ package struct LogEntry: Sendable {
 }
 
 extension LogTime {
-    /// The time of an encoded entry, tag and length included, without reading its fields; nil when the
-    /// entry has none.
+    /// The time of an encoded entry, tag and length included, without reading its fields; nil when
+    /// the entry has none.
     package init?(ofEntry entry: UnsafeRawBufferPointer) {
         var outer = ProtobufReader(entry)
         guard case (1, .bytes(let range))? = try? outer.next() else { return nil }

@@ -16,7 +16,8 @@ package enum LogFault: Sendable, Equatable {
     case filterFailed(filter: String, step: Int, reason: String)
     /// No route takes logs of its tag.
     case unrouted(tag: String)
-    /// Filters changed its tag more often than this. The tags in their order, the first one included.
+    /// Filters changed its tag more often than this. The tags in their order, the first one
+    /// included.
     case tagLoop(tags: [String], changesMax: Int)
 
     package var code: String {

@@ -1,5 +1,5 @@
-/// The treatment of logs that SLS would refuse, each with its whole packet. It differs from destination
-/// to destination, so it comes with each body.
+/// The treatment of logs that SLS would refuse, each with its whole packet. It differs from
+/// destination to destination, so it comes with each body.
 package struct LogRules: Sendable, Equatable {
     /// The treatment of a log whose own time lies outside the window.
     package enum Late: Sendable {
@@ -20,12 +20,13 @@ package struct LogRules: Sendable, Equatable {
         case setAside
     }
 
-    /// The treatment of damaged JSON: bytes that are not UTF-8, raw control characters, logs that are not
-    /// JSON.
+    /// The treatment of damaged JSON: bytes that are not UTF-8, raw control characters, logs that
+    /// are not JSON.
     package enum Damage: Sendable {
         /// The whole body is refused.
         case refuse
-        /// Bytes are replaced. Logs that are still unreadable are kept as text, apart from the others.
+        /// Bytes are replaced. Logs that are still unreadable are kept as text, apart from the
+        /// others.
         case setAside
     }
 

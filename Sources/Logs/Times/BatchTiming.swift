@@ -2,11 +2,12 @@ package import System
 
 /// When a batch came, and by how much its device's clock is wrong.
 package struct BatchTiming: Sendable, Equatable {
-    /// The time of logs that bring none. With the offset, it is the time that others are measured by.
+    /// The time of logs that bring none. With the offset, it is the time that others are measured
+    /// by.
     package var arrival: WallTime
     package var skew: ClockSkew
-    /// SLS's clock minus the host's, where the host's is known to be wrong: SLS's clock decides if a log
-    /// is late.
+    /// SLS's clock minus the host's, where the host's is known to be wrong: SLS's clock decides if
+    /// a log is late.
     package var offset: Duration
 
     package init(arrival: WallTime, skew: ClockSkew = .none, offset: Duration = .zero) {
@@ -18,8 +19,8 @@ package struct BatchTiming: Sendable, Equatable {
 
 /// By how much a device's clock is wrong, from what it showed when a request was sent.
 package struct ClockSkew: Sendable, Equatable {
-    /// The seconds to add to the device's times. They are whole, because a request is on its way for
-    /// parts of a second, so a smaller skew cannot be known.
+    /// The seconds to add to the device's times. They are whole, because a request is on its way
+    /// for parts of a second, so a smaller skew cannot be known.
     package let seconds: Int64
 
     package static let none = ClockSkew(seconds: 0)
@@ -33,8 +34,8 @@ package struct ClockSkew: Sendable, Equatable {
         self.seconds = seconds
     }
 
-    /// From the device's time as a header brings it: seconds since 1970, with a fraction perhaps, or
-    /// finer units, or RFC 3339. Nil when it cannot be read or cannot be a clock's.
+    /// From the device's time as a header brings it: seconds since 1970, with a fraction perhaps,
+    /// or finer units, or RFC 3339. Nil when it cannot be read or cannot be a clock's.
     package init?(clientTime: String, received: WallTime) {
         var text = clientTime
         guard case .time(let time) = text.withUTF8({ TimeReading($0) }) else { return nil }

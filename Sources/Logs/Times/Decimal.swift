@@ -1,4 +1,5 @@
-/// A number as digits and a power of ten, so that no precision is lost between seconds and nanoseconds.
+/// A number as digits and a power of ten, so that no precision is lost between seconds and
+/// nanoseconds.
 struct Decimal {
     private(set) var isNegative = false
     /// The first significant digits, 30 at most.

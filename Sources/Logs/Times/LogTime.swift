@@ -29,15 +29,15 @@ package struct TimeWindow: Sendable, Equatable {
         self.future = future
     }
 
-    /// The window of SLS, which refuses a packet with one log outside as a whole. An hour is left for
-    /// the delivery, and a minute for clocks that differ.
+    /// The window of SLS, which refuses a packet with one log outside as a whole. An hour is left
+    /// for the delivery, and a minute for clocks that differ.
     package static let sls = TimeWindow(
         past: .seconds(7 * 86_400 - 3600),
         future: .seconds(14 * 60)
     )
 
-    /// The seconds that are believed at this moment. A host that does not know the time cannot call a
-    /// device wrong: SLS refuses what it does not take.
+    /// The seconds that are believed at this moment. A host that does not know the time cannot call
+    /// a device wrong: SLS refuses what it does not take.
     func seconds(around arrival: WallTime) -> ClosedRange<UInt32> {
         guard arrival >= .leastPlausible else { return 0...UInt32.max }
         let earliest = arrival.seconds - past.components.seconds

@@ -1,4 +1,5 @@
-/// How a field writes a time: a number in one unit, ISO 8601, or a text such as `%d/%b/%Y:%H:%M:%S %z`.
+/// How a field writes a time: a number in one unit, ISO 8601, or a text such as `%d/%b/%Y:%H:%M:%S
+/// %z`.
 package enum TimeFormat: Sendable, Equatable {
     /// With the short forms that Elasticsearch reads too.
     case iso

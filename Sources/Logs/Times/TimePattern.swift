@@ -1,5 +1,5 @@
-/// A time's text as `strptime` describes it, read strictly: numbers have their whole width, names are English, and
-/// nothing may follow.
+/// A time's text as `strptime` describes it, read strictly: numbers have their whole width, names
+/// are English, and nothing may follow.
 package struct TimePattern: Sendable, Equatable {
     /// The names of the conversions, which are all that there are.
     private enum Part: UInt8, Sendable {

@@ -5,8 +5,8 @@ enum TimeReading: Equatable {
     /// Readable, but before 1970 or after 2106, where SLS's 32 bits end.
     case outOfRange
 
-    /// `short` allows the other forms that Elasticsearch reads (strict_date_optional_time): no zone, which
-    /// is UTC, zones such as `+0800` and `+08`, and no seconds, minutes or time of day.
+    /// `short` allows the other forms that Elasticsearch reads (strict_date_optional_time): no
+    /// zone, which is UTC, zones such as `+0800` and `+08`, and no seconds, minutes or time of day.
     init(_ text: UnsafeBufferPointer<UInt8>, short: Bool = false) {
         self = Self.wholeNumber(text) ?? Self.number(text) ?? Self.date(text, short)
     }
@@ -43,9 +43,9 @@ enum TimeReading: Equatable {
         self = .time(LogTime(seconds: UInt32(seconds), nanoseconds: UInt32(rest)))
     }
 
-    /// The unit follows from the magnitude: below 10^11 seconds, below 10^14 milliseconds, below 10^17
-    /// microseconds, else nanoseconds. In each unit that is 1973 to 5138, so no present time is
-    /// ambiguous.
+    /// The unit follows from the magnitude: below 10^11 seconds, below 10^14 milliseconds, below
+    /// 10^17 microseconds, else nanoseconds. In each unit that is 1973 to 5138, so no present time
+    /// is ambiguous.
     private static func number(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading? {
         guard let decimal = Decimal(text) else { return nil }
         guard !decimal.isNegative || decimal.digits == 0 else { return .outOfRange }

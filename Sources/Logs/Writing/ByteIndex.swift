@@ -1,18 +1,18 @@
 /// Finds texts by their bytes: open addressing over the numbers that an owner gives to its texts.
 ///
-/// Swift's `String` compares and hashes in canonical form, which costs a hundred times as much for text
-/// that is not ASCII, and takes texts of different bytes for the same. The hash function is seeded for
-/// each process, so an attacker cannot choose texts that collide.
+/// Swift's `String` compares and hashes in canonical form, which costs a hundred times as much for
+/// text that is not ASCII, and takes texts of different bytes for the same. The hash function is
+/// seeded for each process, so an attacker cannot choose texts that collide.
 struct ByteIndex {
     private static let firstSlots = 32
 
-    /// The hash in the upper half, the number plus one in the lower half; zero is an empty slot. Their
-    /// count is a power of two, or zero.
+    /// The hash in the upper half, the number plus one in the lower half; zero is an empty slot.
+    /// Their count is a power of two, or zero.
     private var slots: [UInt64] = []
     private var count = 0
 
-    /// Forgets all texts. Many slots are given back, since clearing them would slow down later uses with
-    /// few texts.
+    /// Forgets all texts. Many slots are given back, since clearing them would slow down later uses
+    /// with few texts.
     mutating func removeAll() {
         guard count > 0 else { return }
         if slots.count > 4 * Self.firstSlots {

@@ -1,9 +1,9 @@
 /// The names of the log that is being written, to notice one that comes twice.
 ///
-/// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names are
-/// compared by their sums. Beyond that a table, whose hash function an attacker cannot predict, makes a
-/// hostile body cost no more than a long one. The table has a bound: a log with more names is crowded,
-/// and its further names are not checked.
+/// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names
+/// are compared by their sums. Beyond that a table, whose hash function an attacker cannot predict,
+/// makes a hostile body cost no more than a long one. The table has a bound: a log with more names
+/// is crowded, and its further names are not checked.
 struct FieldNames: ~Copyable {
     private static let listed = 64
 
@@ -40,7 +40,8 @@ struct FieldNames: ~Copyable {
         contents.deallocate()
     }
 
-    /// Begins a body. The logs of one that was read before have the gateway's marks among their fields.
+    /// Begins a body. The logs of one that was read before have the gateway's marks among their
+    /// fields.
     mutating func startBody(readBefore: Bool) {
         marksRead = readBefore ? Self.marks : 0
         limit = namesMax + marksRead
@@ -64,8 +65,8 @@ struct FieldNames: ~Copyable {
         limit = namesMax + marksRead + Self.marks
     }
 
-    /// Adds the name of a field just written. An earlier field of that name is marked as replaced: its
-    /// tag becomes zero. If it stood at the same place, it is gone already.
+    /// Adds the name of a field just written. An earlier field of that name is marked as replaced:
+    /// its tag becomes zero. If it stood at the same place, it is gone already.
     @inline(__always)
     mutating func add(
         _ key: UnsafeMutablePointer<UInt8>,
@@ -139,7 +140,8 @@ struct FieldNames: ~Copyable {
         return UnsafeBufferPointer(start: pointer, count: count)
     }
 
-    /// A sum of all bytes and the length. Reads up to seven bytes behind the key, which are always there.
+    /// A sum of all bytes and the length. Reads up to seven bytes behind the key, which are always
+    /// there.
     @inline(__always)
     private func sum(_ key: UnsafeMutablePointer<UInt8>, _ count: Int) -> UInt64 {
         let raw = UnsafeRawPointer(key)

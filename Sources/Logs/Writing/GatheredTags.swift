@@ -1,11 +1,11 @@
 /// The tags of one request, in its order. The last one of a name counts.
 ///
-/// Nothing about tags is a reason to refuse logs. Their names are treated as those of fields, values
-/// that are too long are cut, and tags beyond `LogLimits.tagsGathered` are left out. The tag
+/// Nothing about tags is a reason to refuse logs. Their names are treated as those of fields,
+/// values that are too long are cut, and tags beyond `LogLimits.tagsGathered` are left out. The tag
 /// `__truncated__` names tags that were cut or left out.
 ///
-/// A client chooses how many there are, so they are bytes in one memory, compared and hashed as bytes.
-/// They become texts once, when they are complete.
+/// A client chooses how many there are, so they are bytes in one memory, compared and hashed as
+/// bytes. They become texts once, when they are complete.
 struct GatheredTags {
     private struct Tag {
         let key: Range<Int>
@@ -54,7 +54,8 @@ struct GatheredTags {
     ) {
         guard !(name.isUTF8 && value.isUTF8) else { return add(name, value, limits) }
         Self.withRepaired(name) { name in
-            // One byte more than is kept shows that the value is cut, and a repaired text is never shorter.
+            // One byte more than is kept shows that the value is cut, and a repaired text is never
+            // shorter.
             let start = value.prefix(limits.valueBytes + UTF8Sequence.longest)
             Self.withRepaired(UnsafeBufferPointer(rebasing: start)) { add(name, $0, limits) }
         }
@@ -166,8 +167,8 @@ struct GatheredTags {
         }
     }
 
-    /// Adds the tag that names tags that are not whole, at the end. It replaces a device's tag of that
-    /// name.
+    /// Adds the tag that names tags that are not whole, at the end. It replaces a device's tag of
+    /// that name.
     private mutating func mark() {
         var names = leftOut
         for tag in gathered where tag.isCut {

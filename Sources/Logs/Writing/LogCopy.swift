@@ -1,7 +1,7 @@
 /// A log that came as protobuf and was copied as it is. One look at the copy tells if it is what
 /// `LogWriter` would have written: the time first, in five bytes and believed, then fields with
-/// nothing but a name and a value, none of them empty, reserved, too long, repeated or no text, then
-/// perhaps the nanoseconds. All encoders in use write so.
+/// nothing but a name and a value, none of them empty, reserved, too long, repeated or no text,
+/// then perhaps the nanoseconds. All encoders in use write so.
 struct LogCopy {
     private let start: UnsafeMutablePointer<UInt8>
     private let end: UnsafeMutablePointer<UInt8>

@@ -1,8 +1,10 @@
-/// Writes encoded logs as JSON objects, in one walk over their bytes and without a `String` for a log.
+/// Writes encoded logs as JSON objects, in one walk over their bytes and without a `String` for a
+/// log.
 package struct LogJSON: ~Copyable {
     package enum Shape: Sendable {
-        /// The fields, and with them `date` and `tag`. A field whose own name is one of these, or one of
-        /// these behind any number of `field_`, gets another `field_`, so that two names never become one.
+        /// The fields, and with them `date` and `tag`. A field whose own name is one of these, or
+        /// one of these behind any number of `field_`, gets another `field_`, so that two names
+        /// never become one.
         case flat
         /// `time`, `tag`, `topic`, `source`, `tags` and `fields`.
         case nested
@@ -26,9 +28,9 @@ package struct LogJSON: ~Copyable {
     /// The text became longer than it may. Logs are left out then.
     package private(set) var isTooLarge = false
 
-    /// The stream's topic is the tag. `tags` are added to those of the stream, which come first; the flat
-    /// shape has neither. Topic, source and tags stand in each log, so that a packet of many small logs may
-    /// become a thousand times as long: `bytesMax` ends it.
+    /// The stream's topic is the tag. `tags` are added to those of the stream, which come first;
+    /// the flat shape has neither. Topic, source and tags stand in each log, so that a packet of
+    /// many small logs may become a thousand times as long: `bytesMax` ends it.
     package init(
         _ shape: Shape,
         _ framing: Framing,
@@ -43,7 +45,8 @@ package struct LogJSON: ~Copyable {
         if framing == .array { output.append("[") }
     }
 
-    /// Appends the logs of `Log` entries, as the queue stores them. After an error the text is of no use.
+    /// Appends the logs of `Log` entries, as the queue stores them. After an error the text is of
+    /// no use.
     package mutating func append(_ entries: UnsafeRawBufferPointer) throws(ProtobufError) {
         var reader = ProtobufReader(entries)
         while let field = try reader.next() {

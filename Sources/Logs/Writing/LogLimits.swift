@@ -1,12 +1,13 @@
-/// The most that the body of one request may contain, whatever its format. These are SLS's own limits
-/// where it has them: a log beyond them would make SLS refuse its whole packet.
+/// The most that the body of one request may contain, whatever its format. These are SLS's own
+/// limits where it has them: a log beyond them would make SLS refuse its whole packet.
 package struct LogLimits: Sendable, Equatable {
     // MARK: - Logs
 
     /// Logs in one body. SLS has no number any more; its Python SDK stops at 512,000.
     package var logs = 1 << 19
     /// Fields of one log. Each name is compared with those before it, which costs ten times as much
-    /// beyond a processor's caches. Elasticsearch takes 1000 by default, and OpenTelemetry's SDKs write
+    /// beyond a processor's caches. Elasticsearch takes 1000 by default, and OpenTelemetry's SDKs
+    /// write
     /// 128.
     package var fields = 8192
     /// The bytes of a field's name. The rules say what becomes of a longer one.
@@ -34,8 +35,8 @@ package struct LogLimits: Sendable, Equatable {
     /// Labels that the streams with different labels of one body have together: 16 for each stream,
     /// which is one more than Loki takes by default.
     package var labels = 1 << 17
-    /// Streams that the logs of one body become with their tags. Logs beyond them have their tags as
-    /// fields.
+    /// Streams that the logs of one body become with their tags. Logs beyond them have their tags
+    /// as fields.
     package var batches = 1024
 
     // MARK: - Topic, source, tags

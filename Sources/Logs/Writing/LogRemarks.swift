@@ -1,5 +1,5 @@
-/// The special things about one log, noted while it is read and acted on when it is complete. Nearly
-/// all logs have none.
+/// The special things about one log, noted while it is read and acted on when it is complete.
+/// Nearly all logs have none.
 struct LogRemarks {
     enum Oversized {
         case name, value
@@ -59,8 +59,8 @@ struct LogRemarks {
 
     mutating func clear() {
         guard !isEmpty else { return }
-        // Memory is kept, since a body may have half a million logs with remarks; but not all of it,
-        // since one log may have as many.
+        // Memory is kept, since a body may have half a million logs with remarks; but not all of
+        // it, since one log may have as many.
         let (oversized, invalid) = (emptied(oversized), emptied(invalid))
         self = LogRemarks()
         (self.oversized, self.invalid) = (oversized, invalid)

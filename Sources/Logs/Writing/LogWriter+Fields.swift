@@ -95,9 +95,9 @@ extension LogWriter {
     // MARK: - Texts that may not be UTF-8
 
     // SLS refuses a whole packet for one byte that is not UTF-8 (`InvalidEncoding`), and refusing a
-    // request for it would cost the client all logs of it. So such bytes become U+FFFD, one for each
-    // maximal subpart as Unicode recommends (3.9), and the log's field `__invalid_utf8__` names the
-    // fields. They were no text, so nothing readable is lost.
+    // request for it would cost the client all logs of it. So such bytes become U+FFFD, one for
+    // each maximal subpart as Unicode recommends (3.9), and the log's field `__invalid_utf8__`
+    // names the fields. They were no text, so nothing readable is lost.
 
     @inline(__always)
     mutating func uncheckedField(
@@ -139,8 +139,8 @@ extension LogWriter {
     /// Room before a value for its tag and length.
     private static let valueRoom = 8
 
-    /// Where in the output the name belongs of a field that is then opened. The caller has made room
-    /// for name and value together.
+    /// Where in the output the name belongs of a field that is then opened. The caller has made
+    /// room for name and value together.
     var nameOffset: Int { output.length + Self.keyRoom }
 
     /// The name is written, the value comes next.

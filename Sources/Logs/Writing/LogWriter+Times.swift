@@ -22,11 +22,11 @@ struct BodyTimes {
     }
 }
 
-// A time that the rules do not let a log have is kept as the field `__original_time__`, as the device
-// said it. The last of several times counts.
+// A time that the rules do not let a log have is kept as the field `__original_time__`, as the
+// device said it. The last of several times counts.
 extension LogWriter {
-    /// Gives the log its own time. False when the rules do not let it have that one: then the caller
-    /// writes the device's text as `__original_time__`.
+    /// Gives the log its own time. False when the rules do not let it have that one: then the
+    /// caller writes the device's text as `__original_time__`.
     @inline(__always)
     mutating func take(_ time: LogTime) -> Bool {
         guard times.skew != .none else { return takeTrue(time) }
@@ -34,8 +34,8 @@ extension LogWriter {
         return times.skew.corrected(time).map { takeTrue($0) } ?? takeImpossibleTime()
     }
 
-    /// Takes the part below the second from sources that bring it apart, in any order. It belongs to
-    /// the log's own time, and goes with that.
+    /// Takes the part below the second from sources that bring it apart, in any order. It belongs
+    /// to the log's own time, and goes with that.
     mutating func take(nanoseconds: UInt32) {
         remarks.setNanoseconds(nanoseconds)
     }
@@ -95,8 +95,8 @@ extension LogWriter {
         field(name: ReservedKey.originalTimeField, value: Array(text.utf8))
     }
 
-    /// A text as in `__time__` of JSON: a number in any unit, or RFC 3339. An unreadable one is kept,
-    /// too.
+    /// A text as in `__time__` of JSON: a number in any unit, or RFC 3339. An unreadable one is
+    /// kept, too.
     mutating func time(text: UnsafeBufferPointer<UInt8>) {
         switch TimeReading(text) {
         case .time(let time): if take(time) { return }

@@ -1,10 +1,11 @@
 import System
 
-/// Writes the logs of one body as protobuf and applies the rules to them: every decoder ends in one.
+/// Writes the logs of one body as protobuf and applies the rules to them: every decoder ends in
+/// one.
 ///
-/// A log is `startLog`, its fields and its time in any order, `endLog`; a body is `start`, its logs,
-/// `logs`. Each field is written once, at its final place. A log that SLS would refuse is noticed
-/// while it is written and treated when it is complete, so other logs pay nothing for it:
+/// A log is `startLog`, its fields and its time in any order, `endLog`; a body is `start`, its
+/// logs, `logs`. Each field is written once, at its final place. A log that SLS would refuse is
+/// noticed while it is written and treated when it is complete, so other logs pay nothing for it:
 ///
 /// - A repeated name within a log keeps its last value, as JavaScript, Python and Go read it.
 /// - Names that SLS keeps for itself (`__topic__`, `__source__`, `__partition_time__`,
@@ -44,8 +45,8 @@ struct LogWriter: ~Copyable {
 
     // MARK: - Bodies
 
-    /// Begins a body. `logsBefore` is how many logs the earlier parts of the same request had; `readBefore` is true
-    /// for logs that a writer of this gateway wrote.
+    /// Begins a body. `logsBefore` is how many logs the earlier parts of the same request had;
+    /// `readBefore` is true for logs that a writer of this gateway wrote.
     mutating func start(
         _ timing: BatchTiming,
         _ rules: LogRules,
@@ -136,8 +137,8 @@ struct LogWriter: ~Copyable {
 
     // MARK: - Logs
 
-    /// A log's length and its time come first but are known last. Their places are kept free, and the
-    /// log moves when its length needs more or fewer bytes than that of the log before.
+    /// A log's length and its time come first but are known last. Their places are kept free, and
+    /// the log moves when its length needs more or fewer bytes than that of the log before.
     @inline(__always)
     mutating func startLog() {
         output.makeRoom(forBytes: 0)
@@ -267,8 +268,8 @@ struct LogWriter: ~Copyable {
         )
     }
 
-    /// Writes the fields that tell what was changed in the log. Nothing has moved yet, so fields are
-    /// still where they were noted.
+    /// Writes the fields that tell what was changed in the log. Nothing has moved yet, so fields
+    /// are still where they were noted.
     private mutating func writeMarks() {
         // A field whose name came again is not in the log any more.
         let oversized = remarks.oversized.filter { !fields.isReplaced(at: $0.content) }

@@ -1,6 +1,6 @@
-/// Finds names of a log that has very many of them: where their fields start in the writer's memory.
-/// It uses open addressing, since a log may have a million names of three bytes. A slot takes eight
-/// bytes, and at most three quarters of the slots are taken.
+/// Finds names of a log that has very many of them: where their fields start in the writer's
+/// memory. It uses open addressing, since a log may have a million names of three bytes. A slot
+/// takes eight bytes, and at most three quarters of the slots are taken.
 ///
 /// Swift's own hash function is seeded for each process, so an attacker cannot choose names that
 /// collide.
@@ -8,8 +8,8 @@ struct NameTable: ~Copyable {
     /// The slots that stay allocated between logs.
     private static let keptPlaces = 1 << 12
     private static let firstPlaces = 1 << 8
-    /// The low bits of a slot: the start of a field plus one, so that zero is an empty slot. The other
-    /// bits are a part of the name's hash.
+    /// The low bits of a slot: the start of a field plus one, so that zero is an empty slot. The
+    /// other bits are a part of the name's hash.
     private static let contentBits: UInt64 = 40
     private static let contentMask: UInt64 = 1 << contentBits - 1
 

@@ -10,8 +10,8 @@ struct PartedLogs<Key: Hashable> {
         self.most = most
     }
 
-    /// Where the logs of a stream are; nil when it is one stream too many. Mostly it is the stream of
-    /// the log before.
+    /// Where the logs of a stream are; nil when it is one stream too many. Mostly it is the stream
+    /// of the log before.
     mutating func index(of key: Key) -> Int? {
         if last < parts.count, parts[last].key == key { return last }
         if let known = indices[key] {

@@ -1,8 +1,8 @@
 import Glibc
 import System
 
-/// Writes times as "2025-01-14T08:30:00.123Z", and remembers the text of the second before: most logs
-/// share theirs with their neighbours.
+/// Writes times as "2025-01-14T08:30:00.123Z", and remembers the text of the second before: most
+/// logs share theirs with their neighbours.
 struct RFC3339Clock {
     private var second: UInt32?
     /// "2025-01-14T08:30:00"

@@ -24,8 +24,8 @@ package struct TruncatedNames {
     /// The names, with commas; nil when there are none.
     var list: String? { names.isEmpty ? nil : names }
 
-    /// The tags, and behind them the one that names those that are not whole. It replaces a device's tag
-    /// of that name.
+    /// The tags, and behind them the one that names those that are not whole. It replaces a
+    /// device's tag of that name.
     package func marking(
         _ tags: [(key: String, value: String)]
     ) -> [(key: String, value: String)] {

@@ -8,8 +8,8 @@ enum UTF8Sequence {
         return wanted > 0 && wellFormedBytes(text, start, of: wanted) == wanted ? wanted : 0
     }
 
-    /// The length of the damaged bytes that become one U+FFFD: the longest beginning of a sequence, or
-    /// a single byte (Unicode 3.9, as browsers decode).
+    /// The length of the damaged bytes that become one U+FFFD: the longest beginning of a sequence,
+    /// or a single byte (Unicode 3.9, as browsers decode).
     static func damagedSize(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int {
         max(1, wellFormedBytes(text, start, of: wantedSize(text[start])))
     }
@@ -54,8 +54,9 @@ enum UTF8Sequence {
     /// The bytes of the longest character.
     static let longest = 4
 
-    /// Copies text with U+FFFD in place of each maximal part that is not UTF-8, as Unicode recommends
-    /// (3.9), and returns the size of the copy. `String` does the same at many times the cost.
+    /// Copies text with U+FFFD in place of each maximal part that is not UTF-8, as Unicode
+    /// recommends (3.9), and returns the size of the copy. `String` does the same at many times the
+    /// cost.
     static func repair(
         _ text: UnsafeBufferPointer<UInt8>,
         to place: UnsafeMutablePointer<UInt8>

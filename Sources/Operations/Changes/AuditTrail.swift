@@ -13,7 +13,8 @@ package struct AuditTrail: Sendable {
         self.counters = counters
     }
 
-    /// Records a change that is made already. If the line cannot be stored, the journal still has it.
+    /// Records a change that is made already. If the line cannot be stored, the journal still has
+    /// it.
     package func record(_ entry: AuditEntry) {
         tell(entry)
         decisions.decide(Decision([:], entry)) { [self] refusal in

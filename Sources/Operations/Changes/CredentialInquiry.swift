@@ -8,8 +8,8 @@ import Resolvers
 import SLS
 import System
 
-/// The answers of all parties that were asked about a credential: the destinations that use it, and STS for the roles
-/// that are based on it.
+/// The answers of all parties that were asked about a credential: the destinations that use it, and
+/// STS for the roles that are based on it.
 package struct CredentialProofs {
     package var destinations: [CredentialProof] = []
     package var roles: [RoleProof] = []
@@ -25,7 +25,8 @@ package struct CredentialProofs {
     package var isRefused: Bool { verdicts.contains(.refused) }
 }
 
-/// Asks SLS and STS whether they accept a credential. Runs on the thread of proofs, since the answers may take long.
+/// Asks SLS and STS whether they accept a credential. Runs on the thread of proofs, since the
+/// answers may take long.
 package struct CredentialInquiry: Sendable {
     private static let patience: Duration = .seconds(30)
     private static let userAgent = "sluice/\(Version.current)"
@@ -53,8 +54,9 @@ package struct CredentialInquiry: Sendable {
         )
     }
 
-    /// Asks for each destination that uses the credential of this name, and for each role that is based on it. All are
-    /// asked at once and share one deadline, because an operator waits for the answer.
+    /// Asks for each destination that uses the credential of this name, and for each role that is
+    /// based on it. All are asked at once and share one deadline, because an operator waits for the
+    /// answer.
     func ask(_ credential: Credential, as name: String) throws(HTTPProblem) -> CredentialProofs {
         if let problem = credential.problem { throw HTTPProblem(PushRefusal.unsendable(problem)) }
         let deadline = Moment.now + Self.patience
@@ -124,7 +126,8 @@ package struct CredentialInquiry: Sendable {
             let logstore: String? =
                 switch destination.logstore {
                 case .named(let name): name
-                // The credential may have rights for few logstores, but must have them where logs went or wait to go.
+                // The credential may have rights for few logstores, but must have them where logs
+                // went or wait to go.
                 case .any:
                     delivery.first { $0.name == destination.name }?.provenLogstore
                         ?? queue[destination.name]?.outlets.keys.sorted().first
@@ -133,8 +136,9 @@ package struct CredentialInquiry: Sendable {
         }
     }
 
-    /// Refuses a credential that was refused. Also one that no party accepted, as long as the credential in use still
-    /// works. One acceptance is enough: the other parties may be unreachable.
+    /// Refuses a credential that was refused. Also one that no party accepted, as long as the
+    /// credential in use still works. One acceptance is enough: the other parties may be
+    /// unreachable.
     func judge(_ proofs: CredentialProofs, _ before: CredentialStatus) throws(HTTPProblem) {
         if let refused = proofs.destinations.first(where: { $0.verdict == .refused }) {
             throw HTTPProblem(refused)

@@ -46,8 +46,8 @@ extension CredentialKeeper {
 }
 
 extension CredentialStatus {
-    /// What an operator can do. A source that renews itself is repaired first, since a pushed credential would outrank
-    /// it.
+    /// What an operator can do. A source that renews itself is repaired first, since a pushed
+    /// credential would outrank it.
     var remedy: String {
         let renewsItself = !["environment", "static", "admin"].contains(source)
         if renewsItself, !isPushed {

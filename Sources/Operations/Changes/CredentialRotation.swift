@@ -6,7 +6,8 @@ package import HTTP
 package import Queue
 import System
 
-/// Replaces credentials at run time: proves a new one, puts it into use, stores it, or goes back to the configured source.
+/// Replaces credentials at run time: proves a new one, puts it into use, stores it, or goes back to
+/// the configured source.
 package struct CredentialRotation: Sendable {
     /// The result of a rotation.
     package struct Outcome {
@@ -41,8 +42,8 @@ package struct CredentialRotation: Sendable {
         return status
     }
 
-    /// Asks SLS and STS about a credential that is to be used, and throws why it must not be used. On the thread of
-    /// proofs.
+    /// Asks SLS and STS about a credential that is to be used, and throws why it must not be used.
+    /// On the thread of proofs.
     package func prove(
         _ pushed: PushedCredential,
         for name: String,
@@ -68,8 +69,8 @@ package struct CredentialRotation: Sendable {
         return try inquiry.ask(credential, as: name)
     }
 
-    /// Tests a destination without delivering a log: with a signed request to SLS, or as `DestinationTester` does. On the
-    /// thread of proofs.
+    /// Tests a destination without delivering a log: with a signed request to SLS, or as
+    /// `DestinationTester` does. On the thread of proofs.
     package func test(destination name: String) throws(HTTPProblem) -> DestinationTest {
         guard let destination = inquiry.destination(name) else {
             throw HTTPProblem(
@@ -90,9 +91,9 @@ package struct CredentialRotation: Sendable {
         return DestinationTest(proof)
     }
 
-    /// Puts a credential in the place of the one in use, at once or at its activation. Requests in flight end with the
-    /// old one; waiting packets are sent at once. On the thread of changes, so that no other change comes between the
-    /// check of `condition` and the rotation.
+    /// Puts a credential in the place of the one in use, at once or at its activation. Requests in
+    /// flight end with the old one; waiting packets are sent at once. On the thread of changes, so
+    /// that no other change comes between the check of `condition` and the rotation.
     package func push(
         _ name: String,
         _ pushed: PushedCredential,
@@ -120,8 +121,8 @@ package struct CredentialRotation: Sendable {
         return Outcome(proofs: proofs, isStored: isStored, reason: reason)
     }
 
-    /// Discards the pushed credential and uses the configured source, also for a name that the configuration no longer
-    /// has. On the thread of changes.
+    /// Discards the pushed credential and uses the configured source, also for a name that the
+    /// configuration no longer has. On the thread of changes.
     package func forget(
         _ name: String,
         if condition: IfMatch,
@@ -156,7 +157,8 @@ package struct CredentialRotation: Sendable {
         throw HTTPProblem(PushRefusal.expired(ago: now - expiration))
     }
 
-    /// Stores the pushed credential, if there is a key to seal it with, and the line of the audit log.
+    /// Stores the pushed credential, if there is a key to seal it with, and the line of the audit
+    /// log.
     private func keep(_ name: String, _ entry: AuditEntry) -> (isStored: Bool, reason: String?) {
         let kept = storePushed(name, entry)
         if kept.isStored {
@@ -230,7 +232,8 @@ extension CredentialStatus {
     /// Every life of the process counts generations from zero.
     private static let life = hex(randomBytes(4))
 
-    /// Changes with decisions of operators, not with what a source does. It is made of nothing secret.
+    /// Changes with decisions of operators, not with what a source does. It is made of nothing
+    /// secret.
     package var version: String {
         let parts = [name, source, "\(generation)", Self.life]
         return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""

@@ -7,7 +7,8 @@ package import Queue
 import SLS
 import System
 
-/// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread of changes.
+/// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread
+/// of changes.
 package struct DestinationChanges: Sendable {
     /// Names every destination in a request that names one.
     package static let all = "*"
@@ -52,8 +53,8 @@ package struct DestinationChanges: Sendable {
 
     // MARK: - Settings
 
-    /// Merges a patch into a destination's decided settings, stores them and applies them. A wrong patch changes
-    /// nothing, and the answer names every mistake.
+    /// Merges a patch into a destination's decided settings, stores them and applies them. A wrong
+    /// patch changes nothing, and the answer names every mistake.
     package func patch(
         _ name: String,
         _ patch: [UInt8],
@@ -69,8 +70,8 @@ package struct DestinationChanges: Sendable {
         try decide(settings, of: name, if: condition, entry)
     }
 
-    /// Forgets the decided settings; the configuration's count again. Also for a destination that the configuration no
-    /// longer has, so that the decisions do not return with it.
+    /// Forgets the decided settings; the configuration's count again. Also for a destination that
+    /// the configuration no longer has, so that the decisions do not return with it.
     package func reset(_ name: String, if condition: IfMatch, _ entry: AuditEntry)
         throws(HTTPProblem)
     {
@@ -187,7 +188,8 @@ package struct DestinationChanges: Sendable {
     /// Sends again, and retries at once what SLS has paused.
     package func resume(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
         let held = decisions.held
-        // Also a paused destination that the configuration no longer has: it would be paused when it returns.
+        // Also a paused destination that the configuration no longer has: it would be paused when
+        // it returns.
         let names = try names(name, among: held)
         let paused = held.subtracting(names)
         if paused == held {
@@ -213,7 +215,8 @@ package struct DestinationChanges: Sendable {
         audit.tell(entry)
     }
 
-    /// Sends all waiting logs now, in packets as small as they are. Packets that rest after their last try go, too.
+    /// Sends all waiting logs now, in packets as small as they are. Packets that rest after their
+    /// last try go, too.
     package func flush(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
         let names = try names(name)
         for name in names { store.flush(name) }

@@ -3,8 +3,8 @@ import Ingest
 package import Queue
 import System
 
-/// Accepts no more logs and delivers the queue, until an operator ends it or the gateway stops. A gateway that starts
-/// accepts logs.
+/// Accepts no more logs and delivers the queue, until an operator ends it or the gateway stops. A
+/// gateway that starts accepts logs.
 package struct Draining: Sendable {
     private let configuration: Locked<GatewayConfiguration>
     private let store: any GatewayQueue

@@ -7,8 +7,8 @@ package enum IfMatch: Equatable, Sendable {
     case anything
     /// `*`: any version, as long as the thing exists.
     case whateverThereIs
-    /// Entity tags with their quotes. Weak tags are left out: in the strong comparison they match nothing
-    /// (section 8.8.3.2).
+    /// Entity tags with their quotes. Weak tags are left out: in the strong comparison they match
+    /// nothing (section 8.8.3.2).
     case versions([String])
 
     package init(_ head: RequestHead) throws(HTTPProblem) {
@@ -36,7 +36,8 @@ package enum IfMatch: Equatable, Sendable {
         self = .versions(tags.strong)
     }
 
-    /// Throws when the change is not meant for this version; nil means that the thing does not exist.
+    /// Throws when the change is not meant for this version; nil means that the thing does not
+    /// exist.
     func check(_ version: String?) throws(HTTPProblem) {
         let isMeant =
             switch self {

@@ -1,16 +1,19 @@
 package import System
 
-/// The threads that work for operators. A slow job of one kind delays neither the loops nor jobs of other kinds.
+/// The threads that work for operators. A slow job of one kind delays neither the loops nor jobs of
+/// other kinds.
 package struct OperatorWorkers: Sendable {
     /// Makes changes at run time, one after the other.
     package let changes: SerialWorker
     /// Proves credentials, which may wait long for SLS and STS.
     package let proofs: SerialWorker
-    /// Reads long lists from the queue, also those of other gateways of the cluster, for whose answers it waits.
+    /// Reads long lists from the queue, also those of other gateways of the cluster, for whose
+    /// answers it waits.
     package let views: SerialWorker
     /// Lets other gateways change their dead letters, and waits for that, up to half a minute.
     package let changesElsewhere: SerialWorker
-    /// Answers other gateways. It waits for none of them, so two that ask each other both get their answers.
+    /// Answers other gateways. It waits for none of them, so two that ask each other both get their
+    /// answers.
     package let answers: SerialWorker
 
     /// How often the thread of changes looks at certificates, credentials, removed destinations and

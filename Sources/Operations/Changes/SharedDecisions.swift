@@ -46,7 +46,8 @@ package final class SharedDecisions: Sendable {
     /// Another gateway has decided something. Called from any thread.
     package func changed() { isDue.store(true, ordering: .releasing) }
 
-    /// Applies all that is decided by now, this gateway's own decisions among it. What fails is tried again later.
+    /// Applies all that is decided by now, this gateway's own decisions among it. What fails is
+    /// tried again later.
     package func applyIfDue() {
         guard isDue.exchange(false, ordering: .acquiring) else { return }
         // Before the decisions are read: what is pushed here meanwhile is not among them.

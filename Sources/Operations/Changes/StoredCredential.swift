@@ -23,12 +23,12 @@ package enum StoredCredential {
 }
 
 extension CredentialKeeper {
-    /// A stored credential is thrown away only when it expired this long ago: a host that just started may have the
-    /// time of another zone.
+    /// A stored credential is thrown away only when it expired this long ago: a host that just
+    /// started may have the time of another zone.
     private static let expiredMin: Duration = .seconds(86_400)
 
-    /// Uses the credentials that were pushed before the restart. Returns the settings that can be deleted, none with
-    /// `keepsExpired`.
+    /// Uses the credentials that were pushed before the restart. Returns the settings that can be
+    /// deleted, none with `keepsExpired`.
     package func takeStored(
         from stored: [String: [UInt8]],
         _ box: SecretBox?,
@@ -55,7 +55,8 @@ extension CredentialKeeper {
         return useless
     }
 
-    /// Uses the credentials that were pushed to another gateway. Those that were pushed to this one are among them.
+    /// Uses the credentials that were pushed to another gateway. Those that were pushed to this one
+    /// are among them.
     func takeShared(_ stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
         let ordered = stored.sorted { left, right in
             !StoredCredential.isNext(left.key) && StoredCredential.isNext(right.key)

@@ -3,8 +3,8 @@ import JSON
 import Queue
 package import System
 
-/// The last two days of a few figures, in memory: every second for ten minutes, every ten seconds for three hours, every
-/// minute for 48 hours. Together less than half a mebibyte.
+/// The last two days of a few figures, in memory: every second for ten minutes, every ten seconds
+/// for three hours, every minute for 48 hours. Together less than half a mebibyte.
 package final class History: Sendable {
     package enum Window: String, CaseIterable, Sendable {
         case minutes = "10m"

@@ -8,7 +8,8 @@ package import Resolvers
 package import Routing
 package import System
 
-/// The state of the whole gateway at one moment. Metrics, the admin API and readiness are made from it.
+/// The state of the whole gateway at one moment. Metrics, the admin API and readiness are made from
+/// it.
 package struct GatewayReport: Sendable {
     package struct Listener: Sendable {
         package let name: String
@@ -29,15 +30,16 @@ package struct GatewayReport: Sendable {
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
-        /// True: a reload no longer has the destination. It takes no logs, and delivers its last ones.
+        /// True: a reload no longer has the destination. It takes no logs, and delivers its last
+        /// ones.
         package var isRemoved = false
     }
 
     package struct Intake: Sendable {
         package let isStopping: Bool
         package let isDraining: Bool
-        /// Requests that are being stored. Read before the queue's status, so that their logs are counted in one of
-        /// both.
+        /// Requests that are being stored. Read before the queue's status, so that their logs are
+        /// counted in one of both.
         package let arriving: Int
     }
 

@@ -16,7 +16,8 @@ package final class OperatorCounters: Sendable {
         answers = AnswerCounters(labels: labels)
     }
 
-    /// Uses the names of the audit log. The program writes all of them itself, so their number is bounded.
+    /// Uses the names of the audit log. The program writes all of them itself, so their number is
+    /// bounded.
     func countChange(_ entry: AuditEntry) {
         let action = String(entry.action.map { $0 == " " ? "_" : $0 })
         changes.withLock { $0[action, default: 0] += 1 }

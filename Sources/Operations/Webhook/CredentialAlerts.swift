@@ -2,8 +2,8 @@ package import Configuration
 package import Credentials
 package import System
 
-/// Warns of credentials that expire, are refused or are missing, and tells when they are well again: in the journal and
-/// through the webhook.
+/// Warns of credentials that expire, are refused or are missing, and tells when they are well
+/// again: in the journal and through the webhook.
 package struct CredentialAlerts: Sendable {
     private let configuration: Locked<GatewayConfiguration>
     private let keeper: CredentialKeeper
@@ -23,8 +23,8 @@ package struct CredentialAlerts: Sendable {
         self.journal = journal
     }
 
-    /// Called every few seconds on the thread of changes, which waits neither for SLS nor for the webhook's receiver:
-    /// warnings matter most when SLS does not answer.
+    /// Called every few seconds on the thread of changes, which waits neither for SLS nor for the
+    /// webhook's receiver: warnings matter most when SLS does not answer.
     package func look() {
         let interval = configuration.withLock(\.webhook.interval)
         let notices = watch.withLock {

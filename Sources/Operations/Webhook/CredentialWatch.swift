@@ -3,8 +3,8 @@ import System
 
 /// Detects when credentials stop working and when they recover. A value without clock and threads.
 ///
-/// A flapping credential causes at most one notice of each kind in an interval. A state that persists is reported
-/// late rather than never.
+/// A flapping credential causes at most one notice of each kind in an interval. A state that
+/// persists is reported late rather than never.
 package struct CredentialWatch {
 
     package init() {}
@@ -39,7 +39,8 @@ package struct CredentialWatch {
         }
     }
 
-    /// How often a source may fail before its credential counts as missing: some sources start slowly.
+    /// How often a source may fail before its credential counts as missing: some sources start
+    /// slowly.
     private static let failuresMax = 3
 
     /// nil: too early to say.

@@ -34,7 +34,8 @@ package struct AlibabaAccount: Sendable, Equatable {
 
     var bootstrap: [ResolverServer] { servers.isEmpty ? region.servers : servers }
 
-    /// `/ss`, in which both versions are the same. The server chooses the list by the sender's address.
+    /// `/ss`, in which both versions are the same. The server chooses the list by the sender's
+    /// address.
     func listQuery(at time: WallTime, nonce: String) -> ServerRequest {
         var query: [(String, String)] = [("region", "global")]
         if let secret {

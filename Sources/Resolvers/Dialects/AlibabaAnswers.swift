@@ -4,7 +4,8 @@ import System
 
 /// What all of Alibaba's HTTPDNS answers have in common.
 enum AlibabaAnswers {
-    /// An object, or the failure that it tells. `successCode` is what version 2 calls one that is none.
+    /// An object, or the failure that it tells. `successCode` is what version 2 calls one that is
+    /// none.
     static func object(
         _ answer: ServerAnswer,
         successCode: String? = nil
@@ -48,7 +49,8 @@ enum AlibabaAnswers {
         }
     }
 
-    /// Addresses in an array; throws if one of them is none, because then nothing in the answer can be trusted.
+    /// Addresses in an array; throws if one of them is none, because then nothing in the answer can
+    /// be trusted.
     static func addresses(
         _ value: JSONValue?,
         of family: Family? = nil

@@ -3,7 +3,8 @@ import JSON
 import Net
 package import System
 
-/// The second version of Alibaba's HTTPDNS: signed with HMAC-SHA256, and encrypted if the account has a key.
+/// The second version of Alibaba's HTTPDNS: signed with HMAC-SHA256, and encrypted if the account
+/// has a key.
 package struct AlibabaV2: ResolverDialect {
     private let account: AlibabaAccount
     private let random: @Sendable (_ count: Int) -> [UInt8]
@@ -107,8 +108,8 @@ package struct AlibabaV2: ResolverDialect {
         )
     }
 
-    /// The server chooses the cipher. If `aes_key` is set, plain text is refused: on `http` anyone could have sent it.
-    /// An undecryptable answer counts against the server, not the account.
+    /// The server chooses the cipher. If `aes_key` is set, plain text is refused: on `http` anyone
+    /// could have sent it. An undecryptable answer counts against the server, not the account.
     private func opened(_ data: JSONValue, mode: JSONValue?) throws(QueryFailure) -> JSONValue {
         let number = mode?.wholeNumber ?? mode?.text.flatMap { Int($0) } ?? 0
         guard number != 0 else {
@@ -164,8 +165,8 @@ package struct AlibabaV2: ResolverDialect {
 }
 
 extension Secret {
-    /// Lends the bytes that the text stands for in hexadecimal, and wipes them afterwards. The configuration checks the
-    /// text; anything that is not hexadecimal counts as no key.
+    /// Lends the bytes that the text stands for in hexadecimal, and wipes them afterwards. The
+    /// configuration checks the text; anything that is not hexadecimal counts as no key.
     fileprivate func withDecodedHex<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(byteCount / 2)

@@ -1,11 +1,13 @@
 package import System
 
-/// One way of asking a resolver's servers. A dialect makes requests and reads answers; it opens nothing.
+/// One way of asking a resolver's servers. A dialect makes requests and reads answers; it opens
+/// nothing.
 package protocol ResolverDialect: Sendable {
     /// How many names one query may have.
     var namesMax: Int { get }
 
-    /// The requests that together ask for both families of these names. `time` is the right one, as far as it is known.
+    /// The requests that together ask for both families of these names. `time` is the right one, as
+    /// far as it is known.
     func queries(for names: [String], at time: WallTime) -> [ServerRequest]
 
     /// What one of these requests was answered, by name.
@@ -69,8 +71,9 @@ package struct QueryFailure: Error, Equatable, Sendable, CustomStringConvertible
     package enum Kind: String, Sendable, CaseIterable {
         /// No answer, or none that a server of this kind gives. Another server may do better.
         case server
-        /// The service explicitly refuses this account or these settings. Asking again changes nothing. An answer
-        /// that only cannot be read is a failure of the server: a captive portal sends those, too.
+        /// The service explicitly refuses this account or these settings. Asking again changes
+        /// nothing. An answer that only cannot be read is a failure of the server: a captive portal
+        /// sends those, too.
         case account
         /// It takes the query for one of another time.
         case clock

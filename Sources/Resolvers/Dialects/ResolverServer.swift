@@ -6,7 +6,8 @@ package struct ResolverServer: Hashable, Sendable, CustomStringConvertible {
     /// In the URL, in the Host header and in the certificate.
     package let name: String
     package let port: Int
-    /// Where the connection goes. nil: to `name`, which the system resolves unless it is an address.
+    /// Where the connection goes. nil: to `name`, which the system resolves unless it is an
+    /// address.
     package let address: IPAddress?
 
     package init(isEncrypted: Bool, name: String, port: Int? = nil, address: IPAddress? = nil) {
@@ -31,7 +32,8 @@ package struct ResolverServer: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ResolverServer {
-    /// Parses `http(s)://HOST[:PORT]`. An address gets `certificateName` as its name, if the server is encrypted.
+    /// Parses `http(s)://HOST[:PORT]`. An address gets `certificateName` as its name, if the server
+    /// is encrypted.
     package init?(_ text: String, certificateName: String? = nil) {
         let isEncrypted = text.hasPrefix("https://")
         guard isEncrypted || text.hasPrefix("http://") else { return nil }

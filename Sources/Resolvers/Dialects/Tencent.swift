@@ -100,7 +100,8 @@ package struct Tencent: ResolverDialect {
         }
     }
 
-    /// The first bytes of the text, filled up as the SDKs do: with zero bytes for DES, with the digit 0 for AES.
+    /// The first bytes of the text, filled up as the SDKs do: with zero bytes for DES, with the
+    /// digit 0 for AES.
     private static func withKey<Result>(
         _ secret: Secret,
         _ cipher: BlockCipher,

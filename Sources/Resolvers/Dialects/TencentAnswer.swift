@@ -1,7 +1,8 @@
 import Net
 
-/// The plain text of Tencent's answers: a line a name, `NAME.:ADDRESS;ADDRESS,TTL-ADDRESS,TTL|CLIENT`. The part behind
-/// the hyphen is IPv6's; 0 stands for no address.
+/// The plain text of Tencent's answers: a line a name,
+/// `NAME.:ADDRESS;ADDRESS,TTL-ADDRESS,TTL|CLIENT`. The part behind the hyphen is IPv6's; 0 stands
+/// for no address.
 enum TencentAnswer {
     static func read(
         _ text: String,

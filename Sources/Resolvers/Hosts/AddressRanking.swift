@@ -1,7 +1,8 @@
 import Net
 import System
 
-/// The order in which a host's addresses are tried: the fastest first, those that failed a moment ago last.
+/// The order in which a host's addresses are tried: the fastest first, those that failed a moment
+/// ago last.
 struct AddressRanking {
     private struct Record {
         var connectTime: Duration?
@@ -66,8 +67,8 @@ struct AddressRanking {
         records.values.compactMap(\.restsUntil).filter { $0 > now }.min()
     }
 
-    /// Those that are not measured yet come behind those that are. The first stays first until it fails, or another is
-    /// clearly faster: each change costs new connections.
+    /// Those that are not measured yet come behind those that are. The first stays first until it
+    /// fails, or another is clearly faster: each change costs new connections.
     mutating func ranked(_ now: Moment) -> [IPAddress] {
         let unknown = Duration.seconds(1 << 20)
         let never = Moment(nanoseconds: 0)

@@ -1,8 +1,8 @@
 import Net
 import System
 
-/// A host in the cache: the last answer, and when the next one is due. It knows no sockets. For the resolvers' thread
-/// only.
+/// A host in the cache: the last answer, and when the next one is due. It knows no sockets. For the
+/// resolvers' thread only.
 final class HostEntry {
     struct Key: Hashable {
         let host: String
@@ -86,7 +86,8 @@ final class HostEntry {
         return (times + doors.map { $0.nextRecovery(after: now) }).compactMap(\.self).min()
     }
 
-    /// Somebody uses an old answer or has none. An urgent wish says that none of the addresses works.
+    /// Somebody uses an old answer or has none. An urgent wish says that none of the addresses
+    /// works.
     func want(isUrgent: Bool, _ now: Moment) {
         // The answer came after the wish.
         if !isUrgent, let answer, answer.expires > now { return }
@@ -111,8 +112,8 @@ final class HostEntry {
         closedUntil = nil
     }
 
-    /// Notices uses. An answer in use is refreshed ahead of its end; an unused one waits for a use. Returns true if
-    /// something changed.
+    /// Notices uses. An answer in use is refreshed ahead of its end; an unused one waits for a use.
+    /// Returns true if something changed.
     func advance(_ now: Moment) -> Bool {
         for door in doors where door.hasRecovered(now) { door.recover() }
         guard let known = answer else { return false }
@@ -153,8 +154,8 @@ final class HostEntry {
 
     func ended() { isAsked = false }
 
-    /// No resolver has an address. `pause` is how long a negative answer holds; without one the pause grows. A host
-    /// that somebody waits for is asked for again soon.
+    /// No resolver has an address. `pause` is how long a negative answer holds; without one the
+    /// pause grows. A host that somebody waits for is asked for again soon.
     func failed(pause: Duration?, _ now: Moment) {
         failures += 1
         isNegative = pause != nil

@@ -3,8 +3,8 @@ import JSON
 import Net
 import System
 
-/// The last answers on disk, so that a start without any resolver finds addresses. The first line has the checksum of
-/// the second, which is JSON; a file that does not fit is ignored.
+/// The last answers on disk, so that a start without any resolver finds addresses. The first line
+/// has the checksum of the second, which is JSON; a file that does not fit is ignored.
 struct NameFile: Sendable {
     struct Kept: Equatable, Sendable {
         let host: String

@@ -42,7 +42,8 @@ package struct NameReport: Sendable {
     package init() {}
 }
 
-/// What a sender found that looked at a host's addresses: addresses in their time, old ones, or none.
+/// What a sender found that looked at a host's addresses: addresses in their time, old ones, or
+/// none.
 package enum AddressUse: Int, CounterKey {
     case fresh, stale, none
 }

@@ -1,7 +1,8 @@
 import System
 
-/// A resolver's servers, and which of them the next query goes to: the same one while it answers, then the next. A
-/// server that failed rests. If all rest, one query now and then tries the next of them.
+/// A resolver's servers, and which of them the next query goes to: the same one while it answers,
+/// then the next. A server that failed rests. If all rest, one query now and then tries the next of
+/// them.
 struct ServerList {
     private struct Entry {
         let server: ResolverServer
@@ -9,8 +10,9 @@ struct ServerList {
     }
 
     static let rest: Duration = .seconds(300)
-    /// Between two tries while all rest: for a host that has addresses of whatever age, and for one that has none.
-    /// Hosts without addresses ask every other second, so the latter must be shorter.
+    /// Between two tries while all rest: for a host that has addresses of whatever age, and for one
+    /// that has none. Hosts without addresses ask every other second, so the latter must be
+    /// shorter.
     static let sniffPause: Duration = .seconds(30)
     static let urgentPause: Duration = .seconds(1)
 
@@ -30,7 +32,8 @@ struct ServerList {
     /// All servers failed a moment ago.
     func isExhausted(_ now: Moment) -> Bool { resting(now) == entries.count }
 
-    /// The server for the next query. nil: none may be asked now. An urgent query is for a host without any address.
+    /// The server for the next query. nil: none may be asked now. An urgent query is for a host
+    /// without any address.
     mutating func next(_ now: Moment, isUrgent: Bool) -> ResolverServer? {
         guard !entries.isEmpty else { return nil }
         for step in 0..<entries.count {

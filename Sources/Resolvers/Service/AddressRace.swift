@@ -2,9 +2,9 @@ import HTTPClient
 import Net
 import System
 
-/// Connects to a host's addresses to see which answers, and how fast. The addresses start one after the other, IPv6 and
-/// IPv4 in turn, as RFC 8305 says: the next begins when one fails, or after a moment. Unlike there, all are measured:
-/// the ranking serves many connections.
+/// Connects to a host's addresses to see which answers, and how fast. The addresses start one after
+/// the other, IPv6 and IPv4 in turn, as RFC 8305 says: the next begins when one fails, or after a
+/// moment. Unlike there, all are measured: the ranking serves many connections.
 final class AddressRace {
     let door: HostAddresses
     private var waiting: [IPAddress]

@@ -1,8 +1,9 @@
 import Net
 import System
 
-/// One host's way along its resolvers, until one has addresses. If the host has no address yet, a resolver that does
-/// not answer soon gets company from the next; an answer of an earlier one still wins when it comes.
+/// One host's way along its resolvers, until one has addresses. If the host has no address yet, a
+/// resolver that does not answer soon gets company from the next; an answer of an earlier one still
+/// wins when it comes.
 final class Flight {
     enum Outcome {
         case addresses(HostAnswer)

@@ -19,8 +19,8 @@ package struct InquiryAnswer: Sendable {
     package let problem: String?
 }
 
-/// Asks resolvers for a host beside the cache, and connects to each address with TLS, so that an operator sees what a
-/// sender would meet. For the resolvers' thread only.
+/// Asks resolvers for a host beside the cache, and connects to each address with TLS, so that an
+/// operator sees what a sender would meet. For the resolvers' thread only.
 final class HostInquiry {
     private let host: String
     private let port: Int

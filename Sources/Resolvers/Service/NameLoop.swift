@@ -2,8 +2,8 @@ import HTTPClient
 import Net
 import System
 
-/// The resolvers' thread: asks for what is due, takes answers into the cache, measures addresses, and sleeps until
-/// there is something to do.
+/// The resolvers' thread: asks for what is due, takes answers into the cache, measures addresses,
+/// and sleeps until there is something to do.
 final class NameLoop {
     enum Message: Sendable {
         case added(HostAddresses)
@@ -34,8 +34,8 @@ final class NameLoop {
         let network: NetworkWatch?
     }
 
-    /// A lookup of the system. A flight waits for it until the deadline; what comes later still serves a host without
-    /// addresses.
+    /// A lookup of the system. A flight waits for it until the deadline; what comes later still
+    /// serves a host without addresses.
     private struct SystemQuery {
         let host: String
         /// nil: it is over.

@@ -4,8 +4,8 @@ package import System
 
 /// Turns hosts into addresses, with the configuration's resolvers and one cache for all that send.
 ///
-/// A sender asks once for a host's addresses and reads them with each request. Everything else happens on a thread of
-/// its own: a sender never waits for a resolver.
+/// A sender asks once for a host's addresses and reads them with each request. Everything else
+/// happens on a thread of its own: a sender never waits for a resolver.
 package final class NameService: Sendable {
     private struct Known {
         struct Entry {
@@ -40,7 +40,8 @@ package final class NameService: Sendable {
     /// Connections that all queries and races may have together.
     private static let connectionsMax = 64
 
-    /// `directory` keeps the last answers; without one nothing is kept. `now` is the right time, as far as it is known.
+    /// `directory` keeps the last answers; without one nothing is kept. `now` is the right time, as
+    /// far as it is known.
     package init(
         _ settings: NameSettings,
         directory: String?,
@@ -76,8 +77,8 @@ package final class NameService: Sendable {
         worker.join()
     }
 
-    /// The addresses of a host, the same for all who ask. `resolvers` are asked in order, and at last the system. A host
-    /// beyond the cache's bound is connected to by its name.
+    /// The addresses of a host, the same for all who ask. `resolvers` are asked in order, and at
+    /// last the system. A host beyond the cache's bound is connected to by its name.
     package func addresses(of host: String, port: Int, by rules: ResolverRules) -> HostUse {
         let name = HostName.canonical(host)
         let resolvers = rules.resolvers(of: name)
@@ -96,8 +97,8 @@ package final class NameService: Sendable {
             known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
             return (addresses, entry == nil)
         }
-        // A host that found no place has nothing to release. Otherwise it would release the place that a later caller
-        // finds under the same key.
+        // A host that found no place has nothing to release. Otherwise it would release the place
+        // that a later caller finds under the same key.
         guard let isNew else { return HostUse(addresses) {} }
         if isNew { mailbox.post(.added(addresses)) }
         return HostUse(addresses) { [weak self] in self?.released(key) }
@@ -111,7 +112,8 @@ package final class NameService: Sendable {
         )
     }
 
-    /// Calls back, on any thread, when the addresses of a host have changed. The callback must not wait.
+    /// Calls back, on any thread, when the addresses of a host have changed. The callback must not
+    /// wait.
     package func listen(_ changed: @escaping @Sendable (HostAddresses) -> Void) {
         listener.withLock { $0 = Listener(changed: changed) }
     }
@@ -139,8 +141,8 @@ package final class NameService: Sendable {
         mailbox.post(.refresh(host.map(HostName.canonical)))
     }
 
-    /// Asks resolvers beside the cache: one, or those of the configuration and the system. `trust` checks the host's
-    /// certificates; without it the connections have no TLS.
+    /// Asks resolvers beside the cache: one, or those of the configuration and the system. `trust`
+    /// checks the host's certificates; without it the connections have no TLS.
     package func inquire(
         _ host: String,
         port: Int,
@@ -179,7 +181,8 @@ package final class HostUse: Sendable {
 }
 
 extension NameService {
-    /// For callers that have a thread of their own. While no resolver has answered they wait, but not for ever.
+    /// For callers that have a thread of their own. While no resolver has answered they wait, but
+    /// not for ever.
     package var lookup: AddressLookup {
         AddressLookup { [weak self] host, port, resolvers in
             guard let self, HostName.isValid(host) else { return nil }
@@ -196,7 +199,8 @@ extension NameService {
     private static let lookupPatience: Duration = .seconds(3)
 }
 
-/// Hosts that were looked up stay in the cache from one request to the next, with what is known of their addresses.
+/// Hosts that were looked up stay in the cache from one request to the next, with what is known of
+/// their addresses.
 private final class LookupUses: Sendable {
     /// The configuration has few.
     private static let usesMax = 64

@@ -1,7 +1,8 @@
 import System
 
-/// When hosts are asked for again after the machine's network has changed: a second after the first change, because
-/// addresses and routes come one by one, and at most once a minute, however often an interface comes and goes.
+/// When hosts are asked for again after the machine's network has changed: a second after the first
+/// change, because addresses and routes come one by one, and at most once a minute, however often
+/// an interface comes and goes.
 struct NetworkChanges {
     static let settleTime: Duration = .seconds(1)
     static let intervalMin: Duration = .seconds(60)

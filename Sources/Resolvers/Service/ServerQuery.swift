@@ -2,8 +2,8 @@ import HTTPClient
 import Net
 import System
 
-/// Asks one resolver for some names: the requests of its dialect at one of its servers, and once more at the next if
-/// that fails.
+/// Asks one resolver for some names: the requests of its dialect at one of its servers, and once
+/// more at the next if that fails.
 final class ServerQuery {
     typealias Result = Swift.Result<[String: HostAnswer], QueryFailure>
 

@@ -63,8 +63,8 @@ extension CompiledCondition.Test {
         }
     }
 
-    /// A decimal number with an optional sign, fraction and exponent, and nothing else. One of more than 64 bytes
-    /// counts as none.
+    /// A decimal number with an optional sign, fraction and exponent, and nothing else. One of more
+    /// than 64 bytes counts as none.
     private func number(_ value: UnsafeBufferPointer<UInt8>) -> Double? {
         guard !value.isEmpty, value.count <= 64, isDecimal(value) else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: value.count + 1) { text in

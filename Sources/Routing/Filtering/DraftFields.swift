@@ -31,9 +31,11 @@ extension DraftField {
     }
 }
 
-/// A list of fields in memory that is used for one log after the other, and a copy of it to go back to.
+/// A list of fields in memory that is used for one log after the other, and a copy of it to go back
+/// to.
 ///
-/// A class: the compiler would check each access to a struct's memory in a draft at run time, a fifth of the work.
+/// A class: the compiler would check each access to a struct's memory in a draft at run time, a
+/// fifth of the work.
 final class DraftFields {
     private(set) var base: UnsafeMutablePointer<DraftField>
     private var capacity = 64

@@ -43,7 +43,8 @@ struct FieldSelector {
 
 /// A name with `*` for any text.
 struct NameGlob {
-    /// The texts between the asterisks; the first and the last one are the name's beginning and end.
+    /// The texts between the asterisks; the first and the last one are the name's beginning and
+    /// end.
     private let pieces: [[UInt8]]
 
     init(_ text: String) {
@@ -68,7 +69,8 @@ struct NameGlob {
         return true
     }
 
-    /// Units of `TrialWork`: each byte of the name may start a comparison with the piece that is searched.
+    /// Units of `TrialWork`: each byte of the name may start a comparison with the piece that is
+    /// searched.
     func work(_ bytes: Int) -> Int { 16 + bytes * (8 + pieces.reduce(0) { $0 + $1.count } / 16) }
 
     private func isAt(_ place: Int, _ piece: [UInt8], _ name: UnsafeBufferPointer<UInt8>) -> Bool {

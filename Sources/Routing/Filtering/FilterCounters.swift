@@ -11,7 +11,8 @@ package enum FilterCounter: Int, CounterKey {
     case added
 }
 
-/// What filters did, over all threads. A filter is known by its name, so its figures outlive a reload.
+/// What filters did, over all threads. A filter is known by its name, so its figures outlive a
+/// reload.
 package final class FilterCounters: Sendable {
     private let sets = Locked<[String: CounterSet<FilterCounter>]>([:])
 

@@ -2,7 +2,8 @@ import Logs
 
 /// The filters of a router, made ready for logs: names are numbers, texts are bytes.
 ///
-/// Each thread has its own: counting references to one program on several processors would cost more than many steps.
+/// Each thread has its own: counting references to one program on several processors would cost
+/// more than many steps.
 struct FilterProgram {
     struct Filter {
         let name: String
@@ -211,7 +212,8 @@ struct FilterCompiler {
         )
     }
 
-    /// Names that SLS keeps for itself become those that decoders give them. One that is too long fails its step.
+    /// Names that SLS keeps for itself become those that decoders give them. One that is too long
+    /// fails its step.
     private mutating func newName(_ name: String) -> NewName {
         let stored = FieldName.storable(name, bytesMax: .max)
         return NewName(text: text(stored), number: number(stored))

@@ -40,10 +40,11 @@ package final class FilterTrace {
     package struct Log {
         package fileprivate(set) var steps: [Step] = []
         package fileprivate(set) var end = End.kept
-        /// `end` is set. A split log ends as its first kept piece does, or as its first piece if none is kept.
+        /// `end` is set. A split log ends as its first kept piece does, or as its first piece if
+        /// none is kept.
         fileprivate var hasEnd = false
-        /// The tag and the fields with which the log left the filters; for a dropped log those before the drop. nil:
-        /// the trace had no room for them.
+        /// The tag and the fields with which the log left the filters; for a dropped log those
+        /// before the drop. nil: the trace had no room for them.
         package fileprivate(set) var tag = ""
         package fileprivate(set) var fields: Fields?
     }

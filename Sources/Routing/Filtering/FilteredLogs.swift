@@ -35,14 +35,15 @@ package struct NewLabels: Hashable, Sendable {
     package init() {}
 }
 
-/// What became of logs. Their number and `added` are that of all logs in groups, of dead ones, and of those that are
-/// gone.
+/// What became of logs. Their number and `added` are that of all logs in groups, of dead ones, and
+/// of those that are gone.
 package struct FilteredLogs {
     package typealias Group<Logs> = (plan: TagPlan, labels: NewLabels, logs: Logs)
 
     /// In the order of their first logs. Logs of one group keep their order.
     package var groups: [Group<EncodedLogs>] = []
-    /// Logs on which a step of a filter with `on_error: dead_letter` failed, and logs whose tag changes too often.
+    /// Logs on which a step of a filter with `on_error: dead_letter` failed, and logs whose tag
+    /// changes too often.
     package var dead: [Group<FaultyLogs>] = []
     package var dropped = 0
     package var sampledOut = 0

@@ -1,6 +1,7 @@
 import System
 
-/// Reads the members of one JSON object, or the elements of one array (RFC 8259), strictly, without allocating.
+/// Reads the members of one JSON object, or the elements of one array (RFC 8259), strictly, without
+/// allocating.
 struct JSONMembers {
     struct Text {
         var range: Range<Int>
@@ -149,7 +150,8 @@ struct JSONMembers {
         return place > start
     }
 
-    /// Passes an object or an array. `kinds` has a bit for each open one, which is set for an object.
+    /// Passes an object or an array. `kinds` has a bit for each open one, which is set for an
+    /// object.
     private mutating func skipNested() -> Bool {
         var kinds: UInt64 = 0
         var depth = 0
@@ -274,7 +276,8 @@ struct JSONString {
         }
     }
 
-    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair is U+FFFD, as decoders have it.
+    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair is U+FFFD, as decoders have
+    /// it.
     private mutating func scalar() -> UInt32 {
         let first = JSONMembers.unit(text, place) ?? 0xFFFD
         place += 6

@@ -3,7 +3,8 @@ import Logs
 
 /// A text of a draft: in the log as it came, among the program's own texts, or new.
 struct DraftText {
-    /// Offsets in the input from 0, in the program's texts from `programBase`; new text has negative ones.
+    /// Offsets in the input from 0, in the program's texts from `programBase`; new text has
+    /// negative ones.
     fileprivate(set) var offset: Int
     var count: Int
 
@@ -39,8 +40,9 @@ struct DraftField {
     var isRemoved = false
 }
 
-/// One log while filters change it: where its names and values lie, and the memory of new ones. The memory is used
-/// for one log after the other; nothing is allocated for a log once it is large enough.
+/// One log while filters change it: where its names and values lie, and the memory of new ones. The
+/// memory is used for one log after the other; nothing is allocated for a log once it is large
+/// enough.
 final class LogDraft {
     private let texts: TextIndex
     private let limits: LogLimits
@@ -92,8 +94,8 @@ final class LogDraft {
 
     // MARK: - Reading
 
-    /// Reads an entry as `LogEntries` found it. Only the gateway's own encoding is understood: the time in five
-    /// bytes, fields of a name and a value, perhaps nanoseconds.
+    /// Reads an entry as `LogEntries` found it. Only the gateway's own encoding is understood: the
+    /// time in five bytes, fields of a name and a value, perhaps nanoseconds.
     func read(_ entry: Range<Int>) throws(ProtobufError) {
         fields.count = 0
         (newText.count, changes, newTime) = (0, 0, nil)

@@ -1,10 +1,11 @@
 package import Logs
 
 extension LogFilter {
-    /// Applies the steps `remove` and `redact` of a tag's filters to what logs share: topic, source and tags are stored
-    /// beside them, under the names `__topic__`, `__source__` and `__tag__:NAME`. A step whose condition depends on
-    /// fields applies, since it applies to some logs. A removed value is nil. The result is nil when nothing changes.
-    /// `earlier` is the plan of the tag that the logs had before, whose filters have been applied.
+    /// Applies the steps `remove` and `redact` of a tag's filters to what logs share: topic, source
+    /// and tags are stored beside them, under the names `__topic__`, `__source__` and
+    /// `__tag__:NAME`. A step whose condition depends on fields applies, since it applies to some
+    /// logs. A removed value is nil. The result is nil when nothing changes. `earlier` is the plan
+    /// of the tag that the logs had before, whose filters have been applied.
     package func redacted(
         shared fields: [(key: String, value: String)],
         _ plan: TagPlan,

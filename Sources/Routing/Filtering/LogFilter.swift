@@ -1,10 +1,11 @@
 package import Logs
 import System
 
-/// Applies the filters of a router to logs. Each thread has its own, with memory that it uses again and again.
+/// Applies the filters of a router to logs. Each thread has its own, with memory that it uses again
+/// and again.
 ///
-/// Logs that no step changes are copied as they are, neighbours at once. The work for a batch is bounded by its bytes
-/// times the steps of the filters.
+/// Logs that no step changes are copied as they are, neighbours at once. The work for a batch is
+/// bounded by its bytes times the steps of the filters.
 package final class LogFilter {
     /// The tag of a log may change so often.
     package static let tagChangesMax = 8
@@ -47,8 +48,8 @@ package final class LogFilter {
         if !program.parts.isEmpty { draft.requestParts = program.parts.map { sender.part($0) } }
     }
 
-    /// Applies the filters of the logs' tag, in the request that began. It throws only for bytes that are no logs of the
-    /// gateway's encoding.
+    /// Applies the filters of the logs' tag, in the request that began. It throws only for bytes
+    /// that are no logs of the gateway's encoding.
     package func apply(
         to logs: EncodedLogs,
         _ plan: TagPlan,
@@ -89,8 +90,8 @@ package final class LogFilter {
         return filtered
     }
 
-    /// Applies filters to logs, or the steps behind a split to its pieces. Returns the last logs side by side that leave
-    /// as they came, with the same tag.
+    /// Applies filters to logs, or the steps behind a split to its pieces. Returns the last logs
+    /// side by side that leave as they came, with the same tag.
     private func pass(
         _ bytes: UnsafeBufferPointer<UInt8>,
         from point: Point,
@@ -175,7 +176,8 @@ package final class LogFilter {
         case split(EncodedLogs, Point)
     }
 
-    /// Where a log is on its way: the filter's place among those of the tag that led to it, the step, and the log's tag.
+    /// Where a log is on its way: the filter's place among those of the tag that led to it, the
+    /// step, and the log's tag.
     private struct Point {
         let start: TagState
         var tag: TagState
@@ -189,8 +191,8 @@ package final class LogFilter {
         }
     }
 
-    /// Applies the filters to the draft. A log that becomes a dead letter still passes the redactions that were to
-    /// come: dead letters are stored, too.
+    /// Applies the filters to the draft. A log that becomes a dead letter still passes the
+    /// redactions that were to come: dead letters are stored, too.
     private func outcome(_ point: Point, _ trace: FilterTrace?) -> Outcome {
         var (start, tag) = (point.start, point.tag)
         var (position, firstStep) = (point.position, point.step)

@@ -5,7 +5,8 @@ extension FilterProgram.Splitter {
     /// The most that tags and lengths of a log and one field take.
     private static let framingBytes = 24
 
-    /// nil: the log has no such field, or no element, and stays as it is. The draft is as it was before.
+    /// nil: the log has no such field, or no element, and stays as it is. The draft is as it was
+    /// before.
     func pieces(
         of draft: LogDraft,
         atMost bytesMax: Int,

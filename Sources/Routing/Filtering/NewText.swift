@@ -1,7 +1,7 @@
 import Logs
 
-/// What steps wrote for the present log, in memory that is used again and again. A class for the same reason as
-/// `DraftFields`.
+/// What steps wrote for the present log, in memory that is used again and again. A class for the
+/// same reason as `DraftFields`.
 final class NewText {
     /// The text that the steps of one log may write.
     private let most: Int

@@ -1,8 +1,10 @@
 import Glibc
 
-/// Finds personal data in text, in time linear in its length. Where a text is doubtful it counts as found.
+/// Finds personal data in text, in time linear in its length. Where a text is doubtful it counts as
+/// found.
 ///
-/// These kinds need what a regular expression has not: check digits, and looks at what stands around.
+/// These kinds need what a regular expression has not: check digits, and looks at what stands
+/// around.
 struct PersonalDataFinder {
     private let text: UnsafeBufferPointer<UInt8>
 
@@ -10,7 +12,8 @@ struct PersonalDataFinder {
         self.text = text
     }
 
-    /// The first at or after `start`, which is the start of the text or the end of the one found before.
+    /// The first at or after `start`, which is the start of the text or the end of the one found
+    /// before.
     func find(_ kind: PersonalData, from start: Int) -> Range<Int>? {
         switch kind {
         case .email: email(from: start)
@@ -58,8 +61,8 @@ struct PersonalDataFinder {
         }
     }
 
-    /// What a mailbox's name may have and other text has more often, such as `=`. It counts as a part of the name only
-    /// directly before the `@`.
+    /// What a mailbox's name may have and other text has more often, such as `=`. It counts as a
+    /// part of the name only directly before the `@`.
     private func isRareInLocal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "!"), UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "$"),
@@ -218,7 +221,8 @@ struct PersonalDataFinder {
         return found == expected && !isLonger ? end : nil
     }
 
-    /// A number with a plus, a Chinese mobile or landline number, or ten digits in groups of three, three and four.
+    /// A number with a plus, a Chinese mobile or landline number, or ten digits in groups of three,
+    /// three and four.
     private func phone(_ start: Int, _ number: Number) -> Int? {
         if start > 0, text[start - 1] == UInt8(ascii: "+") {
             var count = min(15, number.count)

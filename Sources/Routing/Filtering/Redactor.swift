@@ -1,8 +1,8 @@
 import Crypto
 import Logs
 
-/// Replaces in the values of fields what must not be stored. When it cannot look at a whole value, or cannot write the
-/// new one, it empties the value.
+/// Replaces in the values of fields what must not be stored. When it cannot look at a whole value,
+/// or cannot write the new one, it empties the value.
 struct Redactor {
     enum Replacement {
         case mask
@@ -11,8 +11,8 @@ struct Redactor {
         case text(DraftText)
     }
 
-    /// The searches of one value may pass so many bytes for each of its own: a pattern may look as far as the end for
-    /// each of its matches.
+    /// The searches of one value may pass so many bytes for each of its own: a pattern may look as
+    /// far as the end for each of its matches.
     private static let searchFactor = 256
     private static let searchMin = 16 << 20
 

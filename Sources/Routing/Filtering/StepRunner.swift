@@ -41,8 +41,9 @@ final class StepRunner {
         self.tagWork = tagWork
     }
 
-    /// Performs a step. When it throws, the log is as it was before, except for values that could not be redacted.
-    /// `place` is the step's filter among those of the tag that led to it, for what its pattern captured.
+    /// Performs a step. When it throws, the log is as it was before, except for values that could
+    /// not be redacted. `place` is the step's filter among those of the tag that led to it, for
+    /// what its pattern captured.
     @inline(__always)
     func perform(
         _ action: FilterProgram.Action,

@@ -26,8 +26,8 @@ final class TagState {
     }
 }
 
-/// The tags that a thread's logs have or get, found by their bytes without making a String. Devices invent tags, so
-/// only some are kept.
+/// The tags that a thread's logs have or get, found by their bytes without making a String. Devices
+/// invent tags, so only some are kept.
 final class TagStates {
     private static let kept = 256
 
@@ -36,8 +36,8 @@ final class TagStates {
     private var states: [TagState?]
     /// Those with logs of the present batch, in the order of their first logs.
     private var groups: [TagState] = []
-    /// Those of `groups` that another tag took the slot of. Invariant: a tag has one state with logs, in its slot or
-    /// here.
+    /// Those of `groups` that another tag took the slot of. Invariant: a tag has one state with
+    /// logs, in its slot or here.
     private var displaced: [[UInt8]: TagState] = [:]
     /// How many states the present batch made.
     private var made = 0
@@ -130,7 +130,8 @@ final class TagStates {
     }
 }
 
-/// The same on every gateway, and in every version: samples depend on it. FNV-1a, then MurmurHash3's finalizer.
+/// The same on every gateway, and in every version: samples depend on it. FNV-1a, then
+/// MurmurHash3's finalizer.
 func stableHash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

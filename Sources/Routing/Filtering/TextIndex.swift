@@ -1,7 +1,7 @@
 import Glibc
 
-/// Texts of a program, numbered from 0, and found by their bytes with one hash and one comparison. Their bytes lie
-/// side by side and never move.
+/// Texts of a program, numbered from 0, and found by their bytes with one hash and one comparison.
+/// Their bytes lie side by side and never move.
 final class TextIndex {
     private struct Slot {
         var hash: UInt64
@@ -52,7 +52,8 @@ final class TextIndex {
         return places[number]
     }
 
-    /// The text's number, or `none`. Texts of an attacker cannot fill the table: only the program's are in it.
+    /// The text's number, or `none`. Texts of an attacker cannot fill the table: only the program's
+    /// are in it.
     @inline(__always)
     func number(_ text: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let hash = Self.hash(text, count)

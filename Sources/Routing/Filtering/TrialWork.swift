@@ -20,7 +20,8 @@ package final class TrialWork: Sendable {
 }
 
 extension TextPattern {
-    /// RE2's worst case: each byte visits every instruction, because the cache of states is too small.
+    /// RE2's worst case: each byte visits every instruction, because the cache of states is too
+    /// small.
     func work(_ bytes: Int) -> Int { 256 + 16 * bytes * instructions }
 }
 

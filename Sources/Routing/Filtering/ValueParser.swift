@@ -49,8 +49,8 @@ extension FilterProgram.Parser {
 
     // MARK: - Pairs
 
-    /// Words of `key=value` with space between them. A value in double quotes may have spaces, and `\` in front of a
-    /// quote or another `\`. Words without `=` are passed over.
+    /// Words of `key=value` with space between them. A value in double quotes may have spaces, and
+    /// `\` in front of a quote or another `\`. Words without `=` are passed over.
     private func parsePairs(_ value: DraftText, _ draft: LogDraft) throws(StepFailure) {
         let text = draft.bytes(value)
         var place = 0

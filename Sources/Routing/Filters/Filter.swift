@@ -4,8 +4,8 @@ package import Logs
 package struct Filter: Sendable, Equatable {
     /// The treatment of a log on which a step fails.
     package enum OnError: String, Sendable, CaseIterable {
-        /// The log goes on as it was before the step. A redaction never keeps what it could not look at: it removes
-        /// the value.
+        /// The log goes on as it was before the step. A redaction never keeps what it could not
+        /// look at: it removes the value.
         case keep
         case drop
         case deadLetter = "dead_letter"
@@ -112,8 +112,8 @@ package struct Splitting: Sendable, Equatable {
 package struct Sampling: Sendable, Equatable {
     /// In millionths.
     package var keep: Int
-    /// Logs with the same value of this field are kept or dropped together, on every gateway. Nil, or where a log has
-    /// no such field, chance decides.
+    /// Logs with the same value of this field are kept or dropped together, on every gateway. Nil,
+    /// or where a log has no such field, chance decides.
     package var field: String?
 
     package init(keep: Int, by field: String? = nil) {
@@ -134,7 +134,8 @@ package struct Redaction: Sendable, Equatable {
     package enum Replacement: Sendable, Equatable {
         /// Asterisks, one for each character; the text's length stays.
         case mask
-        /// The start of an HMAC under `filters_secret`: the same text has the same hash, on every gateway.
+        /// The start of an HMAC under `filters_secret`: the same text has the same hash, on every
+        /// gateway.
         case hash
         case remove
         case text(String)

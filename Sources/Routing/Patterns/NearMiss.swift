@@ -1,5 +1,6 @@
 extension TagPattern {
-    /// Why the pattern does not match although it almost does. Nil: it matches, or it is about other tags.
+    /// Why the pattern does not match although it almost does. Nil: it matches, or it is about
+    /// other tags.
     func nearMiss(_ tag: String) -> String? {
         guard match(tag) == nil else { return nil }
         let globs = alternatives.compactMap { if case .glob(let glob) = $0 { glob } else { nil } }

@@ -1,7 +1,8 @@
-/// All patterns of a configuration in one automaton, which reads a tag once. Regular expressions run on their own.
+/// All patterns of a configuration in one automaton, which reads a tag once. Regular expressions
+/// run on their own.
 ///
-/// Each position of each pattern is a bit, and one step moves all bits of a word (Shift-And). A bit is set while the
-/// items in front of its position match the bytes read so far.
+/// Each position of each pattern is a bit, and one step moves all bits of a word (Shift-And). A bit
+/// is set while the items in front of its position match the bytes read so far.
 struct TagAutomaton: Sendable {
     /// One bit each. A tag costs a few operations for each word and byte.
     static let statesMax = 32_768

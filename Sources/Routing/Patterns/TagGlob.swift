@@ -8,7 +8,8 @@ struct TagGlob: Sendable, Equatable {
         case terms
         /// `**` of `**.`: at the start of the tag, it and the dot behind it may be absent.
         case leadingTerms
-        /// The dot of `.**`, which is part of what the wildcard takes: the tag ends here or goes on with a dot.
+        /// The dot of `.**`, which is part of what the wildcard takes: the tag ends here or goes on
+        /// with a dot.
         case boundary
     }
 
@@ -39,7 +40,8 @@ struct TagGlob: Sendable, Equatable {
         return true
     }
 
-    /// Row `item`, column `position`: true if the items from there on match the tag's bytes from there to its end.
+    /// Row `item`, column `position`: true if the items from there on match the tag's bytes from
+    /// there to its end.
     private func fill(
         _ ends: UnsafeMutableBufferPointer<Bool>,
         _ tag: UnsafeBufferPointer<UInt8>

@@ -1,8 +1,9 @@
 /// A pattern of tags, such as `pv.**`, with the rules of fluentd.
 ///
-/// `*` takes a part of a term, `**` any number of terms. The dot of `a.**` and `**.a` belongs to the wildcard, so both
-/// match `a`. `{a,b}` is either; a space separates whole patterns; `\` makes the next character literal; `/re/` is a
-/// regular expression for the whole tag. A dot at the very end is dropped.
+/// `*` takes a part of a term, `**` any number of terms. The dot of `a.**` and `**.a` belongs to
+/// the wildcard, so both match `a`. `{a,b}` is either; a space separates whole patterns; `\` makes
+/// the next character literal; `/re/` is a regular expression for the whole tag. A dot at the very
+/// end is dropped.
 package struct TagPattern: Sendable, Hashable {
     package static let bytesMax = 256
     /// What braces and spaces expand to.
@@ -59,8 +60,8 @@ package struct TagMatch: Sendable, Equatable {
     package let captured: String?
 }
 
-/// A regular expression for a whole tag. RE2 has no look-ahead; a leading `(?!X)` is evaluated on its own, because
-/// fluentd's users know no other way to negate.
+/// A regular expression for a whole tag. RE2 has no look-ahead; a leading `(?!X)` is evaluated on
+/// its own, because fluentd's users know no other way to negate.
 struct TagExpression: Sendable {
     /// A tag is short, so its expressions need less than those for values.
     private static let memoryMax = 256 << 10

@@ -60,7 +60,8 @@ struct TagPatternParser {
         return try TagExpression(text[first..<last], at: start + 1)
     }
 
-    /// `brace` is the position of the brace around the sequence. Outside of braces a space ends the pattern.
+    /// `brace` is the position of the brace around the sequence. Outside of braces a space ends the
+    /// pattern.
     private mutating func sequence(in brace: Int?) throws(PatternProblem) -> [Items] {
         var heads: [Items] = [[]]
         // A dot waits for what follows: it is a part of `.**`, and dropped at the end.

@@ -2,8 +2,8 @@ import CRE2
 
 /// A regular expression in RE2's syntax. Its cost is linear in the text, whatever the text.
 ///
-/// Pattern and text are UTF-8. A text that is not valid UTF-8 is searched too, but no character class matches its
-/// invalid bytes.
+/// Pattern and text are UTF-8. A text that is not valid UTF-8 is searched too, but no character
+/// class matches its invalid bytes.
 package struct TextPattern: Sendable, Equatable {
     package static let bytesMax = 4096
     package static let groupsMax = Int(sluice_re2_spans_max) - 1
@@ -24,7 +24,8 @@ package struct TextPattern: Sendable, Equatable {
 
     package static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 
-    /// The instructions that it compiles to: the measure of its memory, and of the time to compile it.
+    /// The instructions that it compiles to: the measure of its memory, and of the time to compile
+    /// it.
     package var instructions: Int { expression.instructions }
 
     /// The number of groups, named or not.
@@ -43,8 +44,8 @@ package struct TextPattern: Sendable, Equatable {
         expression.match(text, from: 0, sluice_re2_anywhere, nil, count: 0)
     }
 
-    /// Finds the leftmost match. `ranges` gets the whole match and then each group by its number; nil is a group that
-    /// took no part. Calls that pass the same array do not allocate.
+    /// Finds the leftmost match. `ranges` gets the whole match and then each group by its number;
+    /// nil is a group that took no part. Calls that pass the same array do not allocate.
     package func groups(
         in text: UnsafeBufferPointer<UInt8>,
         into ranges: inout [Range<Int>?]
@@ -64,8 +65,8 @@ package struct TextPattern: Sendable, Equatable {
 
 /// The owner of RE2's compiled form.
 ///
-/// Sendable although it holds a pointer: the pattern never changes after `init`, and RE2 guards the cache of states
-/// that its matches share.
+/// Sendable although it holds a pointer: the pattern never changes after `init`, and RE2 guards the
+/// cache of states that its matches share.
 final class Expression: @unchecked Sendable {
     /// RE2 falls back to a slower search where its cache of states would need more.
     static let memoryMax = 1 << 20

@@ -40,7 +40,8 @@ package final class TagPlan: Sendable {
     package func holds(_ condition: Int) -> Bool { conditions[condition] }
 }
 
-/// A thread's cache of plans. Devices invent tags, so it has a bound: a plan replaces the one in its slot.
+/// A thread's cache of plans. Devices invent tags, so it has a bound: a plan replaces the one in
+/// its slot.
 package final class TagPlans {
     /// A power of two.
     package static let plansMax = 1024
@@ -64,7 +65,8 @@ package final class TagPlans {
 
     package func plan(for tag: UnsafeBufferPointer<UInt8>) -> TagPlan {
         guard tag.count <= Self.tagBytesMax else { return router.plan(for: tag) }
-        // The process's random seed is in the hash, so a sender cannot choose tags that share a slot.
+        // The process's random seed is in the hash, so a sender cannot choose tags that share a
+        // slot.
         var hasher = Hasher()
         hasher.combine(bytes: UnsafeRawBufferPointer(tag))
         let slot = hasher.finalize() & (Self.plansMax - 1)

@@ -5,7 +5,8 @@ import System
 /// The queue's directory and the names in it.
 struct DataDirectory {
     let path: String
-    /// The database is a copy of what a commit log has. It never takes the name of a queue that lasts.
+    /// The database is a copy of what a commit log has. It never takes the name of a queue that
+    /// lasts.
     var isScratch = false
 
     var database: String { path + (isScratch ? "/scratch.db" : "/queue.db") }
@@ -69,16 +70,16 @@ struct DataDirectory {
         )
     }
 
-    /// The directory in which a relative path begins, for the error text: operators do not remember where a service was
-    /// started.
+    /// The directory in which a relative path begins, for the error text: operators do not remember
+    /// where a service was started.
     private var start: String {
         guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
         defer { free(here) }
         return " (in \(String(cString: here)))"
     }
 
-    /// Creates the database's file before SQLite would, so that only the owner can read it. SQLite gives its log the
-    /// same permissions.
+    /// Creates the database's file before SQLite would, so that only the owner can read it. SQLite
+    /// gives its log the same permissions.
     func createDatabaseFile() throws(QueueError) {
         let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }

@@ -5,23 +5,26 @@ import System
 
 /// `sluice backup`: copies the queue of a data directory as it is at one moment into one file.
 ///
-/// A gateway may use the queue meanwhile. The backup reads through a connection that neither writes nor checkpoints, in
-/// one transaction. Until that transaction ends, the gateway's log cannot start from its beginning and grows with new
-/// content.
+/// A gateway may use the queue meanwhile. The backup reads through a connection that neither writes
+/// nor checkpoints, in one transaction. Until that transaction ends, the gateway's log cannot start
+/// from its beginning and grows with new content.
 package enum Backup {
-    /// Reads the copy from beginning to end before the copy gets its name. Returns the report of that.
+    /// Reads the copy from beginning to end before the copy gets its name. Returns the report of
+    /// that.
     package static func run(
         _ directory: String,
         to path: String
     ) throws(QueueError) -> InspectionReport {
-        // Each gateway writes its process id into the lock, so a changed lock means another gateway.
+        // Each gateway writes its process id into the lock, so a changed lock means another
+        // gateway.
         let lock = DataDirectory(path: directory).lock
         let life = changed(lock)
         return try run(directory, to: path) { changed(lock) == life }
     }
 
-    /// A gateway that starts moves its log into the database. A reader prevents that, and the gateway then writes the
-    /// whole log once more instead. So the copy ends when another gateway starts.
+    /// A gateway that starts moves its log into the database. A reader prevents that, and the
+    /// gateway then writes the whole log once more instead. So the copy ends when another gateway
+    /// starts.
     static func run(
         _ directory: String,
         to path: String,
@@ -32,8 +35,8 @@ package enum Backup {
         guard access(path, F_OK) != 0 else {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")
         }
-        // If no gateway runs, none may start, so that the backup can remove the files that SQLite leaves beside the
-        // database.
+        // If no gateway runs, none may start, so that the backup can remove the files that SQLite
+        // leaves beside the database.
         let lock: LockFile?
         do throws(QueueError) {
             lock = try LockFile(source)

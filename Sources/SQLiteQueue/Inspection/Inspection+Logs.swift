@@ -37,8 +37,8 @@ extension Inspection {
         }
     }
 
-    /// Walks over the rows in the order of the file. Proves each row's checksum and opens its block, one row at a time
-    /// in memory.
+    /// Walks over the rows in the order of the file. Proves each row's checksum and opens its
+    /// block, one row at a time in memory.
     mutating func readRows() {
         read(StoredRow.columns, of: "rows", key: "id") { inspection, statement in
             let row = StoredRow(statement)
@@ -65,8 +65,8 @@ extension Inspection {
         }
     }
 
-    /// Counts the row in its packet. A stream's packets follow each other, and rows behind the last packet are still
-    /// waiting.
+    /// Counts the row in its packet. A stream's packets follow each other, and rows behind the last
+    /// packet are still waiting.
     private mutating func assign(_ row: StoredRow) {
         guard var found = packets[row.stream] else { return }
         // If the array stayed in the table too, Swift would copy the whole array for each row.

@@ -3,8 +3,9 @@ package import Queue
 import SQLite
 import System
 
-/// Reads a queue's database completely, payloads included, and compares its parts. It changes nothing: it reads through
-/// a connection that cannot write and never checkpoints, and removes the files that SQLite created for that.
+/// Reads a queue's database completely, payloads included, and compares its parts. It changes
+/// nothing: it reads through a connection that cannot write and never checkpoints, and removes the
+/// files that SQLite created for that.
 package struct Inspection {
     let connection: Connection
     let file: DamagedFile

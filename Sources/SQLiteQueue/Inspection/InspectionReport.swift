@@ -20,7 +20,8 @@ package struct InspectionReport: Sendable, Equatable {
     package struct Finding: Sendable, Equatable {
         package let fault: Fault
         package internal(set) var count: Int
-        /// A sentence about the fault. If there are several of the kind, it describes the first one.
+        /// A sentence about the fault. If there are several of the kind, it describes the first
+        /// one.
         package let text: String
     }
 

@@ -10,8 +10,8 @@ package struct StoredLogs: Equatable, Sendable {
     /// Its database, for the operator.
     package let path: String
 
-    /// The queue of another engine in a data directory; nil: there is none. `isScratch`: the copy of a queue whose commit
-    /// log lies elsewhere. Throws if a gateway uses the directory.
+    /// The queue of another engine in a data directory; nil: there is none. `isScratch`: the copy
+    /// of a queue whose commit log lies elsewhere. Throws if a gateway uses the directory.
     package static func ofQueue(
         in directory: String,
         isScratch: Bool
@@ -55,8 +55,8 @@ extension StoredLogs {
         DataDirectory(path: directory, isScratch: true).knownPosition?.log
     }
 
-    /// Looks at the copies of a cluster's shards in a data directory, and finds the one with the most undelivered logs and
-    /// dead letters; nil: none has any.
+    /// Looks at the copies of a cluster's shards in a data directory, and finds the one with the
+    /// most undelivered logs and dead letters; nil: none has any.
     package static func ofShards(in directory: String) throws(QueueError) -> StoredLogs? {
         var found: StoredLogs?
         for name in fileNames(in: directory + "/shards") {

@@ -19,7 +19,8 @@ final class DamagedCopies {
         self.journal = journal
     }
 
-    /// Deletes damaged databases whose readable content is in the queue, oldest first. Returns true if it deleted any.
+    /// Deletes damaged databases whose readable content is in the queue, oldest first. Returns true
+    /// if it deleted any.
     @discardableResult
     func trim(to most: Int, atMost limit: Int = .max, beside store: OpenStore?) -> Bool {
         let deleted = directory.removeDamagedCopies(
@@ -38,8 +39,9 @@ final class DamagedCopies {
         return !deleted.isEmpty
     }
 
-    /// Counts the copies. The journal names each copy that stays for ever and from which the queue copies nothing. An
-    /// operator has to delete it: only a person can decide that its logs are not needed.
+    /// Counts the copies. The journal names each copy that stays for ever and from which the queue
+    /// copies nothing. An operator has to delete it: only a person can decide that its logs are not
+    /// needed.
     func recount(beside store: OpenStore?) {
         count = directory.damagedCopies.count
         let unsaved = directory.unsavedCopies

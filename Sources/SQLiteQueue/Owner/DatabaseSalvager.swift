@@ -35,7 +35,8 @@ final class DatabaseSalvager {
     }
 
     private static let readAttempts = 5
-    /// A queue that copies takes and delivers nothing, so it copies larger content in several steps.
+    /// A queue that copies takes and delivers nothing, so it copies larger content in several
+    /// steps.
     private static let savedAtOnce = 256 << 20
 
     init(
@@ -66,7 +67,8 @@ final class DatabaseSalvager {
         }
     }
 
-    /// Rebuilds the indexes if nothing else is damaged. Does so once before the database is opened again.
+    /// Rebuilds the indexes if nothing else is damaged. Does so once before the database is opened
+    /// again.
     func mendIndexes(because damage: SQLiteError) -> Bool {
         guard !areIndexesMended else { return false }
         areIndexesMended = true
@@ -85,8 +87,9 @@ final class DatabaseSalvager {
 
     // MARK: - A new database in the place of a damaged one
 
-    /// Moves a damaged database aside and puts a new one in its place, with as much readable content as there is room
-    /// for. Does not copy packets that were `acknowledged`, whose rows lie at these places.
+    /// Moves a damaged database aside and puts a new one in its place, with as much readable
+    /// content as there is room for. Does not copy packets that were `acknowledged`, whose rows lie
+    /// at these places.
     func salvage(
         because damage: SQLiteError,
         acknowledged: [Int64: PacketPlace]
@@ -116,8 +119,8 @@ final class DatabaseSalvager {
         copies.trim(to: DataDirectory.damagedCopiesMax, beside: nil)
     }
 
-    /// Tries again after a pause, because a read error may pass. The last attempt continues without the unreadable
-    /// content: a bad sector must not keep the queue from opening.
+    /// Tries again after a pause, because a read error may pass. The last attempt continues without
+    /// the unreadable content: a bad sector must not keep the queue from opening.
     private func begin(
         from aside: String,
         _ acknowledged: [Int64: PacketPlace]
@@ -147,7 +150,8 @@ final class DatabaseSalvager {
             try salvage.begin(acknowledged: acknowledged, noted: noted)
             reports.lost(salvage.losses)
             directory.note(salvage.remainder)
-            // After the last attempt the queue is open, and packets and rows get attempts of their own.
+            // After the last attempt the queue is open, and packets and rows get attempts of their
+            // own.
             if !isLast { try copy(&salvage, from: aside, atMost: Self.savedAtOnce) }
         } else {
             try saved.write()
@@ -175,7 +179,8 @@ final class DatabaseSalvager {
         } catch  where error.isDamage {
             return nil
         } catch  where isLast && error.isUnreadable {
-            // Not even the first page is readable. The queue begins empty and tries to copy each minute.
+            // Not even the first page is readable. The queue begins empty and tries to copy each
+            // minute.
             let remainder = Remainder(of: name, upTo: Salvage.unknownHighest)
             try saved.beginWithout(remainder)
             directory.note(remainder)
@@ -185,8 +190,8 @@ final class DatabaseSalvager {
 
     // MARK: - What did not fit
 
-    /// Copies more of a damaged database after logs left or space was freed. Returns true if it copied or changed
-    /// anything; the store then has to be read again.
+    /// Copies more of a damaged database after logs left or space was freed. Returns true if it
+    /// copied or changed anything; the store then has to be read again.
     func copyMore(into store: OpenStore) throws(SQLiteError) -> Bool {
         guard let remainder = store.acknowledgements.remainders.first(where: mayCopy) else {
             return false
@@ -203,7 +208,8 @@ final class DatabaseSalvager {
         return true
     }
 
-    /// True if the room is worth reading the store again: a store that opens again reads all its rows.
+    /// True if the room is worth reading the store again: a store that opens again reads all its
+    /// rows.
     private func isEnough(_ room: Int, for store: OpenStore) -> Bool {
         let wanted = max(1 << 20, min(64 << 20, store.files.databaseBytes / 2))
         return room >= wanted || (room > 0 && store.weight.rows == 0)
@@ -284,7 +290,8 @@ final class DatabaseSalvager {
             reports.cannotRead(error, remainder, from: aside, attempts: Self.readAttempts)
             return
         }
-        // If a step skipped content and then had no room, the attempts count on until a step gets past that place.
+        // If a step skipped content and then had no room, the attempts count on until a step gets
+        // past that place.
         let isBehind = (remainder.phase, remainder.through) != (before.phase, before.through)
         if isBehind || !salvage.file.hasSkipped { attempts[remainder.file] = nil }
         switch outcome {

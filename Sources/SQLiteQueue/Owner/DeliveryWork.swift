@@ -52,7 +52,8 @@ final class DeliveryWork {
         case .isolate(let reason): isolations.add(number, because: reason)
         case .discard(let reason): discards.add(number, because: reason)
         case .postpone:
-            // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
+            // Nothing of this is on the disk: a store that opens again finds a packet that delivery
+            // does not hold.
             packets.takeBack([number])
             store?.packets.postpone(number)
         }
@@ -122,8 +123,8 @@ final class DeliveryWork {
 
     private static let expiryTime = Duration.milliseconds(8)
 
-    /// Drops expired logs in a separate transaction of bounded time. After an outage of days they may be most of the
-    /// queue, and appends continue between these transactions.
+    /// Drops expired logs in a separate transaction of bounded time. After an outage of days they
+    /// may be most of the queue, and appends continue between these transactions.
     func expireSome(in store: OpenStore) throws(SQLiteError) {
         let deadline = Moment.now + Self.expiryTime
         var isolated: Set<Int64> = []

@@ -2,7 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// Refused packets that are dropped on the operator's wish, and the number of their logs since the start.
+/// Refused packets that are dropped on the operator's wish, and the number of their logs since the
+/// start.
 struct Discards {
     struct Sum: Equatable {
         var logs = 0

@@ -4,9 +4,9 @@ import System
 
 /// Packets that their destination refused for their content, until they are split.
 ///
-/// Splitting needs room, so a packet waits while there is none. Only a few packets of an outlet wait here, so that a
-/// backlog of bad logs costs neither memory nor time. The others stay with the store and are refused once more when
-/// some of these are done.
+/// Splitting needs room, so a packet waits while there is none. Only a few packets of an outlet
+/// wait here, so that a backlog of bad logs costs neither memory nor time. The others stay with the
+/// store and are refused once more when some of these are done.
 struct Isolations {
     private struct Isolation {
         let number: Int64
@@ -17,8 +17,8 @@ struct Isolations {
 
     private let journal: Journal
     private var untried: [Isolation] = []
-    /// The packets that wait for room, by destination; those that need the least come first. Each outlet has few of
-    /// them: see `QueuedOutlet.roomWaitersMax`.
+    /// The packets that wait for room, by destination; those that need the least come first. Each
+    /// outlet has few of them: see `QueuedOutlet.roomWaitersMax`.
     private var waiting: [String: [Isolation]] = [:]
     /// Packets that the current transaction splits.
     private var taken: Set<Int64> = []
@@ -28,7 +28,8 @@ struct Isolations {
     private(set) var doneCount = 0
     private var roomPause = JournalPause()
 
-    /// The bounds of one transaction: splitting a packet reads, cuts and compresses it, and each dead letter is a row.
+    /// The bounds of one transaction: splitting a packet reads, cuts and compresses it, and each
+    /// dead letter is a row.
     private static let packetsMax = 64
     private static let bytesMax = 4 << 20
 
@@ -111,7 +112,8 @@ struct Isolations {
         waiting = [:]
     }
 
-    /// True if a packet that is to be isolated waits for room. Nil if the packet is not to be isolated.
+    /// True if a packet that is to be isolated waits for room. Nil if the packet is not to be
+    /// isolated.
     func waitsForRoom(_ number: Int64) -> Bool? {
         if untried.contains(where: { $0.number == number }) { return false }
         for line in waiting.values where line.contains(where: { $0.number == number }) {
@@ -127,8 +129,8 @@ struct Isolations {
         return !hasMore
     }
 
-    /// The space that splitting needs. It writes before it frees, so it waits while the disk is nearly full; otherwise
-    /// it would fail with everything else of its transaction.
+    /// The space that splitting needs. It writes before it frees, so it waits while the disk is
+    /// nearly full; otherwise it would fail with everything else of its transaction.
     private static func space(for packet: QueuedPacket, _ tuning: QueueTuning) -> Int {
         2 * packet.record.raw + tuning.rowBytes
     }
@@ -186,7 +188,8 @@ struct Isolations {
         remove([isolation.number])
         if isolation.needs == nil {
             guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
-                // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
+                // Nothing of this is on the disk: a store that opens again finds a packet that
+                // delivery does not hold.
                 here.packets.takeBack([isolation.number])
                 outlet.heldBack.append(isolation.number)
                 return

@@ -36,7 +36,8 @@ struct LetterJob: Sendable {
     let answer: @Sendable (DeadLetterChange) -> Void
     /// The next step begins behind this letter, or behind this index of the ids.
     var position: Int64 = 0
-    /// Letters that died after the job began do not belong to it: a replayed log may die again at once.
+    /// Letters that died after the job began do not belong to it: a replayed log may die again at
+    /// once.
     var last: Int64?
     var result = DeadLetterChange()
 
@@ -111,7 +112,8 @@ struct LetterWork {
         settled = .job(job, isDone: isLast || step.refusal != nil)
     }
 
-    /// The letters of the next step, the beginning of the step after it, and whether it is the last.
+    /// The letters of the next step, the beginning of the step after it, and whether it is the
+    /// last.
     private func portion(
         of job: LetterJob,
         in store: OpenStore

@@ -41,8 +41,8 @@ struct PacketReturns {
         for number in relaned { try store.packets.relane(number) }
     }
 
-    /// Called after the transaction is durable: delivery no longer holds any of them. Returns the number of packets
-    /// that got another lane.
+    /// Called after the transaction is durable: delivery no longer holds any of them. Returns the
+    /// number of packets that got another lane.
     mutating func settle(_ packets: PacketsInDelivery) -> Int {
         packets.takeBack(acknowledged)
         packets.takeBack(unreadable)
@@ -57,8 +57,8 @@ struct PacketReturns {
 }
 
 extension TransactionLosses {
-    /// Drops the rows of a packet that are too old. Delivery must not hold the packet. Returns false if there were
-    /// none.
+    /// Drops the rows of a packet that are too old. Delivery must not hold the packet. Returns
+    /// false if there were none.
     mutating func expire(_ number: Int64, in store: OpenStore) throws(SQLiteError) -> Bool {
         guard let name = store.packets[number]?.stream.key.destination else { return false }
         let logs = try store.expiry.expire(packet: number)

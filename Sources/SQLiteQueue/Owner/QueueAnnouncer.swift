@@ -27,8 +27,9 @@ struct QueueAnnouncer {
 
     // MARK: - Admission
 
-    /// Reports when the queue begins to refuse batches and when it takes them again. A queue at its bound changes with
-    /// each packet that leaves. So the first line comes at most once a minute, and the second only after the first.
+    /// Reports when the queue begins to refuse batches and when it takes them again. A queue at its
+    /// bound changes with each packet that leaves. So the first line comes at most once a minute,
+    /// and the second only after the first.
     mutating func announce(
         _ new: QueueAdmission,
         bytes: Int,
@@ -98,8 +99,8 @@ struct QueueAnnouncer {
         )
     }
 
-    /// Reports batches that were refused for the streams they would need, with the destination and the key whose share
-    /// is used up.
+    /// Reports batches that were refused for the streams they would need, with the destination and
+    /// the key whose share is used up.
     mutating func announceShortage(_ refusal: QueueAdmission, _ append: Append, streamsMax: Int) {
         guard let stream = append.batches.first?.stream else { return }
         // The operator defines keys and destinations, so these are few.
@@ -173,8 +174,8 @@ struct QueueAnnouncer {
 
     // MARK: - Ledgers
 
-    /// Reports ledgers that disagree with the queue's content and returns the number of new ones. The cause would be a
-    /// bug of ours. Only a start corrects it, by counting everything again.
+    /// Reports ledgers that disagree with the queue's content and returns the number of new ones.
+    /// The cause would be a bug of ours. Only a start corrects it, by counting everything again.
     mutating func announce(_ found: [Imbalance]) -> Int {
         let new = found.filter { !imbalances.contains($0) }
         for imbalance in new {

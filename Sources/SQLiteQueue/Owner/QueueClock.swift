@@ -1,7 +1,7 @@
 import System
 
-/// The time of day, continued by the monotonic clock. It follows a step of the system's time only when the owner asks.
-/// The owner then knows that older stamps do not tell ages.
+/// The time of day, continued by the monotonic clock. It follows a step of the system's time only
+/// when the owner asks. The owner then knows that older stamps do not tell ages.
 struct QueueClock: Sendable {
     let now: @Sendable () -> WallTime
     /// Follows the system's time. Returns the step since the last call.
@@ -23,7 +23,8 @@ struct QueueClock: Sendable {
                 let found = WallTime.now.nanoseconds - Moment.now.nanoseconds
                 let step = ahead.withLock { ahead in
                     let step = found - ahead
-                    // A smaller difference is the drift of the two clocks and changes nothing about days.
+                    // A smaller difference is the drift of the two clocks and changes nothing about
+                    // days.
                     guard step.magnitude > 60_000_000_000 else { return Int64(0) }
                     ahead = found
                     return step

@@ -17,12 +17,12 @@ final class QueueHandle: Sendable {
     let watcher = WatcherSlot()
     let absorptionState = Locked(AbsorptionState())
 
-    /// The logstore that all logs of a destination go to. Set before the owner moves the waiting logs, so that delivery
-    /// sends nothing under an old name.
+    /// The logstore that all logs of a destination go to. Set before the owner moves the waiting
+    /// logs, so that delivery sends nothing under an old name.
     private let addresses = Locked<[String: String]>([:])
 
-    /// The queue's admission. The top bit tells that some destination's admission differs; only then a caller reads the
-    /// table.
+    /// The queue's admission. The top bit tells that some destination's admission differs; only
+    /// then a caller reads the table.
     private let admissionCode = Atomic<UInt8>(0)
     private static let differs: UInt8 = 0x80
     private let admissions = Locked(Admissions(queue: .open))
@@ -166,7 +166,8 @@ final class QueueHandle: Sendable {
         )
         assert(tally.isClosed, "a tally that fsck would find wrong")
         assert(tally.copies == batches.reduce(0) { $0 + $1.allLogs }, "copies that no ledger has")
-        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row of its own.
+        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row of its
+        // own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
             sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
         }
@@ -194,7 +195,8 @@ final class QueueHandle: Sendable {
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }
 
-    /// Adds a tally for the owner's next turn. Wakes nobody: a request without logs must not cost a sync.
+    /// Adds a tally for the owner's next turn. Wakes nobody: a request without logs must not cost a
+    /// sync.
     func count(_ tally: IntakeTally) {
         assert(tally.isClosed, "a tally that fsck would find wrong")
         tallies.withLock { $0 += tally }

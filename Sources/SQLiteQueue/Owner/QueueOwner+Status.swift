@@ -3,8 +3,8 @@ import System
 
 // The queue's state for other threads: its admission and its status.
 extension QueueOwner {
-    /// Publishes the state after a commit. It publishes only changed destinations, or all of them if the change
-    /// concerns all.
+    /// Publishes the state after a commit. It publishes only changed destinations, or all of them
+    /// if the change concerns all.
     func publish(everything: Bool = false) {
         let admissions = admissions
         guard let store else {

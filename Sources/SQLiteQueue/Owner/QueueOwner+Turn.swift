@@ -38,18 +38,20 @@ extension QueueOwner {
                 shardWork.settle()
             }
             answer(taken)
-            // After the answers, which must not wait for it, and before delivery tells of attempts with these packets.
+            // After the answers, which must not wait for it, and before delivery tells of attempts
+            // with these packets.
             store.context.tellEnded()
             delivery.handOver(sealed)
         } catch {
             failed(error)
             door.count(tallies)
-            // The refusal must come at once. The next turn may find the store open again and would not know these
-            // requests.
+            // The refusal must come at once. The next turn may find the store open again and would
+            // not know these requests.
             letters.refuse(door.admission)
             decisions.refuse(door.admission)
             shardWork.refuse()
-            // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of it.
+            // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of
+            // it.
             answer(taken.map { ($0.append, .refused(door.admission)) })
         }
     }
@@ -124,7 +126,8 @@ extension QueueOwner {
         board.lostLogs += delivery.losses.settle(&announcer, journal)
     }
 
-    /// Called after a commit: logs that made room for others and logs that found none are gone for good.
+    /// Called after a commit: logs that made room for others and logs that found none are gone for
+    /// good.
     private func countLeftOut(in store: OpenStore) {
         announcer.note(skipped: store.intake.takeSkipped())
         let dropped = store.overflow.takeDropped()
@@ -190,13 +193,15 @@ extension QueueOwner {
         }
     }
 
-    /// Looks now and then at free space, ages and spare pages, and walks over all streams for the status.
+    /// Looks now and then at free space, ages and spare pages, and walks over all streams for the
+    /// status.
     private func lookAround(_ store: OpenStore) throws(SQLiteError) {
         let wasIdle = board.takeIdle()
         let room = keeper.room
         try store.files.makeLogCertain()
         try room.measure(store, configuration)
-        // Logs that devices keep need the room more than the copies that help to find the cause of damage.
+        // Logs that devices keep need the room more than the copies that help to find the cause of
+        // damage.
         if store.files.isLogCertain, room.isUsedUp(configuration.tuning) {
             keeper.salvager.copies.trim(to: 0, atMost: 1, beside: store)
         }

@@ -2,11 +2,11 @@ import Queue
 import SQLite
 import System
 
-/// The thread that owns the writing connection. It takes all waiting work, runs one transaction, and answers every
-/// request in it when the transaction is durable.
+/// The thread that owns the writing connection. It takes all waiting work, runs one transaction,
+/// and answers every request in it when the transaction is durable.
 ///
-/// State that must survive a failed write lives here and in the owner's parts. State that is on the disk lives in
-/// `OpenStore`.
+/// State that must survive a failed write lives here and in the owner's parts. State that is on the
+/// disk lives in `OpenStore`.
 final class QueueOwner {
     let door: QueueHandle
     let keeper: StoreKeeper
@@ -78,7 +78,8 @@ final class QueueOwner {
 
     /// The time until the next work that no message asks for.
     var pause: Duration {
-        // Housekeeping needs the store. While the store is closed, housekeeping only becomes overdue.
+        // Housekeeping needs the store. While the store is closed, housekeeping only becomes
+        // overdue.
         guard let store else { return keeper.failures.pause }
         var pause = schedule.untilHousekeeping
         if delivery.isAsking, let due = store.handOver.nextDue {
@@ -142,8 +143,8 @@ final class QueueOwner {
             store?.apply(new)
             return
         }
-        // Streams change their logstores only when they are read from the disk. That is rare and takes as long as a
-        // start.
+        // Streams change their logstores only when they are read from the disk. That is rare and
+        // takes as long as a start.
         door.stopReading()
         keeper.closeToReread()
         do throws(QueueError) {
@@ -207,7 +208,8 @@ final class QueueOwner {
         configuration.whenLost()
     }
 
-    /// Continues to copy a damaged database after a salvage. Returns true if the store was opened again.
+    /// Continues to copy a damaged database after a salvage. Returns true if the store was opened
+    /// again.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
         guard try keeper.saveMore(store, delivery.packets) else { return false }
         if let store = keeper.store { attach(store) }
@@ -215,7 +217,8 @@ final class QueueOwner {
         return true
     }
 
-    /// The commit log may take the present transaction yet. Others are refused until then, which is better than to wait.
+    /// The commit log may take the present transaction yet. Others are refused until then, which is
+    /// better than to wait.
     private func refuseMeanwhile(because reason: String) {
         guard !isStopping, store != nil else { return }
         isSlow = true

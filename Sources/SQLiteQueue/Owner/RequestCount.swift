@@ -1,7 +1,8 @@
 import Synchronization
 import System
 
-/// Counts the requests that callers posted to the owner, and wakes the owner when as many are there as it waits for.
+/// Counts the requests that callers posted to the owner, and wakes the owner when as many are there
+/// as it waits for.
 final class RequestCount: Sendable {
     private let posted = Atomic<Int>(0)
     /// The number of the request that wakes the owner.
@@ -14,7 +15,8 @@ final class RequestCount: Sendable {
 
     /// Called after each post of a request.
     func add() {
-        // The owner stores the awaited number before it reads the count, so at least one of the two sees the other.
+        // The owner stores the awaited number before it reads the count, so at least one of the two
+        // sees the other.
         let number = posted.add(1, ordering: .sequentiallyConsistent).newValue
         if number == awaited.load(ordering: .sequentiallyConsistent) { wake.signal() }
     }

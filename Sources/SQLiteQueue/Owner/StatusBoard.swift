@@ -44,7 +44,8 @@ struct StatusBoard {
         return commits.count == commitsBefore
     }
 
-    /// Called after a commit. Counts repeated requests, and requests that the store forgot before their age.
+    /// Called after a commit. Counts repeated requests, and requests that the store forgot before
+    /// their age.
     mutating func countRepeats(_ repeated: Int, in store: OpenStore) {
         repeats.repeated += repeated
         repeats.forgottenEarly += store.repeats.takeForgottenEarly()

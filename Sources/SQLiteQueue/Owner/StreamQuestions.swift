@@ -20,7 +20,8 @@ struct StreamQuestions {
         waiting.append(question)
     }
 
-    /// Answers one question a turn, so that a caller who asks all the time does not hold up other work.
+    /// Answers one question a turn, so that a caller who asks all the time does not hold up other
+    /// work.
     mutating func answerOne(from store: OpenStore?) {
         guard let question = waiting.popFirst() else { return }
         question.answer(store?.listing(question.wish))

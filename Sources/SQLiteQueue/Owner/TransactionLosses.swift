@@ -1,7 +1,7 @@
 import System
 
-/// Logs that leave in the current transaction without being delivered. They are reported and counted when it is
-/// durable.
+/// Logs that leave in the current transaction without being delivered. They are reported and
+/// counted when it is durable.
 struct TransactionLosses {
     private(set) var expired: [String: Int] = [:]
     private(set) var expiredLetters: [String: Int] = [:]
@@ -18,8 +18,8 @@ struct TransactionLosses {
         if logs > 0 { damaged.append((packet, logs)) }
     }
 
-    /// Called after the transaction is durable. Gives the sums to the announcer. Returns the number of logs that damage
-    /// has cost.
+    /// Called after the transaction is durable. Gives the sums to the announcer. Returns the number
+    /// of logs that damage has cost.
     mutating func settle(_ announcer: inout QueueAnnouncer, _ journal: Journal) -> Int {
         announcer.note(expired: expired, letters: expiredLetters)
         for (packet, logs) in damaged {

@@ -1,4 +1,5 @@
-/// The part of SQLite's page format that is needed to compare first pages and to find the way around lost pages.
+/// The part of SQLite's page format that is needed to compare first pages and to find the way
+/// around lost pages.
 enum BTree {
     static let tableLeaf: UInt8 = 13
     static let tableInner: UInt8 = 5
@@ -29,7 +30,8 @@ enum BTree {
         return cells
     }
 
-    /// The number of columns in the first record of a table. Nil if the table has no readable record.
+    /// The number of columns in the first record of a table. Nil if the table has no readable
+    /// record.
     static func columns(of root: Int, in stored: borrowing StoredPages) -> Int? {
         var place = root
         // No tree is deeper, unless its pages form a circle.
@@ -84,8 +86,9 @@ enum BTree {
 }
 
 extension BTree {
-    /// The children of an inner page of a table, each with its share of `keys`. A border that is unreadable or out of
-    /// order is ignored, and its keys go to the next child. Nil if the page is not such a page.
+    /// The children of an inner page of a table, each with its share of `keys`. A border that is
+    /// unreadable or out of order is ignored, and its keys go to the next child. Nil if the page is
+    /// not such a page.
     static func children(
         _ page: [UInt8],
         sharing keys: ClosedRange<Int64>
@@ -113,12 +116,13 @@ extension BTree {
         return (longNumber(page, cell), Int64(last))
     }
 
-    /// The longest ascending sequence of borders. A flipped bit makes a border too large or too small for its place.
+    /// The longest ascending sequence of borders. A flipped bit makes a border too large or too
+    /// small for its place.
     private static func ascending(
         _ borders: [(page: Int, last: Int64)]
     ) -> [(page: Int, last: Int64)] {
-        // `ends` has, for each length of an ascending sequence, the index of the sequence's last border with the lowest
-        // value. The other list has the predecessor of each border.
+        // `ends` has, for each length of an ascending sequence, the index of the sequence's last
+        // border with the lowest value. The other list has the predecessor of each border.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: borders.count)
         for index in borders.indices {

@@ -2,14 +2,15 @@ import Glibc
 import SQLite
 import System
 
-// Damage that SQLite ignores silently. If the log is damaged in its middle, SQLite takes it to end there. If a database
-// was cut off, its missing pages read as zeroes after the log has made the file long again.
+// Damage that SQLite ignores silently. If the log is damaged in its middle, SQLite takes it to end
+// there. If a database was cut off, its missing pages read as zeroes after the log has made the
+// file long again.
 extension DataDirectory {
     var wal: String { database + "-wal" }
 
-    /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a newer version wrote
-    /// the files, that version has to check them. Without synced commits a power cut may leave holes in the log; then
-    /// SQLite's result is the one that was promised.
+    /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a
+    /// newer version wrote the files, that version has to check them. Without synced commits a
+    /// power cut may leave holes in the log; then SQLite's result is the one that was promised.
     func checkFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
         var stored = StoredPages(self)
         if let version = FirstPage.newerVersion(stored) {
@@ -53,9 +54,9 @@ extension DataDirectory {
         return written == head.bytes.count && fsync(descriptor.number) == 0
     }
 
-    /// Wipes the frames behind the last whole transaction. A power cut left them of a transaction that was not
-    /// acknowledged. SQLite ignores them and continues writing before them. The frames behind its new end would then
-    /// look like transactions of the same round.
+    /// Wipes the frames behind the last whole transaction. A power cut left them of a transaction
+    /// that was not acknowledged. SQLite ignores them and continues writing before them. The frames
+    /// behind its new end would then look like transactions of the same round.
     ///
     /// The file keeps its length: on a full disk it is the only space for acknowledgements.
     private func wipe(_ rest: [Int]) throws(SQLiteError) {
@@ -72,7 +73,8 @@ extension DataDirectory {
             do throws(SystemError) {
                 _ = try system("fsync") { fsync(number) }
             } catch {
-                // The frames may still be on the disk. The next start has to find them and repeat this.
+                // The frames may still be on the disk. The next start has to find them and repeat
+                // this.
                 if isWritten {
                     for (offset, head) in zip(rest, heads) {
                         pwrite(number, head, bytes, off_t(offset))
@@ -100,8 +102,8 @@ extension DataDirectory {
         return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
     }
 
-    /// A checkpoint that shortens the file may reach the disk without the file's head; the log has the right count. If
-    /// the file has no head, only the log has a count.
+    /// A checkpoint that shortens the file may reach the disk without the file's head; the log has
+    /// the right count. If the file has no head, only the log has a count.
     private func recordedPages(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
         let logged = last.map { Int($0.commit) }
         guard let head = WALScan.read(stored.database, 32, at: 0),

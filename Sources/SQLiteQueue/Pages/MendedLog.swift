@@ -25,7 +25,8 @@ struct MendedLog {
             guard add(bytes) else { return false }
         }
         if let first {
-            // The first page gets a transaction of its own, so it takes precedence over the earlier ones.
+            // The first page gets a transaction of its own, so it takes precedence over the earlier
+            // ones.
             let ends = UInt32(1).bytes + UInt32(clamping: stored.count).bytes
             let noSum: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
             guard add(ends + head.bytes[16..<24] + noSum + first.bytes) else { return false }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The pages of a database, from its log or else from its file, for repairs that cannot rely on SQLite.
+/// The pages of a database, from its log or else from its file, for repairs that cannot rely on
+/// SQLite.
 struct StoredPages: ~Copyable {
     let database: CInt
     let log: CInt
@@ -21,8 +22,8 @@ struct StoredPages: ~Copyable {
 
     init(_ directory: DataDirectory) { self.init(of: directory.database, .stored) }
 
-    /// The value must outlive each connection to the same file in this process: closing any descriptor of a file
-    /// releases all locks of the process on it.
+    /// The value must outlive each connection to the same file in this process: closing any
+    /// descriptor of a file releases all locks of the process on it.
     init(of database: String, _ version: Version) {
         self.database = open(database, O_RDONLY | O_CLOEXEC)
         log = open(database + "-wal", O_RDONLY | O_CLOEXEC)

@@ -1,8 +1,9 @@
 /// The head of a write-ahead log, which describes its frames.
 ///
-/// The first frame determines a damaged head. The frame repeats the salts, and its checksum continues the head's.
-/// Removing the frame's bytes from its checksum gives the head's checksum. Removing the head's known bytes from that
-/// gives the one number of the head that nothing else records.
+/// The first frame determines a damaged head. The frame repeats the salts, and its checksum
+/// continues the head's. Removing the frame's bytes from its checksum gives the head's checksum.
+/// Removing the head's known bytes from that gives the one number of the head that nothing else
+/// records.
 struct WALHeader {
     static let count = 32
     private static let magic: UInt32 = 0x377f_0682
@@ -76,7 +77,8 @@ extension WALHeader {
         sum.remove(first[..<8])
         sum.remove(salt)
         let start = start(pageBytes, isBigEndian: isBigEndian)
-        // The sequence number is 0 here, so the result differs from the head's checksum by exactly that number.
+        // The sequence number is 0 here, so the result differs from the head's checksum by exactly
+        // that number.
         var known = WALChecksum(isBigEndian: isBigEndian)
         known.add((start + [0, 0, 0, 0])[...])
         guard known.value.0 == sum.value.0 else { return nil }
@@ -85,8 +87,8 @@ extension WALHeader {
         return WALHeader(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
     }
 
-    /// If the first frame is lost too, the next frames still have the salts. Frames far behind it do not count: they
-    /// may belong to the round before.
+    /// If the first frame is lost too, the next frames still have the salts. Frames far behind it
+    /// do not count: they may belong to the round before.
     private static func salt(
         _ read: (_ count: Int, _ offset: Int) -> [UInt8]?,
         _ count: Int,

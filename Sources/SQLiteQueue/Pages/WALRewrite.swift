@@ -1,14 +1,16 @@
 import Glibc
 import System
 
-/// Makes a write-ahead log durable where it lies: proves each frame, writes the same bytes once more and syncs the file.
+/// Makes a write-ahead log durable where it lies: proves each frame, writes the same bytes once
+/// more and syncs the file.
 ///
-/// After a sync that failed the kernel may take pages for written that never reached the disk, and a second sync then
-/// succeeds without writing them. Writing them makes them dirty, so the next sync covers them. The content stays as it
-/// is, so connections that read the log meanwhile see no change, and no space is needed.
+/// After a sync that failed the kernel may take pages for written that never reached the disk, and
+/// a second sync then succeeds without writing them. Writing them makes them dirty, so the next
+/// sync covers them. The content stays as it is, so connections that read the log meanwhile see no
+/// change, and no space is needed.
 enum WALRewrite {
-    /// Stops at the first frame that fails the proof, where SQLite takes the log to end. Returns the number of written
-    /// frames.
+    /// Stops at the first frame that fails the proof, where SQLite takes the log to end. Returns
+    /// the number of written frames.
     static func run(_ path: String) throws(SystemError) -> Int {
         let file = OwnedDescriptor(
             taking: try system("open") { open(path, O_RDWR | O_CLOEXEC) }
@@ -43,8 +45,9 @@ enum WALRewrite {
         return frames
     }
 
-    /// Nil at the end of the log. A read error is not the end, because it may pass. A read that meets an error behind
-    /// its first bytes returns only these bytes, and the next read returns the error.
+    /// Nil at the end of the log. A read error is not the end, because it may pass. A read that
+    /// meets an error behind its first bytes returns only these bytes, and the next read returns
+    /// the error.
     static func read(
         _ file: CInt,
         _ count: Int,

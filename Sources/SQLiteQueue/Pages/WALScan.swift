@@ -1,11 +1,12 @@
 import Glibc
 import SQLite
 
-/// Reads the write-ahead log before SQLite does. SQLite takes the log to end at the first damaged frame and does not
-/// report the commits behind it.
+/// Reads the write-ahead log before SQLite does. SQLite takes the log to end at the first damaged
+/// frame and does not report the commits behind it.
 ///
-/// A frame's checksum continues the checksum of the frame before, which is in that frame's head. So a frame can be
-/// proved even if the content of the frame before it is damaged, and damage costs only the pages that it hit.
+/// A frame's checksum continues the checksum of the frame before, which is in that frame's head. So
+/// a frame can be proved even if the content of the frame before it is damaged, and damage costs
+/// only the pages that it hit.
 struct WALScan {
     struct Frame {
         let offset: Int
@@ -26,12 +27,13 @@ struct WALScan {
     private(set) var damagedFrames = 0
     /// Transactions that end at or behind the first damaged frame.
     private(set) var commitsBehind = 0
-    /// The end of the last transaction that SQLite reads. `roundEnd` is the end of the round's last frame.
+    /// The end of the last transaction that SQLite reads. `roundEnd` is the end of the round's last
+    /// frame.
     private(set) var provenEnd = 0
     private var roundEnd = 0
 
-    /// Nil if there is no log, or none that is readable at all; then SQLite begins a new one. Also nil if a part of the
-    /// log gives a read error, which is not the end: SQLite fails on it.
+    /// Nil if there is no log, or none that is readable at all; then SQLite begins a new one. Also
+    /// nil if a part of the log gives a read error, which is not the end: SQLite fails on it.
     init?(_ descriptor: CInt) {
         guard let found = Self.read(descriptor, WALHeader.count, at: 0) else { return nil }
         let sound = WALHeader(found)
@@ -68,8 +70,9 @@ struct WALScan {
                 damaged += 1
             }
             if isFromHere, isProved || Self.liesInOneSector(offset) {
-                // No transaction writes a page twice. So another transaction has ended in the damaged part. But a
-                // transaction that was too large for memory may end with a page that it wrote before.
+                // No transaction writes a page twice. So another transaction has ended in the
+                // damaged part. But a transaction that was too large for memory may end with a page
+                // that it wrote before.
                 let mayRepeat = words[1] != 0 && pages.count > Self.small
                 if !pages.insert(words[0]).inserted, damaged > 0, !mayRepeat {
                     commitsBehind += 1
@@ -90,14 +93,14 @@ struct WALScan {
         return offset
     }
 
-    /// True if the head of a frame at this offset lies in one sector. Then it belongs to one round as a whole, even
-    /// after a torn write.
+    /// True if the head of a frame at this offset lies in one sector. Then it belongs to one round
+    /// as a whole, even after a torn write.
     private static func liesInOneSector(_ offset: Int) -> Bool {
         offset % 512 + frameHeadBytes <= 512
     }
 
-    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were. SQLite reads nothing
-    /// at all behind a damaged head.
+    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were.
+    /// SQLite reads nothing at all behind a damaged head.
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
 
     /// The head to write back. Nil unless all frames behind it are undamaged.

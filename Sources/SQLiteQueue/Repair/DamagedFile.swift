@@ -1,11 +1,12 @@
 import SQLite
 import System
 
-/// A damaged database beside a connection to it: its pages as SQLite reads them, and the rule for unreadable content.
-/// It must exist as long as the connection.
+/// A damaged database beside a connection to it: its pages as SQLite reads them, and the rule for
+/// unreadable content. It must exist as long as the connection.
 ///
-/// Damage stays, so content that it hit is lost. A read error may pass: it ends the reading, and the caller tries again
-/// later. Only the last attempt skips content that is still unreadable, so a bad sector costs no more than its content.
+/// Damage stays, so content that it hit is lost. A read error may pass: it ends the reading, and
+/// the caller tries again later. Only the last attempt skips content that is still unreadable, so a
+/// bad sector costs no more than its content.
 final class DamagedFile {
     let pages: StoredPages
     /// True if all attempts are used up. Content that is still unreadable is then lost.
@@ -20,7 +21,8 @@ final class DamagedFile {
         skipsUnreadable = skips
     }
 
-    /// Returns if the caller must continue without the content that `error` hides. Throws the error if it may pass.
+    /// Returns if the caller must continue without the content that `error` hides. Throws the error
+    /// if it may pass.
     func skip(_ error: SQLiteError) throws(SQLiteError) {
         if error.isDamage { return }
         if error.isUnreadable, skipsUnreadable {

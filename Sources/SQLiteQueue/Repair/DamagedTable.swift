@@ -2,9 +2,10 @@ import SQLite
 
 /// Reads the readable part of a table whose pages are partly damaged.
 ///
-/// It reads as SQLite does, from leaf to leaf. If that fails, it reads the rest of the leaf separately and then
-/// everything behind it. If SQLite skips a leaf, it asks for that leaf by its keys. So a lost page costs only its own
-/// content, and a page with another page's content hides nothing.
+/// It reads as SQLite does, from leaf to leaf. If that fails, it reads the rest of the leaf
+/// separately and then everything behind it. If SQLite skips a leaf, it asks for that leaf by its
+/// keys. So a lost page costs only its own content, and a page with another page's content hides
+/// nothing.
 struct DamagedTable {
     private let scan: Statement
     private let leafScan: Statement
@@ -25,7 +26,8 @@ struct DamagedTable {
         self.file = file
         let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
         root = Int(try connection.integer(sql))
-        // The index may be damaged at other places than the table, so the query uses only the table.
+        // The index may be damaged at other places than the table, so the query uses only the
+        // table.
         let rows = "FROM \(table) NOT INDEXED WHERE \(key) BETWEEN ?1 AND ?2 ORDER BY \(key)"
         scan = try connection.prepare("SELECT \(columns) \(rows)")
         leafScan = try connection.prepare("SELECT \(columns) \(rows)")
@@ -47,9 +49,9 @@ struct DamagedTable {
         }
     }
 
-    /// Visits each readable row once, in the order of the keys. Throws if `visit` throws, and on a read error that the
-    /// file does not skip. The search begins at key `start`. Unless the first key is known, `start` is below any border
-    /// that a damaged page may show.
+    /// Visits each readable row once, in the order of the keys. Throws if `visit` throws, and on a
+    /// read error that the file does not skip. The search begins at key `start`. Unless the first
+    /// key is known, `start` is below any border that a damaged page may show.
     mutating func read(
         _ keys: ClosedRange<Int64>,
         from start: Int64 = .min,
@@ -106,8 +108,8 @@ struct DamagedTable {
             if key >= start, key < keys.lowerBound, next == keys.lowerBound { continue }
             // A damaged tree may lead to the same page twice.
             guard key >= next, key <= keys.upperBound else { return .failure(next) }
-            // A row among other rows' keys may be an old copy that was removed at its right place. If a search by keys
-            // finds nothing there, the border is wrong and not the row.
+            // A row among other rows' keys may be an old copy that was removed at its right place.
+            // If a search by keys finds nothing there, the border is wrong and not the row.
             if try readMissed(&leaves, before: key, visit),
                 try first(in: key...leaves.current.upperBound) != nil
             {
@@ -135,8 +137,8 @@ struct DamagedTable {
         return isAny
     }
 
-    /// Reads a leaf by its keys alone. The overflow pages of one row may be lost, and a damaged key may hide the rows
-    /// behind it.
+    /// Reads a leaf by its keys alone. The overflow pages of one row may be lost, and a damaged key
+    /// may hide the rows behind it.
     private mutating func readLeaf(
         _ leaf: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void

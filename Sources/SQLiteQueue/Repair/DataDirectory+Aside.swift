@@ -2,8 +2,9 @@ import Glibc
 import Queue
 import System
 
-// A damaged database is replaced in an order in which a crash at any point loses neither the old files nor the saved
-// content. While `queue.db` exists, it is valid. After it is gone, `queue.salvage.db` is complete.
+// A damaged database is replaced in an order in which a crash at any point loses neither the old
+// files nor the saved content. While `queue.db` exists, it is valid. After it is gone,
+// `queue.salvage.db` is complete.
 extension DataDirectory {
     /// The new database while the old one is still in place.
     var salvage: String { path + "/queue.salvage.db" }
@@ -53,12 +54,13 @@ extension DataDirectory {
         unlink(Self.mark(of: aside))
     }
 
-    /// Puts the saved database in the place of the damaged one. Also finishes an interrupted replacement.
+    /// Puts the saved database in the place of the damaged one. Also finishes an interrupted
+    /// replacement.
     func replaceDamaged() throws(QueueError) {
         unlink(database)
         try sync()
-        // The old log must never meet the new database, not even if a file system loses one change in a power cut and
-        // keeps the other.
+        // The old log must never meet the new database, not even if a file system loses one change
+        // in a power cut and keeps the other.
         for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
         try sync()
         guard rename(salvage, database) == 0 else {
@@ -77,8 +79,8 @@ extension DataDirectory {
     }
 }
 
-// Damaged databases that were moved aside. If a copy has a mark, it may have the only copy of some logs and is never
-// deleted. A few of the others are kept for finding the cause.
+// Damaged databases that were moved aside. If a copy has a mark, it may have the only copy of some
+// logs and is never deleted. A few of the others are kept for finding the cause.
 extension DataDirectory {
     /// The number of completely copied databases that are kept.
     static let damagedCopiesMax = 3
@@ -91,9 +93,9 @@ extension DataDirectory {
         _ = OwnedDescriptor(taking: descriptor)
     }
 
-    /// Records in the mark which content is not copied yet. The queue's own database records the same; the mark counts
-    /// if a later salvage cannot read that record. The mark may be older: then some logs arrive twice, and none is
-    /// lost.
+    /// Records in the mark which content is not copied yet. The queue's own database records the
+    /// same; the mark counts if a later salvage cannot read that record. The mark may be older:
+    /// then some logs arrive twice, and none is lost.
     func note(_ remainder: Remainder) { writeMark(of: remainder.file, remainder.bytes) }
 
     /// Empties the mark, which stays: nothing more is to be copied.
@@ -130,13 +132,14 @@ extension DataDirectory {
     /// The paths of the kept copies, oldest first.
     var damagedCopies: [String] {
         names.filter { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") }
-            // The name is compared without its end, so that the second copy of one second comes after the first.
+            // The name is compared without its end, so that the second copy of one second comes
+            // after the first.
             .sorted { $0.dropLast(3) < $1.dropLast(3) }
             .map { "\(path)/\($0)" }
     }
 
-    /// The copies that are never deleted, oldest first, because each may have the only copy of logs. If the disk cannot
-    /// report on a mark, the mark counts as present.
+    /// The copies that are never deleted, oldest first, because each may have the only copy of
+    /// logs. If the disk cannot report on a mark, the mark counts as present.
     var unsavedCopies: [String] {
         damagedCopies.filter { access(Self.mark(of: $0), F_OK) == 0 || errno != ENOENT }
     }
@@ -150,8 +153,8 @@ extension DataDirectory {
         }
     }
 
-    /// Deletes the oldest deletable copies until `most` of them are left, at most `limit` at a time. Returns the
-    /// deleted ones. The queue still copies from the files in `inUse`.
+    /// Deletes the oldest deletable copies until `most` of them are left, at most `limit` at a
+    /// time. Returns the deleted ones. The queue still copies from the files in `inUse`.
     func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
         let unsaved = unsavedCopies
         let deletable = damagedCopies.filter { aside in
@@ -163,8 +166,9 @@ extension DataDirectory {
     }
 }
 
-// A kept copy is a damaged database in the form that SQLite can read: the unchanged file and, if needed, a separate log
-// with corrections. The files themselves do not change until the new database is in place.
+// A kept copy is a damaged database in the form that SQLite can read: the unchanged file and, if
+// needed, a separate log with corrections. The files themselves do not change until the new
+// database is in place.
 extension DataDirectory {
     /// Gives the files of a damaged database their second name.
     func linkFiles(to aside: String) throws(QueueError) {

@@ -2,8 +2,8 @@ import Glibc
 import Queue
 import System
 
-// A kill during a salvage leaves an incomplete new database, or second names of files that are still in use under their
-// first names. A start settles that before anything opens the database.
+// A kill during a salvage leaves an incomplete new database, or second names of files that are
+// still in use under their first names. A start settles that before anything opens the database.
 extension DataDirectory {
     /// Undoes an interrupted salvage, or finishes one whose new database is complete.
     func settleSalvage() throws(QueueError) {
@@ -30,13 +30,14 @@ extension DataDirectory {
         return found
     }
 
-    /// True if the database and its log have all content under this name. A copy that replaced neither may have the
-    /// only copy of logs.
+    /// True if the database and its log have all content under this name. A copy that replaced
+    /// neither may have the only copy of logs.
     private func isSuperfluous(_ aside: String) -> Bool {
         let log = Self.damagedLog(of: aside)
         // If a damaged log exists, the other log was made of its sound frames.
         let original = FileIdentity(log) == .absent ? aside + "-wal" : log
-        // An interrupted salvage has left its mark. Copies without a mark are kept for finding the cause.
+        // An interrupted salvage has left its mark. Copies without a mark are kept for finding the
+        // cause.
         let isMarked = FileIdentity(Self.mark(of: aside)) != .absent
         func isSame(_ second: String, _ first: String) -> Bool {
             self.isSame(second, first) || (isMarked && hasSameBytes(second, first))
@@ -53,7 +54,8 @@ extension DataDirectory {
         }
     }
 
-    /// Compares the content: a copied or restored directory has two files instead of two names of one file.
+    /// Compares the content: a copied or restored directory has two files instead of two names of
+    /// one file.
     private func hasSameBytes(_ second: String, _ first: String) -> Bool {
         guard let count = fileSize(second), count == fileSize(first) else { return false }
         let (left, right) = (open(second, O_RDONLY | O_CLOEXEC), open(first, O_RDONLY | O_CLOEXEC))

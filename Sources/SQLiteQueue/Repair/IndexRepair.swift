@@ -5,8 +5,9 @@ enum IndexRepair {
     /// SQLite sorts a whole index in memory.
     private static let rowsMax: Int64 = 1_000_000
 
-    /// The complaints of SQLite's check about an index that disagrees with its table. Every other complaint is about
-    /// pages, and a write to a database with a damaged page may overwrite another page.
+    /// The complaints of SQLite's check about an index that disagrees with its table. Every other
+    /// complaint is about pages, and a write to a database with a damaged page may overwrite
+    /// another page.
     private static let complaints = [
         " missing from index ", "wrong # of entries in index ", "non-unique entry in index ",
         " values differ from index ",
@@ -20,8 +21,8 @@ enum IndexRepair {
         case tooManyRows
     }
 
-    /// Rebuilds the indexes if they alone are damaged. Returns false if they are sound. Throws if more is damaged, or if an
-    /// index of a large table is.
+    /// Rebuilds the indexes if they alone are damaged. Returns false if they are sound. Throws if
+    /// more is damaged, or if an index of a large table is.
     static func rebuild(_ connection: Connection) throws(SQLiteError) -> Bool {
         switch try run(connection) {
         case .rebuilt: return true

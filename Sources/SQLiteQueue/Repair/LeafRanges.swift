@@ -1,6 +1,6 @@
-/// The key ranges of the leaves of a table's tree, in order. A reader that cannot read one leaf thereby knows where the
-/// next one begins, however many numbers lie between. The leaves behind an unreadable inner page are unknown, so its
-/// keys form one range.
+/// The key ranges of the leaves of a table's tree, in order. A reader that cannot read one leaf
+/// thereby knows where the next one begins, however many numbers lie between. The leaves behind an
+/// unreadable inner page are unknown, so its keys form one range.
 ///
 /// Whatever the pages contain, each key is in exactly one range.
 struct LeafRanges: Sequence, IteratorProtocol {
@@ -38,8 +38,8 @@ struct LeafCursor {
         current = self.ranges.next() ?? keys
     }
 
-    /// The next leaf before the leaf of `key` from which nothing was read. Nil at the leaf of `key`. A sound tree has
-    /// no such leaf.
+    /// The next leaf before the leaf of `key` from which nothing was read. Nil at the leaf of
+    /// `key`. A sound tree has no such leaf.
     mutating func missed(before key: Int64) -> ClosedRange<Int64>? {
         while key > current.upperBound, let next = ranges.next() {
             let (last, wasRead) = (current, isRead)

@@ -1,7 +1,8 @@
 import SQLite
 
-/// The content of a damaged database that is still to be copied. The database that replaced it stores the remainder,
-/// and the transactions that copy change it: a crash between two of them loses and repeats nothing.
+/// The content of a damaged database that is still to be copied. The database that replaced it
+/// stores the remainder, and the transactions that copy change it: a crash between two of them
+/// loses and repeats nothing.
 struct Remainder: Equatable {
     /// The tables that are copied piece by piece, in this order.
     enum Phase: Int64 {
@@ -19,14 +20,14 @@ struct Remainder: Equatable {
     var through: Int64 = 0
     /// Packets with missing rows. Their remaining rows are copied as waiting rows.
     var broken: [Int64] = []
-    /// The queued logs and the dead letters that the ledger counts and that were not found yet, by destination. After
-    /// everything is copied they are lost.
+    /// The queued logs and the dead letters that the ledger counts and that were not found yet, by
+    /// destination. After everything is copied they are lost.
     var queued: [String: Int64] = [:]
     var dead: [String: Int64] = [:]
     /// Logs and dead letters that were copied.
     var savedLogs: Int64 = 0
-    /// True if read errors hid a part of the file, which was skipped. The file is kept: it may have the only copy of
-    /// logs.
+    /// True if read errors hid a part of the file, which was skipped. The file is kept: it may have
+    /// the only copy of logs.
     var hasUnreadable = false
 
     init(of file: String, upTo highest: Int64) {
@@ -41,8 +42,8 @@ struct Remainder: Equatable {
         phase == .packets && through < number && number <= highest
     }
 
-    /// True if rows of the packet may still be copied. If the packet's record is lost, the table of rows still has
-    /// them.
+    /// True if rows of the packet may still be copied. If the packet's record is lost, the table of
+    /// rows still has them.
     func mayHaveRows(of number: Int64) -> Bool {
         phase != .letters && number <= highest
     }
@@ -155,8 +156,8 @@ extension QueueDatabase {
     private static let remainderSettings = "aside/"
     private static let acknowledgedSettings = "acknowledged/"
 
-    /// The remainders, oldest first. One with a wrong checksum is ignored: its file stays, and a start finds its
-    /// counted logs missing.
+    /// The remainders, oldest first. One with a wrong checksum is ignored: its file stays, and a
+    /// start finds its counted logs missing.
     static func remainders(_ connection: Connection) throws(SQLiteError) -> [Remainder] {
         var remainders: [Remainder] = []
         for (name, value) in try settings(connection, remainderSettings) {
@@ -210,7 +211,8 @@ extension QueueDatabase {
         try commit()
     }
 
-    /// Continues with the remainder of an earlier salvage. If the old ledgers are lost, new ones count its logs.
+    /// Continues with the remainder of an earlier salvage. If the old ledgers are lost, new ones
+    /// count its logs.
     func adopt(_ earlier: Remainder) throws(SQLiteError) {
         let highest = max(try IdentifierSupply.highest(connection), earlier.highest)
         try settings.save(highest, as: IdentifierSupply.setting)

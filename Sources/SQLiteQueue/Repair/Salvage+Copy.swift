@@ -16,9 +16,9 @@ extension Salvage {
     /// Returns the bytes that the next transaction may write.
     typealias Room = () throws(SQLiteError) -> Int
 
-    /// Continues copying while there is room. Throws only if the new database cannot be used; earlier transactions
-    /// stay. It calls `whenAllIsCopied` before the new database records the end, unless the damaged file may still have
-    /// the only copy of logs.
+    /// Continues copying while there is room. Throws only if the new database cannot be used;
+    /// earlier transactions stay. It calls `whenAllIsCopied` before the new database records the
+    /// end, unless the damaged file may still have the only copy of logs.
     mutating func copy(
         _ room: Room,
         whenAllIsCopied: () -> Void
@@ -40,8 +40,9 @@ extension Salvage {
         return .done(lost: try Self.finish(remainder, in: saved))
     }
 
-    /// Reads the tables that each step reads from the beginning. If an earlier step skipped something, these tables
-    /// have used up their attempts. Rows and dead letters are read once and have attempts of their own.
+    /// Reads the tables that each step reads from the beginning. If an earlier step skipped
+    /// something, these tables have used up their attempts. Rows and dead letters are read once and
+    /// have attempts of their own.
     private mutating func readWholeTables() throws(SQLiteError) {
         let skipsRows = file.skipsUnreadable
         if remainder.hasUnreadable { file.skipsUnreadable = true }
@@ -72,8 +73,8 @@ extension Salvage {
 
     // MARK: - Transactions
 
-    /// Reserves bytes in the current transaction. If they do not fit, commits it and begins the next one. Everything
-    /// with a number up to `through` is in the current one.
+    /// Reserves bytes in the current transaction. If they do not fit, commits it and begins the
+    /// next one. Everything with a number up to `through` is in the current one.
     mutating func makeRoom(
         for bytes: Int,
         _ room: Room,
@@ -115,8 +116,8 @@ extension Salvage {
         try end(through: 0)
     }
 
-    /// The bytes that a payload takes. Only a small payload takes less than whole pages. Each payload costs an entry in
-    /// an index.
+    /// The bytes that a payload takes. Only a small payload takes less than whole pages. Each
+    /// payload costs an entry in an index.
     func cost(_ payload: Int) -> Int {
         let page = configuration.tuning.pageBytes
         let pages = payload < page / 4 ? 0 : (payload + page - 1) / page * page + page / 2

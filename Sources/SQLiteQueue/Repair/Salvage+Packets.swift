@@ -42,7 +42,8 @@ extension Salvage {
         do throws(SQLiteError) {
             try makeRoom(for: bytes, room, through: packet.number - 1)
         } catch  where step.isOver {
-            // While the queue is empty nothing can leave and make room, so the packet goes in parts.
+            // While the queue is empty nothing can leave and make room, so the packet goes in
+            // parts.
             let largest = rows.map { cost($0.payload.count) }.max() ?? 0
             guard try saved.rows.hasNone(in: 0...Int64.max), try room() >= largest else {
                 throw error
@@ -97,8 +98,8 @@ extension Salvage {
         return rows.isEmpty || logs != packet.logs || raw != packet.raw ? nil : rows
     }
 
-    /// Seals the rows of the stream that lie before its last packet and belong to no packet, under new ids. Rows behind
-    /// its last packet wait.
+    /// Seals the rows of the stream that lie before its last packet and belong to no packet, under
+    /// new ids. Rows behind its last packet wait.
     mutating func sealUnpackedRows(_ stream: Int64) throws(SQLiteError) {
         guard let known = streams[stream], !known.packets.isEmpty else { return }
         let limits = configuration.rules(known.destination).packet

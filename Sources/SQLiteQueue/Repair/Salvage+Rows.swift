@@ -36,7 +36,8 @@ extension Salvage {
         try next(.letters)
     }
 
-    /// The rows, by stream, of packets that were copied completely, or were not copied because they are acknowledged.
+    /// The rows, by stream, of packets that were copied completely, or were not copied because they
+    /// are acknowledged.
     private func placesOfPackets() -> [Int64: MergedRanges] {
         let broken = Set(remainder.broken)
         var places: [Int64: [ClosedRange<Int64>]] = [:]
@@ -46,8 +47,8 @@ extension Salvage {
         return places.mapValues(MergedRanges.init)
     }
 
-    /// The rows, by stream, of packets that SLS has stored. Their places come from delivery: the damaged database may
-    /// have a wrong range, or no record of the packet.
+    /// The rows, by stream, of packets that SLS has stored. Their places come from delivery: the
+    /// damaged database may have a wrong range, or no record of the packet.
     private func placesOfStoredPackets() -> [Int64: MergedRanges] {
         var places: [Int64: [ClosedRange<Int64>]] = [:]
         for place in acknowledged.values {
@@ -102,8 +103,8 @@ extension Salvage {
 
     // MARK: - Streams
 
-    /// Reads streams that the new database no longer has: it removes a stream when all its logs are delivered, even if more of
-    /// them are still to be copied.
+    /// Reads streams that the new database no longer has: it removes a stream when all its logs are
+    /// delivered, even if more of them are still to be copied.
     mutating func readRemovedStreams() throws(SQLiteError) {
         removedStreams = [:]
         guard var table = try damagedTable("*", of: "streams", key: "id") else { return }

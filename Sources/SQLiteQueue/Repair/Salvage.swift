@@ -3,14 +3,17 @@ import Queue
 import SQLite
 import System
 
-/// Copies the readable content of a damaged database row by row. Each row keeps its number, and its checksum is proved.
+/// Copies the readable content of a damaged database row by row. Each row keeps its number, and its
+/// checksum is proved.
 ///
-/// First `begin` makes the database that replaces the damaged one. It has all streams, the ledgers as they were, and a
-/// `Remainder`, which describes the content that is not copied yet. From then on it is the queue. `copy` brings
-/// packets, rows and dead letters into it, as much at a time as there is room for. Each transaction leaves a whole
-/// queue, so the salvage may stop after any of them and continue after a restart.
+/// First `begin` makes the database that replaces the damaged one. It has all streams, the ledgers
+/// as they were, and a `Remainder`, which describes the content that is not copied yet. From then
+/// on it is the queue. `copy` brings packets, rows and dead letters into it, as much at a time as
+/// there is room for. Each transaction leaves a whole queue, so the salvage may stop after any of
+/// them and continue after a restart.
 ///
-/// Damaged content is lost. A read error that may pass ends the salvage, which continues later: see `DamagedFile`.
+/// Damaged content is lost. A read error that may pass ends the salvage, which continues later: see
+/// `DamagedFile`.
 struct Salvage {
     /// Other content that was lost.
     struct Losses {
@@ -38,7 +41,8 @@ struct Salvage {
     var ledgers: [String: Ledger] = [:]
     /// All packets in the damaged database.
     var packets: [PacketRecord] = []
-    /// Packets that their destination has stored, with the places of their rows. They are not copied.
+    /// Packets that their destination has stored, with the places of their rows. They are not
+    /// copied.
     var acknowledged: [Int64: PacketPlace] = [:]
     /// The current transaction.
     var step = Step()
@@ -102,8 +106,8 @@ struct Salvage {
 // MARK: - The new database
 
 extension Salvage {
-    /// Throws if the new database cannot be written, or on a read error that may pass. The remainders `noted` count if
-    /// the damaged database does not tell what earlier salvages left.
+    /// Throws if the new database cannot be written, or on a read error that may pass. The
+    /// remainders `noted` count if the damaged database does not tell what earlier salvages left.
     mutating func begin(
         acknowledged: [Int64: PacketPlace],
         noted: [Remainder] = []
@@ -134,8 +138,8 @@ extension Salvage {
         }
     }
 
-    /// Takes over the old ledgers. All their queued and dead logs are still to be found, here or in the remainder of an
-    /// earlier salvage.
+    /// Takes over the old ledgers. All their queued and dead logs are still to be found, here or in
+    /// the remainder of an earlier salvage.
     private mutating func saveLedgers(_ noted: [Remainder]) throws(SQLiteError) {
         try readLedgers()
         for (name, old) in ledgers {
@@ -204,8 +208,8 @@ extension Salvage {
 }
 
 extension Salvage {
-    /// Keeps the readable memory of requests. No accepted log depends on it: a lost request costs a duplicate if a
-    /// device sends it once more.
+    /// Keeps the readable memory of requests. No accepted log depends on it: a lost request costs a
+    /// duplicate if a device sends it once more.
     mutating func saveRepeats() throws(SQLiteError) {
         losses.repeats = true
         guard var table = try damagedTable("*", of: "repeats", key: "number") else { return }

@@ -3,7 +3,8 @@ package import Queue
 
 /// The settings by which the queue keeps logs.
 package struct QueueConfiguration: Sendable {
-    /// The directory of the database. Created with its parents if missing, readable only by its owner.
+    /// The directory of the database. Created with its parents if missing, readable only by its
+    /// owner.
     package var directory: String
     /// The bound of queued bytes, compressed. At the bound the queue refuses new batches.
     package var bytesMax: Int
@@ -19,7 +20,8 @@ package struct QueueConfiguration: Sendable {
     /// How long the queue remembers a request by its identity, and how many requests.
     package var repeatsAgeMax: Duration = .seconds(86_400)
     package var repeatsMax = 200_000
-    /// The number of different streams that may wait at a time, and the number of device keys that share them.
+    /// The number of different streams that may wait at a time, and the number of device keys that
+    /// share them.
     package var streamsMax = 100_000
     package var senders = 1
     package var tuning = QueueTuning()
@@ -32,8 +34,8 @@ package struct QueueConfiguration: Sendable {
     package var commitLogBytesMax: Int?
     /// What reading the commit log must leave free on the file system.
     package var restoreFreeBytesMin = 0
-    /// Called once, on the queue's thread, when another gateway has taken the shard. The queue is of no use then but to be
-    /// closed. Must be quick.
+    /// Called once, on the queue's thread, when another gateway has taken the shard. The queue is
+    /// of no use then but to be closed. Must be quick.
     package var whenLost: @Sendable () -> Void = {}
 
     package init(

@@ -3,8 +3,8 @@ import SQLite
 import Synchronization
 import System
 
-/// A copy of the scratch database as it was at one moment, made on a thread of its own while the owner writes on. Its
-/// end cancels the copy and removes the files.
+/// A copy of the scratch database as it was at one moment, made on a thread of its own while the
+/// owner writes on. Its end cancels the copy and removes the files.
 final class BaseCopying {
     private let directory: DataDirectory
     private let state: State
@@ -21,8 +21,8 @@ final class BaseCopying {
         }
     }
 
-    /// Returns when the moment is fixed. Call it between two transactions. `whileWritten` lets the owner write on, and takes
-    /// room for two copies.
+    /// Returns when the moment is fixed. Call it between two transactions. `whileWritten` lets the
+    /// owner write on, and takes room for two copies.
     init(in directory: DataDirectory, whileWritten: Bool) throws(SQLiteError) {
         self.directory = directory
         directory.removeBase()
@@ -79,8 +79,8 @@ final class BaseCopying {
         try source.copy(into: draft) { !state.isCancelled.load(ordering: .relaxed) }
         try source.execute("COMMIT")
         guard !state.isCancelled.load(ordering: .relaxed) else { return }
-        // `VACUUM INTO` cannot run in the transaction above, which fixes the moment, and `VACUUM` would need a directory for
-        // temporary files, which a container may not have.
+        // `VACUUM INTO` cannot run in the transaction above, which fixes the moment, and `VACUUM`
+        // would need a directory for temporary files, which a container may not have.
         try compact(draft, directory, state)
     }
 

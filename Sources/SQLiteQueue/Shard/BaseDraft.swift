@@ -3,8 +3,8 @@ import Glibc
 import SQLite
 import System
 
-/// A base as it is read from a commit log: the file of a database in pieces, behind a commit that marks its moment, and
-/// before one that tells its size.
+/// A base as it is read from a commit log: the file of a database in pieces, behind a commit that
+/// marks its moment, and before one that tells its size.
 struct BaseDraft: ~Copyable {
     private let path: String
     private var file: OwnedDescriptor?
@@ -15,15 +15,16 @@ struct BaseDraft: ~Copyable {
     /// It is the local queue of a gateway that becomes a shard.
     private(set) var isMoved = false
 
-    /// The body of such a base's first commit. Until the base is whole, the log must not be taken for a new one.
+    /// The body of such a base's first commit. Until the base is whole, the log must not be taken
+    /// for a new one.
     static let moveMark = Array("moved queue".utf8)
 
     init(of database: String) {
         path = database
     }
 
-    /// Returns the base's first commit when the file is whole. Other commits may lie between its pieces. A base that
-    /// another one follows before its end was given up by its writer.
+    /// Returns the base's first commit when the file is whole. Other commits may lie between its
+    /// pieces. A base that another one follows before its end was given up by its writer.
     mutating func take(_ commit: Commit) throws(SQLiteError) -> Commit? {
         switch commit.kind {
         case .epoch: return nil

@@ -2,8 +2,9 @@ import Glibc
 package import Queue
 import System
 
-/// What a data directory says about a queue that moves between it and a cluster. It is durable before the first step,
-/// so that a move that was cut off goes on with the same shard, and no gateway starts in the middle of it.
+/// What a data directory says about a queue that moves between it and a cluster. It is durable
+/// before the first step, so that a move that was cut off goes on with the same shard, and no
+/// gateway starts in the middle of it.
 package struct MoveNote: Equatable, Sendable {
     package enum Direction: String, Sendable {
         case toShard = "to"
@@ -95,13 +96,15 @@ package struct MoveNote: Equatable, Sendable {
         try DataDirectory(path: directory).sync()
     }
 
-    /// Throws if a gateway must not start in the directory: the queue may be elsewhere, or would be there twice.
+    /// Throws if a gateway must not start in the directory: the queue may be elsewhere, or would be
+    /// there twice.
     package static func checkStart(in directory: String) throws(QueueError) {
         guard let note = try read(in: directory) else { return }
         switch (note.direction, note.stage) {
         // Nothing has left the cluster yet.
         case (.fromShard, .begun): return
-        // The queue is still here. Once it was put aside, a gateway would begin an empty one in its place.
+        // The queue is still here. Once it was put aside, a gateway would begin an empty one in its
+        // place.
         case (.toShard, .begun) where MovingQueue.isThere(in: directory): return
         default: break
         }

@@ -4,7 +4,8 @@ package import Queue
 import SQLite
 import System
 
-/// The local queue of a stopped gateway on its way into a shard: it becomes the base of the shard's log.
+/// The local queue of a stopped gateway on its way into a shard: it becomes the base of the shard's
+/// log.
 ///
 /// The caller holds the directory's lock.
 package struct MovingQueue {
@@ -36,8 +37,8 @@ package struct MovingQueue {
 
     // MARK: - The copy
 
-    /// Makes the copy that the shard begins with: of this version's tables, and without decisions, among which are
-    /// credentials. Checks that it is sound.
+    /// Makes the copy that the shard begins with: of this version's tables, and without decisions,
+    /// among which are credentials. Checks that it is sound.
     package func makeCopy() throws(QueueError) -> InspectionReport {
         if source == directory.database { try settle() }
         copy.discard()
@@ -120,7 +121,8 @@ package struct MovingQueue {
 
     // MARK: - The log
 
-    /// Reads the shard's log to its end, or to its first whole base: only with one can a gateway own the shard.
+    /// Reads the shard's log to its end, or to its first whole base: only with one can a gateway
+    /// own the shard.
     package static func look(
         at log: any CommitLog
     ) throws(CommitLogError) -> (isWhole: Bool, end: LogPosition) {
@@ -135,8 +137,8 @@ package struct MovingQueue {
         return (false, reader.end)
     }
 
-    /// Appends the copy to the log, which ends there, as its base. `isEnding` is called before the entry that makes it
-    /// whole.
+    /// Appends the copy to the log, which ends there, as its base. `isEnding` is called before the
+    /// entry that makes it whole.
     package func send(
         to log: any CommitLog,
         after end: LogPosition,

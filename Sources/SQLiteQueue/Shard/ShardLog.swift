@@ -3,11 +3,12 @@ import Queue
 import SQLite
 import System
 
-/// The commit log of a shard. The log is authoritative: each transaction is appended to it before it is committed to the
-/// database, which is a *scratch* copy, rebuilt from the log at each start.
+/// The commit log of a shard. The log is authoritative: each transaction is appended to it before
+/// it is committed to the database, which is a *scratch* copy, rebuilt from the log at each start.
 ///
-/// If an append fails, the log may have the transaction or not. The owner then closes the store. Before it opens the store
-/// again, `prepare` reads the log and begins a new epoch: a transaction that is not in the log by then never gets there.
+/// If an append fails, the log may have the transaction or not. The owner then closes the store.
+/// Before it opens the store again, `prepare` reads the log and begins a new epoch: a transaction
+/// that is not in the log by then never gets there.
 final class ShardLog: ChangeLog {
     private let log: any CommitLog
     private let retries: CommitWriter.RetryPolicy
@@ -22,7 +23,8 @@ final class ShardLog: ChangeLog {
     /// The last epoch of this gateway; 0: it had none.
     private var lastEpoch: UInt64 = 0
     var base: ShardBase
-    /// Called on the owner's thread, with the reason, when an append takes long. What waits for it is not refused yet.
+    /// Called on the owner's thread, with the reason, when an append takes long. What waits for it
+    /// is not refused yet.
     var whenSlow: (String) -> Void = { _ in }
     /// Retries of writers that are gone.
     private var earlierRetries = 0
@@ -136,8 +138,8 @@ final class ShardLog: ChangeLog {
         notePosition(directory)
     }
 
-    /// Makes the scratch database what the log says, without taking the shard. After an error it has the commits before
-    /// that; see `restored`.
+    /// Makes the scratch database what the log says, without taking the shard. After an error it
+    /// has the commits before that; see `restored`.
     func read(_ directory: DataDirectory) throws(SQLiteError) { _ = try catchUp(directory) }
 
     /// The last commit that the scratch database has; nil: it has none.
@@ -169,8 +171,8 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    /// An earlier life of this gateway knew entries that the log must still have. The scratch database would be the last
-    /// copy of what was in others.
+    /// An earlier life of this gateway knew entries that the log must still have. The scratch
+    /// database would be the last copy of what was in others.
     private func checkEnd(_ directory: DataDirectory) throws(SQLiteError) {
         guard let known = directory.knownPosition else { return }
         guard known.log == log.name else { return try checkOther(known.log, directory) }
@@ -208,7 +210,8 @@ final class ShardLog: ChangeLog {
         )
     }
 
-    /// Makes the tables those of this version. Returns the version that they had; 0: there were none.
+    /// Makes the tables those of this version. Returns the version that they had; 0: there were
+    /// none.
     private func migrate(
         _ directory: DataDirectory,
         _ configuration: QueueConfiguration
@@ -225,7 +228,8 @@ final class ShardLog: ChangeLog {
         return UInt32(found)
     }
 
-    /// Writes the log's first whole base of at least this schema as the scratch database. Without one the log is new.
+    /// Writes the log's first whole base of at least this schema as the scratch database. Without
+    /// one the log is new.
     private func restoreBase(
         _ directory: DataDirectory,
         ofSchema schema: UInt32
@@ -262,8 +266,8 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    /// Applies the commits that follow, many in one transaction. Returns nil at the end of the log, or a newer schema that
-    /// the scratch database does not have.
+    /// Applies the commits that follow, many in one transaction. Returns nil at the end of the log,
+    /// or a newer schema that the scratch database does not have.
     private func apply(
         _ reader: inout CommitReader,
         _ directory: DataDirectory

@@ -6,8 +6,9 @@ import System
 
 /// A shard on its way into the local queue of a directory.
 ///
-/// The shard is *ceded* to the move: its last transaction has the move's id. Whatever opens the shard later
-/// delivers nothing of it. So the queue of the directory is the only one, also after a crash at any point.
+/// The shard is *ceded* to the move: its last transaction has the move's id. Whatever opens the
+/// shard later delivers nothing of it. So the queue of the directory is the only one, also after a
+/// crash at any point.
 ///
 /// The caller holds the directory's lock.
 package struct TakenQueue {
@@ -27,7 +28,8 @@ package struct TakenQueue {
     /// True if a shard that was ceded to this is on its way into a local queue.
     package static func isMove(_ target: String) -> Bool { target.hasPrefix(moveIDPrefix) }
 
-    /// Removes the id of a move from a copy of the shard, so that a gateway can use the copy as its queue.
+    /// Removes the id of a move from a copy of the shard, so that a gateway can use the copy as its
+    /// queue.
     static func forgetMove(_ connection: Connection) throws(SQLiteError) {
         try connection.execute(
             """
@@ -44,7 +46,8 @@ package struct TakenQueue {
         self.moveID = moveID
     }
 
-    /// True if the directory has the queue of this move, which is whole then. Throws if it has another one.
+    /// True if the directory has the queue of this move, which is whole then. Throws if it has
+    /// another one.
     package func isThere() throws(QueueError) -> Bool {
         guard fileSize(directory.database) ?? 0 > 0 else { return false }
         var found: String?
@@ -67,8 +70,9 @@ package struct TakenQueue {
 
     // MARK: - Taking the shard
 
-    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway that had the shard has
-    /// it no more. `isEnding` is called before the entry that cedes it. `hasLog` tells if another shard has a log.
+    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway
+    /// that had the shard has it no more. `isEnding` is called before the entry that cedes it.
+    /// `hasLog` tells if another shard has a log.
     package func take(
         from log: any CommitLog,
         hasLog: (String) -> Bool,

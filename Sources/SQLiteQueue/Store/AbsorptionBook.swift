@@ -2,11 +2,13 @@ import Queue
 import SQLite
 import System
 
-/// How shards become one: an empty shard is *ceded* to another one, which *absorbs* what it has left.
+/// How shards become one: an empty shard is *ceded* to another one, which *absorbs* what it has
+/// left.
 ///
-/// The absorbing shard notes its intent first. Then the other one is ceded, which is its last transaction. The absorbing
-/// shard takes the remains over in steps and notes its progress in the same transactions, so each crash leaves a state from
-/// which the next owner of both can go on. The last step adds the ledgers. Only then may the ceded shard's log be removed.
+/// The absorbing shard notes its intent first. Then the other one is ceded, which is its last
+/// transaction. The absorbing shard takes the remains over in steps and notes its progress in the
+/// same transactions, so each crash leaves a state from which the next owner of both can go on. The
+/// last step adds the ledgers. Only then may the ceded shard's log be removed.
 final class AbsorptionBook: StorePart {
     /// What the absorbing shard takes over next.
     enum Stage: Equatable {

@@ -2,7 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// Removes packets that destinations have stored, including packets that a salvage split or has not copied yet.
+/// Removes packets that destinations have stored, including packets that a salvage split or has not
+/// copied yet.
 final class Acknowledgements: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -28,9 +29,9 @@ final class Acknowledgements: StorePart {
         self.waiting = waiting
     }
 
-    /// Removes a packet that its destination has stored. A packet that is not here has one of three histories. It was
-    /// acknowledged before. Or a salvage has not copied it yet. Or a salvage split it; then its rows lie at `place`,
-    /// unless delivery holds them in another packet.
+    /// Removes a packet that its destination has stored. A packet that is not here has one of three
+    /// histories. It was acknowledged before. Or a salvage has not copied it yet. Or a salvage
+    /// split it; then its rows lie at `place`, unless delivery holds them in another packet.
     func acknowledge(
         _ number: Int64,
         at place: PacketPlace? = nil,
@@ -121,7 +122,8 @@ final class Acknowledgements: StorePart {
         remainders = try QueueDatabase.remainders(database.connection)
     }
 
-    /// Logs and dead letters of the destination that lie in damaged databases and are not copied yet.
+    /// Logs and dead letters of the destination that lie in damaged databases and are not copied
+    /// yet.
     func aside(of destination: String) -> (queued: Int64, dead: Int64) {
         remainders.reduce((0, 0)) { sum, remainder in
             (

@@ -7,13 +7,13 @@ struct AgeBasis: Equatable {
     var inherited: Int64 = 0
     /// The time at which the present clock began to count.
     var since = WallTime(nanoseconds: 0)
-    /// The sum of forward steps of the clock since the numbers up to `steppedThrough` were stamped, in this process or
-    /// an earlier one.
+    /// The sum of forward steps of the clock since the numbers up to `steppedThrough` were stamped,
+    /// in this process or an earlier one.
     var stepped = Duration.zero
     var steppedThrough: Int64 = 0
 
-    /// The bound of the sum for a clock that is stepped back and forth. No age is greater than the range of time
-    /// stamps.
+    /// The bound of the sum for a clock that is stepped back and forth. No age is greater than the
+    /// range of time stamps.
     private static let steppedMax = Duration.nanoseconds(Int64.max)
 
     mutating func step(by step: Duration) {

@@ -4,8 +4,8 @@ import System
 
 /// Decides when the age of stored content begins.
 ///
-/// A host may start in 1970 or in the future until it learns the time. Stamps of that period say nothing about an age,
-/// and logs must not expire because of them. In doubt an age starts again.
+/// A host may start in 1970 or in the future until it learns the time. Stamps of that period say
+/// nothing about an age, and logs must not expire because of them. In doubt an age starts again.
 final class AgeBook: StorePart {
     let context: StoreContext
     /// The owner keeps the basis for the next store.
@@ -36,8 +36,8 @@ final class AgeBook: StorePart {
         destination.rules.ageMax ?? configuration.ageMax
     }
 
-    /// Notes that the stamps of everything stored so far come from another clock: an earlier process's or the clock
-    /// before a step.
+    /// Notes that the stamps of everything stored so far come from another clock: an earlier
+    /// process's or the clock before a step.
     func inherit() {
         basis.inherited = context.lastNumber
         basis.since = now()
@@ -55,8 +55,8 @@ final class AgeBook: StorePart {
         return forward
     }
 
-    /// At a start, ages continue from the saved basis. If the owner reads the store again, they continue from the
-    /// `known` basis, since the clock is the same.
+    /// At a start, ages continue from the saved basis. If the owner reads the store again, they
+    /// continue from the `known` basis, since the clock is the same.
     func recover(_ known: AgeBasis?) throws(SQLiteError) {
         let saved = try AgeBasis(database)
         if let known {

@@ -32,8 +32,8 @@ final class BatchIntake: StorePart {
         self.letters = letters
     }
 
-    /// Takes the batches into the current transaction, or returns the reason against it. Optional batches without room
-    /// are skipped.
+    /// Takes the batches into the current transaction, or returns the reason against it. Optional
+    /// batches without room are skipped.
     func stage(
         _ batches: [Batch],
         by maker: StreamShares.Maker = .unknown
@@ -74,7 +74,8 @@ final class BatchIntake: StorePart {
 
     /// Streams and logstores that the request's batches need and that have no logs yet.
     private struct NewPlaces {
-        /// The destinations of the streams. Their shares are taken only to find places for all of them.
+        /// The destinations of the streams. Their shares are taken only to find places for all of
+        /// them.
         var shares: [String] = []
         var streamBytes = 0
         var outlets: Set<Outlet> = []
@@ -82,8 +83,8 @@ final class BatchIntake: StorePart {
         var replayed: Set<StreamKey> = []
     }
 
-    /// Reserves room for all batches but optional ones that have none, which it adds to `crowdedOut` by index. Returns
-    /// the reason why there is no room, with nothing reserved.
+    /// Reserves room for all batches but optional ones that have none, which it adds to
+    /// `crowdedOut` by index. Returns the reason why there is no room, with nothing reserved.
     private func reserve(
         _ batches: [Batch],
         by maker: StreamShares.Maker,
@@ -109,7 +110,8 @@ final class BatchIntake: StorePart {
         return nil
     }
 
-    /// The reserved size is the greatest possible one; the real size is known after the batch became rows.
+    /// The reserved size is the greatest possible one; the real size is known after the batch
+    /// became rows.
     private func reserve(
         _ batch: Batch,
         _ places: inout NewPlaces,
@@ -158,15 +160,17 @@ final class BatchIntake: StorePart {
         return new.isEmpty || destination.hasPlaces(for: Set(new)) ? nil : .tooManyLogstores
     }
 
-    /// The greatest size of the batch in the queue. Incompressible logs grow by less than a row's overhead.
+    /// The greatest size of the batch in the queue. Incompressible logs grow by less than a row's
+    /// overhead.
     private func most(_ batch: Batch) -> Int {
         let dead = DeadLetterBook.mostDead(batch)
         guard batch.logs.count > 0 else { return dead }
         return dead + batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
     }
 
-    /// The greatest number of rows. A row ends when it has as many logs as a packet may have, or when the next log
-    /// would exceed its bytes. In the second case the row and the next one together exceed the bytes of one row.
+    /// The greatest number of rows. A row ends when it has as many logs as a packet may have, or
+    /// when the next log would exceed its bytes. In the second case the row and the next one
+    /// together exceed the bytes of one row.
     private func mostRows(_ batch: Batch) -> Int {
         let limits = configuration.rules(batch.stream.destination).packet
         let bytes = max(1, min(configuration.tuning.rowBytes, limits.rawBytes))
@@ -174,8 +178,8 @@ final class BatchIntake: StorePart {
         return min(1 + ends, batch.logs.count)
     }
 
-    /// Makes rows of the staged batches. The batches of a stream share rows, which are compressed as a whole. Returns
-    /// the number of rows.
+    /// Makes rows of the staged batches. The batches of a stream share rows, which are compressed
+    /// as a whole. Returns the number of rows.
     @discardableResult
     func writeStaged() throws(SQLiteError) -> Int {
         guard !touched.isEmpty else { return 0 }

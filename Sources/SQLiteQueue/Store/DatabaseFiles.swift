@@ -19,8 +19,9 @@ final class DatabaseFiles: StorePart {
     /// The used part of the log.
     var logBytes: Int { database.connection.walPages * configuration.tuning.pageBytes }
 
-    /// Gives free pages back to the file system, a bounded number at a time, and keeps some for the next burst. The
-    /// file becomes shorter with the next checkpoint. The pages behind the free ones move, which takes room in the log.
+    /// Gives free pages back to the file system, a bounded number at a time, and keeps some for the
+    /// next burst. The file becomes shorter with the next checkpoint. The pages behind the free
+    /// ones move, which takes room in the log.
     func giveBack(atMost bytes: Int) throws(SQLiteError) {
         let tuning = configuration.tuning
         databaseBytes = try database.pages() * tuning.pageBytes
@@ -34,18 +35,21 @@ final class DatabaseFiles: StorePart {
         try database.vacuum(pages)
     }
 
-    /// Makes certain that the log of an earlier process is on the disk. Until then the queue may accept nothing: a sync
-    /// may have failed in that process. Commits behind frames that never reached the disk would be lost with those
-    /// frames.
+    /// Makes certain that the log of an earlier process is on the disk. Until then the queue may
+    /// accept nothing: a sync may have failed in that process. Commits behind frames that never
+    /// reached the disk would be lost with those frames.
     ///
-    /// `WALRewrite` comes first because it proves each frame, and a checkpoint proves none. If a frame never reached
-    /// the disk, a checkpoint would move other content of the file into the database.
+    /// `WALRewrite` comes first because it proves each frame, and a checkpoint proves none. If a
+    /// frame never reached the disk, a checkpoint would move other content of the file into the
+    /// database.
     ///
-    /// The checkpoint after it makes the next commit begin the log from its start. A reader, such as `sluice backup`,
-    /// keeps the log in place while it reads, and this function does not wait for it.
+    /// The checkpoint after it makes the next commit begin the log from its start. A reader, such
+    /// as `sluice backup`, keeps the log in place while it reads, and this function does not wait
+    /// for it.
     ///
-    /// If the disk has no room to write the log once more, the log stays uncertain. Delivering the present logs is more
-    /// important, and housekeeping tries again. Call it only between transactions.
+    /// If the disk has no room to write the log once more, the log stays uncertain. Delivering the
+    /// present logs is more important, and housekeeping tries again. Call it only between
+    /// transactions.
     func makeLogCertain() throws(SQLiteError) {
         guard !isLogCertain else { return }
         guard configuration.commitLog == nil else { return isLogCertain = true }
@@ -58,7 +62,8 @@ final class DatabaseFiles: StorePart {
         }
     }
 
-    /// Finds a file that was cut off now, not when its lost end is first read. The check needs an empty log.
+    /// Finds a file that was cut off now, not when its lost end is first read. The check needs an
+    /// empty log.
     private func checkSize() throws(SQLiteError) {
         let pages = try database.connection.integer("PRAGMA page_count")
         let pageSize = try database.connection.integer("PRAGMA page_size")

@@ -22,8 +22,8 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Coming and going
 
-    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in. Returns the
-    /// letter's id outside of the shard.
+    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was
+    /// in. Returns the letter's id outside of the shard.
     @discardableResult
     func addLetter(
         _ log: [UInt8],
@@ -96,7 +96,8 @@ final class DeadLetterBook: StorePart {
         return ids
     }
 
-    /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or discarded at once.
+    /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or
+    /// discarded at once.
     func countUnqueued(_ batch: Batch) throws(SQLiteError) {
         let destination = destinations.named(batch.stream.destination)
         let time = now()
@@ -122,7 +123,8 @@ final class DeadLetterBook: StorePart {
         destination.volumes.accepted += batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
     }
 
-    /// Takes a dead letter out. The caller adds it to its new count. Returns false if the letter is not there.
+    /// Takes a dead letter out. The caller adds it to its new count. Returns false if the letter is
+    /// not there.
     func takeOut(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
@@ -174,8 +176,8 @@ final class DeadLetterBook: StorePart {
         return step
     }
 
-    /// Takes the room of the letters away (or gives it back) while they are staged as batches: replayed letters need no
-    /// additional room.
+    /// Takes the room of the letters away (or gives it back) while they are staged as batches:
+    /// replayed letters need no additional room.
     func weigh(_ letters: [StoredLetter], sign: Int) {
         for letter in letters {
             weight.weigh(
@@ -262,15 +264,16 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Expiry
 
-    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them as
-    /// expired. Returns their number by destination. `hasExpired` tells if there are more.
+    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and
+    /// counts them as expired. Returns their number by destination. `hasExpired` tells if there are
+    /// more.
     func expire(atMost most: Int = 250) throws(SQLiteError) -> [String: Int] {
         hasExpired = false
         guard ages.knowsTime else { return [:] }
         let due = now() - configuration.deadLetterAgeMax
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
-        // The same rule as for rows, see `begin`: the age of content with stamps of another clock began with this clock
-        // at the latest, and stamps of a clock that was not set say nothing.
+        // The same rule as for rows, see `begin`: the age of content with stamps of another clock
+        // began with this clock at the latest, and stamps of a clock that was not set say nothing.
         let isAnyInherited = ages.basis.since <= due
         if isAnyInherited {
             let all = DeadLetterFilter()

@@ -1,7 +1,7 @@
 import Queue
 
-/// The number of dead letters by destination and code. The store updates it when letters come and go, so no caller has
-/// to walk over all letters.
+/// The number of dead letters by destination and code. The store updates it when letters come and
+/// go, so no caller has to walk over all letters.
 struct DeadSums {
     private struct Reason: Hashable {
         let destination: String
@@ -23,8 +23,9 @@ struct DeadSums {
         haveChanged = true
     }
 
-    /// Removes one letter. Returns the bytes that leave with it, or nil if no such letter is known. A letter's own size
-    /// may have changed on the disk, so the last letter takes all counted bytes with it.
+    /// Removes one letter. Returns the bytes that leave with it, or nil if no such letter is known.
+    /// A letter's own size may have changed on the disk, so the last letter takes all counted bytes
+    /// with it.
     mutating func remove(_ destination: String, _ code: String, bytes: Int) -> Int? {
         let reason = Reason(destination: destination, code: code)
         guard let left = byReason[reason] else { return nil }

@@ -1,7 +1,7 @@
 import Queue
 
-/// The number of packets that delivery has requested and not received. It is bounded because the queue seals at
-/// hand-over: delivery cannot make the queue seal far ahead.
+/// The number of packets that delivery has requested and not received. It is bounded because the
+/// queue seals at hand-over: delivery cannot make the queue seal far ahead.
 struct Demand {
     static let most = 4096
 

@@ -78,9 +78,10 @@ final class DestinationBook: StorePart {
 
     // MARK: - Addresses
 
-    // A destination with one logstore has the logstore's name in its rules, and an operator may have to correct that
-    // name. So logs that were stored for another name belong to this one. If several streams thereby get the same key,
-    // the later ones come before the earlier ones, as generations do.
+    // A destination with one logstore has the logstore's name in its rules, and an operator may
+    // have to correct that name. So logs that were stored for another name belong to this one. If
+    // several streams thereby get the same key, the later ones come before the earlier ones, as
+    // generations do.
 
     /// The key with the present logstore of its logs.
     func addressed(_ key: StreamKey) -> StreamKey {
@@ -99,8 +100,8 @@ final class DestinationBook: StorePart {
         }
     }
 
-    /// Destinations whose logs go to another logstore under the new rules. One without logs that leaves, or that comes
-    /// back with its logstore, moves nothing.
+    /// Destinations whose logs go to another logstore under the new rules. One without logs that
+    /// leaves, or that comes back with its logstore, moves nothing.
     func moved(by new: QueueConfiguration) -> Set<String> {
         let moved = byName.values.filter { destination in
             let name = destination.name
@@ -121,7 +122,8 @@ final class DestinationBook: StorePart {
     /// Records that a logstore took a packet, so that a start still knows that the logstore exists.
     func prove(_ outlet: QueuedOutlet) throws(SQLiteError) {
         let destination = outlet.destination
-        // Devices choose the names, so their number is bounded. The book removes none, because each one exists.
+        // Devices choose the names, so their number is bounded. The book removes none, because each
+        // one exists.
         guard destination.rules.logstore == nil,
             destination.logstores.proven.count < Self.provenMax,
             !destination.logstores.proven.contains(outlet.name.logstore)

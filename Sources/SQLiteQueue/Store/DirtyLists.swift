@@ -1,8 +1,8 @@
 import Queue
 import System
 
-/// The destinations and outlets that the current transaction touched. A turn looks only at these, not at all. Every
-/// change of a destination or outlet adds it to its list.
+/// The destinations and outlets that the current transaction touched. A turn looks only at these,
+/// not at all. Every change of a destination or outlet adds it to its list.
 final class DirtyLists {
     /// Unowned: a store keeps its destinations as long as it exists.
     private struct Changed {
@@ -12,7 +12,8 @@ final class DirtyLists {
     private var list: [Changed] = []
     private var outlets: [QueuedOutlet] = []
     private var ripening = RipeningOutlets()
-    /// True if nothing of this store was published yet, or if the answer to all batches may have changed.
+    /// True if nothing of this store was published yet, or if the answer to all batches may have
+    /// changed.
     var isUnpublished = true
 
     // MARK: - Destinations
@@ -36,15 +37,17 @@ final class DirtyLists {
         outlets.append(outlet)
     }
 
-    /// Returns outlets that may have packets to hand over: something happened to them, or a stream of theirs reached
-    /// its age. The caller must return each one with `looked` and is responsible for its changes until then.
+    /// Returns outlets that may have packets to hand over: something happened to them, or a stream
+    /// of theirs reached its age. The caller must return each one with `looked` and is responsible
+    /// for its changes until then.
     func takeOutlets(_ now: WallTime) -> [QueuedOutlet] {
         while let outlet = ripening.popDue(now) { outlet.note() }
         defer { outlets.removeAll(keepingCapacity: true) }
         return outlets
     }
 
-    /// Returns an outlet that has nothing more to give until `due`, unless something happens to it before.
+    /// Returns an outlet that has nothing more to give until `due`, unless something happens to it
+    /// before.
     func looked(_ outlet: QueuedOutlet, due: WallTime?) {
         outlet.isNoted = false
         if let due { ripening.add(outlet, at: due) }
@@ -54,8 +57,8 @@ final class DirtyLists {
     var nextDue: WallTime? { ripening.next }
 }
 
-/// Outlets by the time at which their next stream reaches its age. An outlet has one entry, or a second one if its time
-/// has moved forward; the later entry then finds nothing.
+/// Outlets by the time at which their next stream reaches its age. An outlet has one entry, or a
+/// second one if its time has moved forward; the later entry then finds nothing.
 private struct RipeningOutlets {
     private var entries = PriorityQueue<WallTime, QueuedOutlet>()
 

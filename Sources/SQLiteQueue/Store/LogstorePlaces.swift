@@ -2,9 +2,10 @@ import System
 
 /// The logstores of a destination that have logs in the queue, and the places for them.
 ///
-/// If a destination takes any logstore, devices choose the names and can invent some. Logs for a logstore that does not
-/// exist stay until they are too old, and would keep the place of a real logstore. So up to half of the places are
-/// reserved for logstores that are known to exist, one for each of them.
+/// If a destination takes any logstore, devices choose the names and can invent some. Logs for a
+/// logstore that does not exist stay until they are too old, and would keep the place of a real
+/// logstore. So up to half of the places are reserved for logstores that are known to exist, one
+/// for each of them.
 struct LogstoreBook {
     enum Change {
         case busy(String), quiet(String), proven(String)
@@ -68,8 +69,8 @@ struct LogstorePlaces {
 /// A book at the last commit, for other threads.
 typealias PublishedLogstores = Locked<LogstoreBook>
 
-/// The owner's book and the published one. The owner sends the published one its changes, never a copy: a destination
-/// may have some thousand logstores.
+/// The owner's book and the published one. The owner sends the published one its changes, never a
+/// copy: a destination may have some thousand logstores.
 struct SharedLogstores {
     private(set) var book: LogstoreBook
     let published: PublishedLogstores

@@ -1,13 +1,14 @@
 import System
 
-/// The streams of a destination by the age of their oldest waiting row. It exists while an overflow drops rows. Each
-/// stream has at most one entry.
+/// The streams of a destination by the age of their oldest waiting row. It exists while an overflow
+/// drops rows. Each stream has at most one entry.
 struct OldestFirst {
     private var queue = PriorityQueue<WallTime, QueuedStream>()
     /// True if an overflow used the list since the last look of `Overflow.releaseUnusedLists`.
     var hasDropped = false
 
-    /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at the front.
+    /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at
+    /// the front.
     mutating func insert(_ stream: QueuedStream) {
         guard !stream.waiting.isEmpty, !stream.isIn(.oldestFirst) else { return }
         stream.enter(.oldestFirst)

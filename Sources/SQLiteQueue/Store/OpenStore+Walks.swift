@@ -1,7 +1,8 @@
 import Queue
 import System
 
-// Walks over everything that the store knows: once a second for the status, and when an operator asks.
+// Walks over everything that the store knows: once a second for the status, and when an operator
+// asks.
 extension OpenStore {
     func survey(_ demand: Demand) -> [String: Survey] {
         // The sums are kept in the outlets: a lookup of each by name would cost more than the walk.
@@ -30,7 +31,8 @@ extension OpenStore {
         return surveys
     }
 
-    /// Compares each ledger with itself and with separately kept counts. Call it only between transactions.
+    /// Compares each ledger with itself and with separately kept counts. Call it only between
+    /// transactions.
     func imbalances() -> [Imbalance] {
         destinations.all.compactMap { destination in
             let ledger = destination.ledger
@@ -49,8 +51,8 @@ extension OpenStore {
         }
     }
 
-    /// Looks once at every stream and packet and keeps only the wanted ones. With 100,000 streams that takes a few
-    /// milliseconds. Generations of a key count as one stream.
+    /// Looks once at every stream and packet and keeps only the wanted ones. With 100,000 streams
+    /// that takes a few milliseconds. Generations of a key count as one stream.
     func listing(_ wish: StreamWish) -> StreamListing {
         var sealed: [Int64: SealedSum] = [:]
         for packet in packets.all {

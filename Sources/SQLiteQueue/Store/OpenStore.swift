@@ -4,8 +4,9 @@ import System
 
 /// The open database and the owner's knowledge about it.
 ///
-/// After any failed write the owner discards the store and reads it again from the disk, which is the only truth. So no
-/// part needs to undo anything, and no other thread sees a change before its commit.
+/// After any failed write the owner discards the store and reads it again from the disk, which is
+/// the only truth. So no part needs to undo anything, and no other thread sees a change before its
+/// commit.
 ///
 /// Each part has the state that it changes. A part uses only parts that were made before it.
 final class OpenStore: StorePart {
@@ -56,8 +57,9 @@ final class OpenStore: StorePart {
         absorptions = AbsorptionBook(letters, destinations, repeats, tally)
     }
 
-    /// Opens the database, migrates it to this version and reads everything that the owner must know. Delivery already
-    /// holds the packets `handed`; the others are handed over first. `ages` is nil at the start of the process.
+    /// Opens the database, migrates it to this version and reads everything that the owner must
+    /// know. Delivery already holds the packets `handed`; the others are handed over first. `ages`
+    /// is nil at the start of the process.
     static func open(
         _ path: String,
         _ configuration: QueueConfiguration,
@@ -98,8 +100,8 @@ final class OpenStore: StorePart {
         return (store, recovery)
     }
 
-    /// Makes everything since the last commit durable, including the ledger. The owner tells the watcher of logs that ended
-    /// later, when the requests have their answers.
+    /// Makes everything since the last commit durable, including the ledger. The owner tells the
+    /// watcher of logs that ended later, when the requests have their answers.
     func commit() throws(SQLiteError) {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
         guard database.isWriting else { return }
@@ -121,7 +123,8 @@ final class OpenStore: StorePart {
         streams.rescheduleAll()
     }
 
-    /// Handles a step of the clock: ages continue unchanged, and no stream waits for a time that was taken back.
+    /// Handles a step of the clock: ages continue unchanged, and no stream waits for a time that
+    /// was taken back.
     func clockStepped(by step: Duration) throws(SQLiteError) {
         streams.shiftAges(by: try ages.step(by: step))
     }

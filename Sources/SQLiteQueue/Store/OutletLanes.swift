@@ -1,13 +1,15 @@
 import Queue
 
-/// The lanes of one outlet. Each equal part of the hash range has one lane, and a lane has at most one packet.
+/// The lanes of one outlet. Each equal part of the hash range has one lane, and a lane has at most
+/// one packet.
 ///
-/// Some packets must not hold up others: pieces of refused packets, and packets that wait until others are stored.
-/// Their lanes are additional ones, each with a key of its own.
+/// Some packets must not hold up others: pieces of refused packets, and packets that wait until
+/// others are stored. Their lanes are additional ones, each with a key of its own.
 ///
-/// The packets' rows store everything that must survive: the key and number of each packet. A free lane has no row
-/// anywhere and costs no statement. After a restart the outlet does not know its free lanes and begins with new keys.
-/// That is safe because a key that no packet has is never used again, so nothing else can come under its numbers.
+/// The packets' rows store everything that must survive: the key and number of each packet. A free
+/// lane has no row anywhere and costs no statement. After a restart the outlet does not know its
+/// free lanes and begins with new keys. That is safe because a key that no packet has is never used
+/// again, so nothing else can come under its numbers.
 struct OutletLanes {
     private enum Place {
         /// The next packet gets a new key.
@@ -18,14 +20,16 @@ struct OutletLanes {
 
     private var places: [Place] = []
     private var busyPlaces = 0
-    /// The keys that packets have, each with its place. Two kinds of keys have no place: those of packets that were
-    /// sealed under another number of lanes, and the additional ones. The outlet drops them when they are free.
+    /// The keys that packets have, each with its place. Two kinds of keys have no place: those of
+    /// packets that were sealed under another number of lanes, and the additional ones. The outlet
+    /// drops them when they are free.
     private var busy: [LaneKey: Int] = [:]
     /// The additional keys, which get no place.
     private var beside: Set<LaneKey> = []
     private static let nowhere = -1
-    /// Keys of packets from before the last start. The last commits may be lost (a power cut under `durability:
-    /// normal`, a restored copy), so their next number may have been used for other content.
+    /// Keys of packets from before the last start. The last commits may be lost (a power cut under
+    /// `durability: normal`, a restored copy), so their next number may have been used for other
+    /// content.
     private var inherited: Set<LaneKey> = []
     private var turn = 0
     private var generator = SystemRandomNumberGenerator()
@@ -36,7 +40,8 @@ struct OutletLanes {
     /// True if a lane is free. Also true for 0 lanes: then packets have none.
     var isOpen: Bool { places.isEmpty || busyPlaces < places.count }
 
-    /// A lane for a new packet. Free lanes take turns; if none is free, an additional one. Nil for 0 lanes.
+    /// A lane for a new packet. Free lanes take turns; if none is free, an additional one. Nil for
+    /// 0 lanes.
     mutating func take(of count: Int) -> PacketLane? {
         resize(to: count)
         guard count > 0 else { return nil }
@@ -65,7 +70,8 @@ struct OutletLanes {
         return .new(key)
     }
 
-    /// Frees the place of a packet that waits for others. Another packet gets the place with another key.
+    /// Frees the place of a packet that waits for others. Another packet gets the place with
+    /// another key.
     mutating func makePlace(_ lane: PacketLane) {
         guard let index = busy[lane.key] else { return }
         beside.insert(lane.key)
@@ -100,8 +106,9 @@ struct OutletLanes {
         leave(lane, to: .free(lane.next))
     }
 
-    /// Drops the lane of a removed packet. The packet may have been sent. It could still arrive, and SLS would store it
-    /// instead of the next packet with its number. So the key is never used again.
+    /// Drops the lane of a removed packet. The packet may have been sent. It could still arrive,
+    /// and SLS would store it instead of the next packet with its number. So the key is never used
+    /// again.
     mutating func abandoned(_ lane: PacketLane) {
         leave(lane, to: .new)
     }

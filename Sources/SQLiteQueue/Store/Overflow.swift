@@ -30,19 +30,22 @@ final class Overflow: StorePart {
         self.waiting = waiting
     }
 
-    /// Drops the oldest waiting logs under the rule `drop_oldest`, if more logs came than there was room for. The
-    /// dropped logs count as expired.
+    /// Drops the oldest waiting logs under the rule `drop_oldest`, if more logs came than there was
+    /// room for. The dropped logs count as expired.
     ///
-    /// A destination pays only for its own bound. For the queue's bound the destination with the most waiting bytes
-    /// pays: a destination that floods the queue pays itself, and one that gets little keeps its logs.
+    /// A destination pays only for its own bound. For the queue's bound the destination with the
+    /// most waiting bytes pays: a destination that floods the queue pays itself, and one that gets
+    /// little keeps its logs.
     ///
-    /// If dead letters and packets alone exceed the bound, dropping does not help, and nothing is dropped.
+    /// If dead letters and packets alone exceed the bound, dropping does not help, and nothing is
+    /// dropped.
     ///
-    /// A transaction drops for a bounded time, so the transaction after a lowered bound is short, but it always drops
-    /// more than came. `needsRoom` tells if there is more to do.
+    /// A transaction drops for a bounded time, so the transaction after a lowered bound is short,
+    /// but it always drops more than came. `needsRoom` tells if there is more to do.
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
         var effort = DropEffort(least: 2 * rowsAdded + 1)
-        // An unchanged destination is within its bound, unless the previous turn could not drop enough.
+        // An unchanged destination is within its bound, unless the previous turn could not drop
+        // enough.
         let candidates = needsRoom ? Array(destinations.all) : destinations.dirty.changed
         for destination in candidates where destination.rules.overflow == .dropOldest {
             guard let most = destination.rules.bytesMax,
@@ -65,7 +68,8 @@ final class Overflow: StorePart {
         needsRoom = effort.isOver
     }
 
-    /// The destination with the most bytes to drop, and its lead over the second one. The lead is always positive.
+    /// The destination with the most bytes to drop, and its lead over the second one. The lead is
+    /// always positive.
     private func mostWaiting() -> (QueuedDestination, lead: Int)? {
         var first: QueuedDestination?
         var second = 0
@@ -82,8 +86,8 @@ final class Overflow: StorePart {
         return (first, max(first.waitingBytes - second, configuration.tuning.rowBytes))
     }
 
-    /// Drops rows of the stream with the oldest row while its rows are the oldest, until they have that many bytes or
-    /// are many. Returns false if nothing waits.
+    /// Drops rows of the stream with the oldest row while its rows are the oldest, until they have
+    /// that many bytes or are many. Returns false if nothing waits.
     private func dropOldest(
         of destination: QueuedDestination,
         bytes wanted: Int,
@@ -115,7 +119,8 @@ final class Overflow: StorePart {
         return true
     }
 
-    /// Releases lists that are not needed any more. They would keep removed streams alive. Called now and then.
+    /// Releases lists that are not needed any more. They would keep removed streams alive. Called
+    /// now and then.
     func releaseUnusedLists() {
         for destination in destinations.all {
             if destination.oldestFirst?.hasDropped == true {

@@ -1,11 +1,11 @@
 import Queue
 import SQLite
 
-// The lane of a packet is part of the packet's row. It changes in the transactions that seal, acknowledge and
-// remove packets, and costs no statement of its own.
+// The lane of a packet is part of the packet's row. It changes in the transactions that seal,
+// acknowledge and remove packets, and costs no statement of its own.
 extension PacketBook {
-    /// Enters the lane of a packet that was read at a start. Two packets with one lane are damage: the earlier one
-    /// keeps it, and the later one gets another.
+    /// Enters the lane of a packet that was read at a start. Two packets with one lane are damage:
+    /// the earlier one keeps it, and the later one gets another.
     func recoverLane(of packet: QueuedPacket) throws(SQLiteError) {
         let outlet = packet.stream.outlet
         guard let lane = packet.record.lane else { return }
@@ -59,8 +59,8 @@ extension QueuedOutlet {
     /// A lane for a new packet. Nil if packets have no lanes.
     func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
 
-    /// A lane for a piece of a refused packet. It is an additional one, because pieces would otherwise take the places
-    /// of new packets.
+    /// A lane for a piece of a refused packet. It is an additional one, because pieces would
+    /// otherwise take the places of new packets.
     func takeLaneBeside() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
 
     /// Frees the lane of a removed packet.

@@ -98,8 +98,8 @@ final class PacketBook: StorePart {
         return packet
     }
 
-    /// Hands rows over as a separate packet, in turn with everything else of their outlet. Returns nil if there are no
-    /// rows.
+    /// Hands rows over as a separate packet, in turn with everything else of their outlet. Returns
+    /// nil if there are no rows.
     @discardableResult
     func enterPiece(
         _ cut: PacketCut,
@@ -145,16 +145,17 @@ final class PacketBook: StorePart {
         try removeRows(of: packet)
     }
 
-    /// Takes back a packet that is not acknowledged. Its rows will leave, or go out in other packets. Every packet ends
-    /// here or in `removeDelivered`. The caller removes its weight and its rows.
+    /// Takes back a packet that is not acknowledged. Its rows will leave, or go out in other
+    /// packets. Every packet ends here or in `removeDelivered`. The caller removes its weight and
+    /// its rows.
     func withdraw(_ packet: QueuedPacket) throws(SQLiteError) {
         try database.write()
         try database.packets.remove(packet.record.number)
         leave(packet)
     }
 
-    /// Removes a packet from memory. Its lane's key is not used again, unless the packet is known to be stored at its
-    /// destination.
+    /// Removes a packet from memory. Its lane's key is not used again, unless the packet is known
+    /// to be stored at its destination.
     private func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
         if let lane = packet.record.lane {
@@ -166,9 +167,9 @@ final class PacketBook: StorePart {
         packet.stream.destination.queuedLogs -= packet.record.logs
     }
 
-    /// Removes the rows of a packet that `leaves` selects. The others go out as a new packet. If it selects none, the
-    /// packet stays unchanged. Delivery must not hold the packet. Returns the logs and bytes that left, which the
-    /// caller counts.
+    /// Removes the rows of a packet that `leaves` selects. The others go out as a new packet. If it
+    /// selects none, the packet stays unchanged. Delivery must not hold the packet. Returns the
+    /// logs and bytes that left, which the caller counts.
     func removeRows(
         of packet: QueuedPacket,
         where leaves: (RowRecord) -> Bool
@@ -230,9 +231,9 @@ final class PacketBook: StorePart {
         return packet.record.logs
     }
 
-    /// Repairs a packet that delivery could not read. Removes rows whose payload is not the stored one and counts them
-    /// as discarded. The rest of the packet goes out as a new packet, since its content differs. Returns the number of
-    /// lost logs.
+    /// Repairs a packet that delivery could not read. Removes rows whose payload is not the stored
+    /// one and counts them as discarded. The rest of the packet goes out as a new packet, since its
+    /// content differs. Returns the number of lost logs.
     func mend(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         var broken: [RowRecord] = []

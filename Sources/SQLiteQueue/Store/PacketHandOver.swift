@@ -14,8 +14,8 @@ final class PacketHandOver: StorePart {
         self.packets = packets
     }
 
-    /// Seals and collects the packets to hand over after the commit, for each outlet as many as delivery asks for.
-    /// Looks only at outlets to which something happened.
+    /// Seals and collects the packets to hand over after the commit, for each outlet as many as
+    /// delivery asks for. Looks only at outlets to which something happened.
     func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
         var gathered: [SealedPacket] = []
         let time = now()
@@ -34,8 +34,8 @@ final class PacketHandOver: StorePart {
         return gathered
     }
 
-    /// The next packet. Pieces of refused packets take turns with all others, so that bad logs do not hold up good
-    /// ones.
+    /// The next packet. Pieces of refused packets take turns with all others, so that bad logs do
+    /// not hold up good ones.
     private func nextPacket(
         of outlet: QueuedOutlet,
         _ time: WallTime

@@ -1,7 +1,7 @@
 import Queue
 
-/// Packets that were split off others, smallest first. So the search for a refused log ends with few other pieces in
-/// flight. Among pieces of the same size the latest comes first.
+/// Packets that were split off others, smallest first. So the search for a refused log ends with
+/// few other pieces in flight. Among pieces of the same size the latest comes first.
 struct Pieces {
     private struct Piece {
         let number: Int64

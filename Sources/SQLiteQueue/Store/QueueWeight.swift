@@ -7,10 +7,12 @@ import System
 /// The admission before a body is read and the answer to the batch use the same sums.
 final class QueueWeight: StorePart {
     let context: StoreContext
-    /// The bytes in the queue's bound: rows and dead letters with their overhead, and the streams that are not empty.
+    /// The bytes in the queue's bound: rows and dead letters with their overhead, and the streams
+    /// that are not empty.
     private(set) var bytes = 0
     private(set) var rows = 0
-    /// The bytes that could be dropped for the queue's bound: waiting rows of destinations whose oldest logs make room.
+    /// The bytes that could be dropped for the queue's bound: waiting rows of destinations whose
+    /// oldest logs make room.
     private(set) var droppableBytes = 0
     /// The most that batches of the current transaction can need.
     private var stagedBytes = 0
@@ -21,8 +23,8 @@ final class QueueWeight: StorePart {
 
     // MARK: - Counting
 
-    /// Counts bytes that came, or, with negative numbers, that left, in the bounds of the queue and of the destination.
-    /// Each row weighs its payload and `RowRecord.overhead`.
+    /// Counts bytes that came, or, with negative numbers, that left, in the bounds of the queue and
+    /// of the destination. Each row weighs its payload and `RowRecord.overhead`.
     func weigh(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int = 0) {
         bytes += more
         rows += moreRows
@@ -40,7 +42,8 @@ final class QueueWeight: StorePart {
         if destination.rules.overflow == .dropOldest { droppableBytes += more }
     }
 
-    /// Reserves bytes for batches of the current transaction, or releases them with a negative number.
+    /// Reserves bytes for batches of the current transaction, or releases them with a negative
+    /// number.
     func reserve(_ more: Int, _ destination: QueuedDestination) {
         stagedBytes += more
         destination.stagedBytes += more
@@ -68,9 +71,10 @@ final class QueueWeight: StorePart {
 
     // MARK: - Bounds
 
-    /// The bytes by which logs may grow when they die: a little more than the bounds, because dead logs leave the
-    /// queue. If the oldest logs make room for others, they do so here too. With nothing left to drop the same small
-    /// excess is allowed; otherwise a destination that has only refused packets would never continue.
+    /// The bytes by which logs may grow when they die: a little more than the bounds, because dead
+    /// logs leave the queue. If the oldest logs make room for others, they do so here too. With
+    /// nothing left to drop the same small excess is allowed; otherwise a destination that has only
+    /// refused packets would never continue.
     func roomForDeaths(of destination: QueuedDestination) -> Int {
         func room(_ most: Int, _ bytes: Int, droppable: Int) -> Int {
             most - bytes + max(most / 8, droppable)
@@ -86,7 +90,8 @@ final class QueueWeight: StorePart {
         return min(all, room(most, destination.bytes, droppable: droppable))
     }
 
-    /// If the oldest logs make room, all waiting logs count as droppable. The number to drop is decided later.
+    /// If the oldest logs make room, all waiting logs count as droppable. The number to drop is
+    /// decided later.
     func refusal(
         _ destination: QueuedDestination,
         more: Int,
@@ -108,7 +113,8 @@ final class QueueWeight: StorePart {
         return own + (margins ? margin(most) : 0) > most
     }
 
-    /// A small distance from a bound. Only small batches would still fit there, so the queue asks for no more batches.
+    /// A small distance from a bound. Only small batches would still fit there, so the queue asks
+    /// for no more batches.
     private func margin(_ bound: Int) -> Int {
         min(configuration.tuning.rowBytes, bound / 16)
     }

@@ -54,8 +54,8 @@ final class QueuedDestination {
 
     func note(_ outlet: QueuedOutlet) { dirty.note(outlet) }
 
-    /// Called after publishing. Returns false if the destination stays in the list because its ledger is not on the
-    /// disk.
+    /// Called after publishing. Returns false if the destination stays in the list because its
+    /// ledger is not on the disk.
     func settleChange() -> Bool {
         isNoted = isLedgerStale
         return !isNoted

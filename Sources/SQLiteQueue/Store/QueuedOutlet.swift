@@ -17,13 +17,15 @@ final class QueuedOutlet {
     var pieces = Pieces() { didSet { note() } }
     /// True if the last packet handed over was a piece.
     var gavePiece = false
-    /// Packets that are sealed and not handed over, for example after a start. Apart from pieces they go first.
+    /// Packets that are sealed and not handed over, for example after a start. Apart from pieces
+    /// they go first.
     var sealedBefore = Fifo<Int64>() { didSet { note() } }
-    /// Packets that cannot be judged before others are stored. They go when nothing else is left or another packet was
-    /// stored.
+    /// Packets that cannot be judged before others are stored. They go when nothing else is left or
+    /// another packet was stored.
     var postponed = Fifo<Int64>() { didSet { note() } }
-    /// The number of its packets that the owner keeps until there is room for dead letters. At the maximum, further
-    /// packets that are refused without room go to `heldBack`. They are handed over again when some waiters are done.
+    /// The number of its packets that the owner keeps until there is room for dead letters. At the
+    /// maximum, further packets that are refused without room go to `heldBack`. They are handed
+    /// over again when some waiters are done.
     var roomWaiters = 0 { didSet { note() } }
     var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
@@ -68,8 +70,8 @@ final class QueuedOutlet {
         sweep()
     }
 
-    /// Removes empty streams from the lines. Streams normally leave the lines when delivery asks for packets. While it
-    /// does not, each device that comes and goes would leave an empty one.
+    /// Removes empty streams from the lines. Streams normally leave the lines when delivery asks
+    /// for packets. While it does not, each device that comes and goes would leave an empty one.
     private func sweep() {
         let most = 2 * streamCount + 64
         if ripe.count > most { ripe.sweep() }

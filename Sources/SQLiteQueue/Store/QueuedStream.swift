@@ -2,8 +2,8 @@ import Logs
 import Queue
 import System
 
-/// A stream as the owner sees it: the sums of its waiting rows. The rows themselves are only on disk, so an outage
-/// costs memory by the stream, not by the row.
+/// A stream as the owner sees it: the sums of its waiting rows. The rows themselves are only on
+/// disk, so an outage costs memory by the stream, not by the row.
 final class QueuedStream {
     let id: Int64
     let key: StreamKey
@@ -12,7 +12,8 @@ final class QueuedStream {
     unowned let outlet: QueuedOutlet
     /// The previous generation of the same key.
     var earlier: QueuedStream?
-    /// True if the stream has another logstore on the disk. New logs must not come back under that one.
+    /// True if the stream has another logstore on the disk. New logs must not come back under that
+    /// one.
     let isRenamed: Bool
     let packPrefix: String
     var nextPack: Int64
@@ -31,7 +32,8 @@ final class QueuedStream {
 
     init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
         id = record.id
-        // The key uses the outlet's own strings. The record's strings would be one more copy per stream.
+        // The key uses the outlet's own strings. The record's strings would be one more copy per
+        // stream.
         key = StreamKey(
             destination: outlet.name.destination,
             logstore: outlet.name.logstore,
@@ -190,8 +192,8 @@ struct StagedBatches {
         return self
     }
 
-    /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the row's first log among
-    /// all that were staged.
+    /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the
+    /// row's first log among all that were staged.
     func tell(row: Int64, of stream: StreamID, logs count: Int, at offset: Int) {
         for batch in tracked {
             let first = max(batch.offset, offset)
@@ -203,7 +205,8 @@ struct StagedBatches {
     }
 }
 
-/// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest replays.
+/// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest
+/// replays.
 struct ReplayedRows {
     static let rangesMax = 16
 
@@ -231,7 +234,7 @@ struct QueuedPacket {
     let rowCount: Int
     /// Its weight in the bound of the queue.
     let bytes: Int
-    /// True if the packet may have been sent under its lane: before the last start, or in this process before it was
-    /// taken back.
+    /// True if the packet may have been sent under its lane: before the last start, or in this
+    /// process before it was taken back.
     var wasHandedOver = false
 }

@@ -1,7 +1,8 @@
 import Queue
 
-/// Payloads that were stored a moment ago, so that a packet that is sealed soon need not be read from the disk.
-/// Bounded: the oldest leave first, such as those of a destination that asks for nothing.
+/// Payloads that were stored a moment ago, so that a packet that is sealed soon need not be read
+/// from the disk. Bounded: the oldest leave first, such as those of a destination that asks for
+/// nothing.
 final class RecentPayloads {
     private let bytesMax: Int
     private var blocks: [Int64: StoredBlock] = [:]
@@ -17,8 +18,8 @@ final class RecentPayloads {
         order.append(row)
         bytes += block.compressed.count
         while bytes > bytesMax, let oldest = order.popFirst() { remove(oldest) }
-        // Rows that were handed over are still in the order. Without this, a waiting row at its front would let it grow
-        // for ever.
+        // Rows that were handed over are still in the order. Without this, a waiting row at its
+        // front would let it grow for ever.
         if order.count > 2 * blocks.count + 1024 {
             var live = Fifo<Int64>()
             while let row = order.popFirst() {

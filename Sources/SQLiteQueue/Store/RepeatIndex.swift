@@ -1,12 +1,12 @@
 /// Finds the remembered request with a given digest.
 ///
-/// On disk the requests are in the order of their arrival: remembering appends at one end, forgetting cuts off the
-/// other, and both write few pages. In the order of digests each request would dirty its own pages: with 200,000
-/// remembered requests and 30 more per commit that wrote 18 KB of log per request instead of 0.6, and took 89 µs
-/// instead of 14.
+/// On disk the requests are in the order of their arrival: remembering appends at one end,
+/// forgetting cuts off the other, and both write few pages. In the order of digests each request
+/// would dirty its own pages: with 200,000 remembered requests and 30 more per commit that wrote 18
+/// KB of log per request instead of 0.6, and took 89 µs instead of 14.
 ///
-/// So this index maps a digest to its row in memory, at 16 bytes per place: 8 MiB for 200,000. It keeps 8 bytes of the
-/// digest; the row has all of it and decides.
+/// So this index maps a digest to its row in memory, at 16 bytes per place: 8 MiB for 200,000. It
+/// keeps 8 bytes of the digest; the row has all of it and decides.
 struct RepeatIndex {
     private var numbers: [UInt64: Int64] = [:]
     /// The owners of the requests, at 8 bytes each.
@@ -35,7 +35,8 @@ struct RepeatIndex {
         if numbers[place] == number { numbers[place] = nil }
     }
 
-    /// Requests that make room for others. Nil if one owner sent all of them; then the oldest of all leave.
+    /// Requests that make room for others. Nil if one owner sent all of them; then the oldest of
+    /// all leave.
     func displaced(atMost most: Int) -> (owner: RepeatOwner, numbers: ArraySlice<Int64>)? {
         owners.displaced(atMost: most)
     }

@@ -4,8 +4,8 @@ import System
 
 /// Recognises requests that a device repeats.
 ///
-/// A device sends a request again if it did not see its answer. The transaction that stores a request's logs also
-/// stores its identity. A request with a known identity stores nothing.
+/// A device sends a request again if it did not see its answer. The transaction that stores a
+/// request's logs also stores its identity. A request with a known identity stores nothing.
 final class RepeatMemory: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -113,7 +113,8 @@ final class RepeatMemory: StorePart {
 
     private static let forgottenAtOnce = 10_000
 
-    /// Forgets the oldest requests while `isDue` returns true for the beginning of their age. Returns their number.
+    /// Forgets the oldest requests while `isDue` returns true for the beginning of their age.
+    /// Returns their number.
     @discardableResult
     private func forgetOldest(
         atMost most: Int,

@@ -2,9 +2,9 @@ import Queue
 
 /// The owner of remembered requests: a device key and a destination.
 ///
-/// A start must know the owners, or one key could displace requests that other devices have to repeat. So the first
-/// bytes of the stored digest name the owner: three bytes for the key, two for the destination. The other eleven
-/// identify the request.
+/// A start must know the owners, or one key could displace requests that other devices have to
+/// repeat. So the first bytes of the stored digest name the owner: three bytes for the key, two for
+/// the destination. The other eleven identify the request.
 struct RepeatOwner: Hashable {
     /// The bytes of a stored digest that name its owner.
     static let bytes = 5
@@ -41,9 +41,9 @@ struct RepeatOwner: Hashable {
     }
 }
 
-/// The numbers of remembered requests by owner, oldest first. If there are too many, the key with the most of them has
-/// to forget, and of its destinations the one with the most. So a key that sends many requests displaces its own, and a
-/// key with less than an equal part loses nothing.
+/// The numbers of remembered requests by owner, oldest first. If there are too many, the key with
+/// the most of them has to forget, and of its destinations the one with the most. So a key that
+/// sends many requests displaces its own, and a key with less than an equal part loses nothing.
 struct RepeatOwners {
     /// Ascending numbers. The front leaves first.
     private struct Line {
@@ -84,12 +84,12 @@ struct RepeatOwners {
         bySender[owner.sender] = left > 0 ? left : nil
     }
 
-    /// Above this number the owners are not distinguished, because each has next to nothing. Then the oldest of all
-    /// leave.
+    /// Above this number the owners are not distinguished, because each has next to nothing. Then
+    /// the oldest of all leave.
     static let ownersMax = 4096
 
-    /// The oldest requests of the owner with the most: at most `most`, and at most an eighth of them, so that it keeps
-    /// its latest requests. Nil if all have the same owner.
+    /// The oldest requests of the owner with the most: at most `most`, and at most an eighth of
+    /// them, so that it keeps its latest requests. Nil if all have the same owner.
     func displaced(atMost most: Int) -> (owner: RepeatOwner, numbers: ArraySlice<Int64>)? {
         guard lines.count > 1, lines.count <= Self.ownersMax,
             let sender = bySender.max(by: { $0.value < $1.value })?.key

@@ -1,7 +1,7 @@
 /// The ripe streams of an outlet, in the order in which they became ripe. Each gets its turn.
 ///
-/// If fresh logs have a share, streams whose oldest log is fresh are in a separate line. While both lines have streams,
-/// the fresh line gets its share of the turns.
+/// If fresh logs have a share, streams whose oldest log is fresh are in a separate line. While both
+/// lines have streams, the fresh line gets its share of the turns.
 struct RipeStreams {
     private var backlog = Fifo<QueuedStream>()
     private var fresh = Fifo<QueuedStream>()

@@ -2,7 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// Finds rows and letters that are older than the operator allows, and drops the rows of streams and packets.
+/// Finds rows and letters that are older than the operator allows, and drops the rows of streams
+/// and packets.
 final class RowExpiry: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -31,8 +32,8 @@ final class RowExpiry: StorePart {
 
     var isUnderWay: Bool { !expiring.isEmpty || !packetNumbers.isEmpty || letters.hasExpired }
 
-    /// Looks for streams and packets with rows that are older than the operator allows, unless some are still in
-    /// progress. It walks over all of them.
+    /// Looks for streams and packets with rows that are older than the operator allows, unless some
+    /// are still in progress. It walks over all of them.
     func look() {
         guard ages.knowsTime, expiring.isEmpty else { return }
         let time = now()
@@ -43,16 +44,18 @@ final class RowExpiry: StorePart {
         }
     }
 
-    /// The next packet with rows that are too old; nil at the end. It is not returned again before the next look.
+    /// The next packet with rows that are too old; nil at the end. It is not returned again before
+    /// the next look.
     func nextPacket() -> Int64? { packetNumbers.popLast() }
 
-    /// Drops such rows until none are left or the time is over, and counts them as expired. Returns the logs by
-    /// destination.
+    /// Drops such rows until none are left or the time is over, and counts them as expired. Returns
+    /// the logs by destination.
     func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
         let time = now()
         var expired: [String: Int] = [:]
         while let stream = expiring.last, Moment.now < deadline {
-            // Its last row, and then the stream itself, may have left since. Then nothing else of it may be used.
+            // Its last row, and then the stream itself, may have left since. Then nothing else of
+            // it may be used.
             guard !stream.waiting.isEmpty else {
                 expiring.removeLast()
                 continue
@@ -79,8 +82,8 @@ final class RowExpiry: StorePart {
         return oldest + ages.ageMax(of: packet.stream.destination) <= time
     }
 
-    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a new packet.
-    /// Delivery must not hold the packet. Returns the number of removed logs.
+    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a
+    /// new packet. Delivery must not hold the packet. Returns the number of removed logs.
     func expire(packet number: Int64) throws(SQLiteError) -> Int {
         let time = now()
         guard let packet = packets[number], ages.knowsTime, isExpired(packet, time) else {

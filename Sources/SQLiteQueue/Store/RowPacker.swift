@@ -1,16 +1,17 @@
 import Logs
 import Queue
 
-/// Makes rows of the batches of a stream: joins small ones, and splits those that are too large for one row.
+/// Makes rows of the batches of a stream: joins small ones, and splits those that are too large for
+/// one row.
 ///
 /// Rows that reach 64 KiB compress as well as whole packets do, and a packet ends between rows.
 struct RowPacker {
     let rawBytesMax: Int
     let logsMax: Int
 
-    /// Compresses a batch that fills most of a row, so that the queue's thread only has to store it. Called by the
-    /// thread that appends the batch: while one commit syncs, others compress for the next. Returns nothing for a
-    /// smaller batch, which shares a row with others.
+    /// Compresses a batch that fills most of a row, so that the queue's thread only has to store
+    /// it. Called by the thread that appends the batch: while one commit syncs, others compress for
+    /// the next. Returns nothing for a smaller batch, which shares a row with others.
     func compressAlone(_ batch: EncodedLogs) -> [PackedRow] {
         guard fillsRow(batch) else { return [] }
         return pieces(of: batch).map { PackedRow($0) }
@@ -19,7 +20,8 @@ struct RowPacker {
     /// True for a batch that fills most of a row.
     func fillsRow(_ batch: EncodedLogs) -> Bool { batch.bytes.count > rawBytesMax / 2 }
 
-    /// Adds the rows of the batches, in order. A single log that is larger than a row gets a row of its own.
+    /// Adds the rows of the batches, in order. A single log that is larger than a row gets a row of
+    /// its own.
     func plan(_ batches: [StagedBatches.Staged], to rows: inout [PlannedRow]) {
         var index = 0
         while index < batches.count {
@@ -58,7 +60,8 @@ struct RowPacker {
     }
 
     private func pieces(of batch: EncodedLogs) -> [EncodedLogs] {
-        // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the same.
+        // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the
+        // same.
         (try? batch.pieces(atMost: rawBytesMax, logs: logsMax)) ?? [batch]
     }
 }

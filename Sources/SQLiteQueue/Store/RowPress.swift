@@ -2,8 +2,9 @@ import Queue
 import Synchronization
 import System
 
-/// Compresses the rows of a commit. A large commit has a second thread for it, because everybody whose logs are in it
-/// waits: with 32 clients, compressing was half of the owner's work while a fifth of two cores had nothing to do.
+/// Compresses the rows of a commit. A large commit has a second thread for it, because everybody
+/// whose logs are in it waits: with 32 clients, compressing was half of the owner's work while a
+/// fifth of two cores had nothing to do.
 ///
 /// The rows are the same, whichever thread compresses them.
 final class RowPress {

@@ -2,8 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// What a shard has left when its logs are gone: dead letters, remembered requests, ledgers and a tally. Read from its
-/// scratch database, which no queue uses any more.
+/// What a shard has left when its logs are gone: dead letters, remembered requests, ledgers and a
+/// tally. Read from its scratch database, which no queue uses any more.
 final class ShardRemains {
     private static let lettersAtOnce = 1000
     private static let letterBytesAtOnce = 4 << 20

@@ -2,7 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// The state that all parts of an open store share: the database, the rules, the time and the supply of numbers.
+/// The state that all parts of an open store share: the database, the rules, the time and the
+/// supply of numbers.
 final class StoreContext {
     let database: QueueDatabase
     private(set) var configuration: QueueConfiguration
@@ -44,8 +45,9 @@ final class StoreContext {
         StreamID(shard: configuration.shard, number: stream.id)
     }
 
-    /// Tells the watcher of the ends that are durable. Called after a commit and after its answers, because no request
-    /// waits for it. `DatabaseFiles` commits by itself, so there may be ends although the last turn wrote nothing.
+    /// Tells the watcher of the ends that are durable. Called after a commit and after its answers,
+    /// because no request waits for it. `DatabaseFiles` commits by itself, so there may be ends
+    /// although the last turn wrote nothing.
     func tellEnded() {
         precondition(!database.isWriting, "an end would be told before its commit")
         guard !ended.isEmpty else { return }
@@ -55,7 +57,8 @@ final class StoreContext {
 
     // MARK: - Numbers
 
-    /// At a start: finds the highest number that may be in use, in the database or since the process began.
+    /// At a start: finds the highest number that may be in use, in the database or since the
+    /// process began.
     func recoverNumbers(after lastNumber: Int64) throws(SQLiteError) {
         let highest = try IdentifierSupply.highest(database.connection)
         ids = IdentifierSupply(after: max(highest, lastNumber))

@@ -4,15 +4,17 @@ import System
 
 /// The streams, and the order in which their logs leave.
 ///
-/// With `fresh_first` a stream whose logs wait for long takes no more logs. Later logs go to a new stream of the same
-/// key, a generation, so some of them can leave before. Within a generation nothing is reordered. On disk a generation
-/// is an ordinary stream; of several with one key the newest takes the batches.
+/// With `fresh_first` a stream whose logs wait for long takes no more logs. Later logs go to a new
+/// stream of the same key, a generation, so some of them can leave before. Within a generation
+/// nothing is reordered. On disk a generation is an ordinary stream; of several with one key the
+/// newest takes the batches.
 final class StreamBook: StorePart {
     let context: StoreContext
     private let ages: AgeBook
     private let weight: QueueWeight
     private let destinations: DestinationBook
-    /// The newest stream of each key, which refers to the earlier ones. `earlierStreams` is the number of these.
+    /// The newest stream of each key, which refers to the earlier ones. `earlierStreams` is the
+    /// number of these.
     private var streams: [StreamKey: QueuedStream] = [:]
     private var earlierStreams = 0
     /// The number of streams that are not empty.
@@ -53,8 +55,8 @@ final class StreamBook: StorePart {
         return newest
     }
 
-    /// True if later logs should not wait for the logs of the stream. A stream with at most one packet leaves at once.
-    /// While nothing leaves at all, there is no order to choose.
+    /// True if later logs should not wait for the logs of the stream. A stream with at most one
+    /// packet leaves at once. While nothing leaves at all, there is no order to choose.
     private func isOver(
         _ stream: QueuedStream,
         by maker: StreamShares.Maker,
@@ -72,7 +74,8 @@ final class StreamBook: StorePart {
         return count < Self.generationsMax
     }
 
-    /// The stream that takes batches of the key. Makes a new one if there is none or its logs have waited too long.
+    /// The stream that takes batches of the key. Makes a new one if there is none or its logs have
+    /// waited too long.
     func obtain(
         _ key: StreamKey,
         by maker: StreamShares.Maker,
@@ -101,8 +104,9 @@ final class StreamBook: StorePart {
         if stream.earlier != nil { earlierStreams += 1 }
     }
 
-    /// Schedules the next generation of the key after this one became empty. Only the eldest generation with waiting
-    /// rows is in the line of the backlog, so a key has one turn, however many generations it has, and leaves in order.
+    /// Schedules the next generation of the key after this one became empty. Only the eldest
+    /// generation with waiting rows is in the line of the backlog, so a key has one turn, however
+    /// many generations it has, and leaves in order.
     func scheduleNext(after stream: QueuedStream, _ time: WallTime) {
         guard earlierStreams > 0, stream.waiting.isEmpty, let newest = streams[stream.key] else {
             return
@@ -159,8 +163,8 @@ final class StreamBook: StorePart {
         weight.weigh(stream.destination, bytes: -stream.cost)
     }
 
-    /// Takes the share of a stream that does not exist yet, to find places for all streams that a request needs.
-    /// Returns the reason if there is none.
+    /// Takes the share of a stream that does not exist yet, to find places for all streams that a
+    /// request needs. Returns the reason if there is none.
     func takeShare(_ destination: String, _ maker: StreamShares.Maker) -> QueueAdmission? {
         defer { shares.take(destination, maker) }
         return switch shares.shortage(destination, maker) {
@@ -179,12 +183,13 @@ final class StreamBook: StorePart {
 
     // MARK: - Empty streams
 
-    /// Files a stream that may have become empty, and removes the streams that were empty longest. So a fleet whose
-    /// devices come and go leaves nothing behind.
+    /// Files a stream that may have become empty, and removes the streams that were empty longest.
+    /// So a fleet whose devices come and go leaves nothing behind.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
         if stream.isEmpty { sleep(stream) }
         if stream.isEmpty, let newest = streams[stream.key] {
-            // An earlier generation takes no more logs, and the newest one may have waited for its end.
+            // An earlier generation takes no more logs, and the newest one may have waited for its
+            // end.
             if newest !== stream { try remove(stream) }
             if newest.isEmpty, newest.earlier == nil { lineUp(newest) }
         }
@@ -224,8 +229,8 @@ final class StreamBook: StorePart {
         }
     }
 
-    /// Lets all waiting logs of the destination be sealed now, oldest first. That is also the order on the disk; in any
-    /// other order each packet would touch other pages.
+    /// Lets all waiting logs of the destination be sealed now, oldest first. That is also the order
+    /// on the disk; in any other order each packet would touch other pages.
     func flush(_ name: String) {
         guard let destination = destinations[name] else { return }
         let waiting =

@@ -3,15 +3,17 @@ import System
 
 /// The shares of destinations and device keys in the streams that may wait (`queue.max_streams`).
 ///
-/// Devices choose the tags, so one key can make as many streams as it likes. Each destination has a reserve, and each
-/// key has a reserve within each destination. Destinations, and the keys of each, share the rest as `FairShare` says. A
-/// key or destination within its reserve is never refused because of others.
+/// Devices choose the tags, so one key can make as many streams as it likes. Each destination has a
+/// reserve, and each key has a reserve within each destination. Destinations, and the keys of each,
+/// share the rest as `FairShare` says. A key or destination within its reserve is never refused
+/// because of others.
 ///
-/// The key that made a stream is known only in memory. After a restart the existing streams belong to no key and count
-/// only for their destination. So a key may take its reserve once more, and of the rest no more than is free.
+/// The key that made a stream is known only in memory. After a restart the existing streams belong
+/// to no key and count only for their destination. So a key may take its reserve once more, and of
+/// the rest no more than is free.
 struct StreamShares {
-    /// The sender of a stream as the device handler names it. Nil is a device without a key where keys are not
-    /// required.
+    /// The sender of a stream as the device handler names it. Nil is a device without a key where
+    /// keys are not required.
     enum Maker: Hashable {
         case sender(String?)
         /// The stream existed before the start, or an operator replayed its logs.

@@ -2,7 +2,8 @@ import Logs
 import Queue
 import System
 
-/// Removes logs from rows that became too old for SLS while they waited, or that are too far ahead of it.
+/// Removes logs from rows that became too old for SLS while they waited, or that are too far ahead
+/// of it.
 struct TimeSieve {
     private let times: ClosedRange<Int64>
     private let policy: LatePolicy

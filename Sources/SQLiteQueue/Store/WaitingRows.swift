@@ -2,7 +2,8 @@ import Queue
 import SQLite
 import System
 
-/// The rows that wait in streams. Adds rows of batches, and removes rows that leave before they are sealed.
+/// The rows that wait in streams. Adds rows of batches, and removes rows that leave before they are
+/// sealed.
 final class WaitingRows: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -27,7 +28,8 @@ final class WaitingRows: StorePart {
     ) throws(SQLiteError) -> Int64 {
         let (block, logs) = (packed.block, packed.logs)
         let row = RowRecord(
-            // A row takes a number for each log, so that a part of the row can become a row at its place: see `halve`.
+            // A row takes a number for each log, so that a part of the row can become a row at its
+            // place: see `halve`.
             id: try context.takeNumbers(max(logs, 1)),
             logs: logs,
             raw: block.rawBytes,
@@ -52,8 +54,8 @@ final class WaitingRows: StorePart {
         return row.id
     }
 
-    /// Removes waiting rows from the stream's front while `isDue` returns true, at most `left`, and counts them as
-    /// expired. Returns the number of their logs.
+    /// Removes waiting rows from the stream's front while `isDue` returns true, at most `left`, and
+    /// counts them as expired. Returns the number of their logs.
     func drop(
         from stream: QueuedStream,
         _ left: inout Int,

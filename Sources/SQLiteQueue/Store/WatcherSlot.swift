@@ -1,7 +1,8 @@
 import Queue
 import System
 
-/// The queue's watcher. The queue starts before its watcher is known, and stores come and go while it stays.
+/// The queue's watcher. The queue starts before its watcher is known, and stores come and go while
+/// it stays.
 final class WatcherSlot: Sendable {
     private let watcher = Locked<(any QueueWatcher)?>(nil)
 

@@ -1,9 +1,10 @@
 /// A 64-bit checksum of a row: its payload and the numbers that identify its owner.
 ///
-/// Both halves of a step (xor with the word, multiplication by an odd number) are reversible, so damage within one
-/// 8-byte word always changes the result. Any other damage escapes once in 2^64. The checksum runs at several GB/s, ten
-/// times the speed of a disk or LZ4. A cryptographic digest would defend against an attacker who can rewrite the file,
-/// but that attacker could rewrite the digest too.
+/// Both halves of a step (xor with the word, multiplication by an odd number) are reversible, so
+/// damage within one 8-byte word always changes the result. Any other damage escapes once in 2^64.
+/// The checksum runs at several GB/s, ten times the speed of a disk or LZ4. A cryptographic digest
+/// would defend against an attacker who can rewrite the file, but that attacker could rewrite the
+/// digest too.
 struct Checksum {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -2,8 +2,8 @@ import Glibc
 import SQLite
 import System
 
-/// A copy of a whole database at one moment. It is written under another name and gets its own name after it is on the
-/// disk, so a copy with its name is complete.
+/// A copy of a whole database at one moment. It is written under another name and gets its own name
+/// after it is on the disk, so a copy with its name is complete.
 struct DatabaseCopy {
     let path: String
 
@@ -23,8 +23,8 @@ struct DatabaseCopy {
         return Int(max(0, pages - free) * size) + 1 << 20
     }
 
-    /// Writes the draft, readable only by its owner. SQLite reads in one transaction and holds no more than a cache in
-    /// memory. Another connection may write meanwhile.
+    /// Writes the draft, readable only by its owner. SQLite reads in one transaction and holds no
+    /// more than a cache in memory. Another connection may write meanwhile.
     func write(_ connection: Connection) throws(SQLiteError) {
         let draft = draft
         do throws(SystemError) {

@@ -1,10 +1,10 @@
 import Queue
 import SQLite
 
-/// Reads dead letters and waiting logs through a separate connection, so that a list holds up neither the owner nor
-/// delivery. The
-/// connection opens at its first use, cannot write, and never checkpoints. Each question is a transaction of a bounded
-/// size, so the log can always start from its beginning.
+/// Reads dead letters and waiting logs through a separate connection, so that a list holds up
+/// neither the owner nor delivery. The connection opens at its first use, cannot write, and never
+/// checkpoints. Each question is a transaction of a bounded size, so the log can always start from
+/// its beginning.
 final class DeadLetterReader {
     private static let lettersMax = 1000
     /// The bytes of the logs of one page, which are in memory together.

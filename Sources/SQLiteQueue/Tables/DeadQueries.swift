@@ -4,12 +4,13 @@ import System
 
 /// The queries for dead letters, for the owner and for the connection that reads.
 ///
-/// A walk looks at a bounded number of letters, even if few match. The caller continues from the walk's position in
-/// another transaction.
+/// A walk looks at a bounded number of letters, even if few match. The caller continues from the
+/// walk's position in another transaction.
 final class DeadQueries {
     static let looksMax = 4000
 
-    // These return the columns that a filter needs, in the order of ids. `one` reads a letter if it is wanted.
+    // These return the columns that a filter needs, in the order of ids. `one` reads a letter if it
+    // is wanted.
     let all: Statement
     let ofDestination: Statement
     private let one: Statement
@@ -38,8 +39,8 @@ final class DeadQueries {
         var isLast: Bool
     }
 
-    /// Visits letters behind `id` and up to `last` in order. Stops when `visit` returns false or `most` letters were
-    /// looked at.
+    /// Visits letters behind `id` and up to `last` in order. Stops when `visit` returns false or
+    /// `most` letters were looked at.
     func letters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -78,7 +79,8 @@ final class DeadQueries {
 }
 
 extension DeadQueries {
-    /// Collects letters until there are `lettersMax`, or until their logs have `bytesMax`. Takes at least one.
+    /// Collects letters until there are `lettersMax`, or until their logs have `bytesMax`. Takes at
+    /// least one.
     struct Portion {
         let lettersMax: Int
         let bytesMax: Int

@@ -100,8 +100,8 @@ final class DeadTable {
         return sums
     }
 
-    /// The letters that died within `died`, oldest first. Of letters up to the id `inherited`, only those that also
-    /// died before `inheritedUntil`.
+    /// The letters that died within `died`, oldest first. Of letters up to the id `inherited`, only
+    /// those that also died before `inheritedUntil`.
     func letters(
         diedIn died: ClosedRange<WallTime>,
         inherited: Int64,

@@ -42,8 +42,8 @@ final class DecisionTable {
         )
     }
 
-    /// True if the number of settings stays within its bound. A stored setting can always change, and removals of a
-    /// decision make room for its additions.
+    /// True if the number of settings stays within its bound. A stored setting can always change,
+    /// and removals of a decision make room for its additions.
     func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
         var growth = 0
         for name in decision.settings.keys { growth += try keeps(name) ? 0 : 1 }

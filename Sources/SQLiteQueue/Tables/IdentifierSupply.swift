@@ -1,8 +1,8 @@
 import SQLite
 
-/// Numbers for streams, rows, packets, requests and dead letters. A number is never given out twice, even if everything
-/// was deleted and the process started again. The supply reserves a million numbers at a time on disk, so it writes
-/// rarely instead of once per transaction.
+/// Numbers for streams, rows, packets, requests and dead letters. A number is never given out
+/// twice, even if everything was deleted and the process started again. The supply reserves a
+/// million numbers at a time on disk, so it writes rarely instead of once per transaction.
 struct IdentifierSupply {
     static let setting = "reserved_ids"
     private static let step: Int64 = 1_000_000

@@ -1,8 +1,9 @@
 import Queue
 import SQLite
 
-/// Reads payloads through a separate connection, which opens at its first use, cannot write, and never checkpoints.
-/// Each read is a short transaction, so the log can always start from its beginning.
+/// Reads payloads through a separate connection, which opens at its first use, cannot write, and
+/// never checkpoints. Each read is a short transaction, so the log can always start from its
+/// beginning.
 final class PayloadReader {
     private let path: String
     /// False while the owner opens, repairs or replaces the database.

@@ -6,7 +6,8 @@ enum Pragmas {
     /// These work only before the first table exists; afterwards they are part of the file.
     static func create(on connection: Connection, pageBytes: Int) throws(SQLiteError) {
         try connection.execute("PRAGMA page_size = \(pageBytes)")
-        // An incremental vacuum gives back the pages that an outage filled step by step, without rewriting the file.
+        // An incremental vacuum gives back the pages that an outage filled step by step, without
+        // rewriting the file.
         try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     }
 
@@ -16,7 +17,8 @@ enum Pragmas {
         _ durability: Durability?,
         _ tuning: QueueTuning
     ) throws(SQLiteError) {
-        // This gives one sequential write and one sync per commit, and readers that never block the owner.
+        // This gives one sequential write and one sync per commit, and readers that never block the
+        // owner.
         let mode = try connection.text("PRAGMA journal_mode = WAL")
         guard mode == "wal" else {
             throw .unsuitable("the file system cannot hold a log (\(mode))")
@@ -31,19 +33,21 @@ enum Pragmas {
         case nil:
             try connection.execute("PRAGMA synchronous = OFF")
         }
-        // Debian's SQLite by default overwrites deleted content with zeroes. That would write every payload to the disk
-        // once more when it is acknowledged.
+        // Debian's SQLite by default overwrites deleted content with zeroes. That would write every
+        // payload to the disk once more when it is acknowledged.
         try connection.execute("PRAGMA secure_delete = OFF")
-        // The cache holds the pages of one transaction and the pages that a packet's deletion walks through.
+        // The cache holds the pages of one transaction and the pages that a packet's deletion walks
+        // through.
         try connection.execute("PRAGMA cache_size = -\(tuning.cacheBytes / 1024)")
         // A read error through a memory map is a SIGBUS, not an error value.
         try connection.execute("PRAGMA mmap_size = 0")
-        // A checkpoint in the middle of a commit would delay all callers of that commit. The owner runs it after its
-        // callbacks. The hook of `watchLog` replaces the automatic one.
+        // A checkpoint in the middle of a commit would delay all callers of that commit. The owner
+        // runs it after its callbacks. The hook of `watchLog` replaces the automatic one.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.watchLog()
-        // The log keeps its space between rounds: overwriting it in place makes a commit sync only data. When it
-        // starts the log anew, SQLite cuts off what lies beyond twice the longest round, so the file may keep that much.
+        // The log keeps its space between rounds: overwriting it in place makes a commit sync only
+        // data. When it starts the log anew, SQLite cuts off what lies beyond twice the longest
+        // round, so the file may keep that much.
         try connection.execute("PRAGMA journal_size_limit = \(2 * tuning.longLogBytes)")
         // SQLite finds a damaged page when it reads the page, before the damage does harm.
         try connection.execute("PRAGMA cell_size_check = ON")

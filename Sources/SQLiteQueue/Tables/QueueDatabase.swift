@@ -70,10 +70,12 @@ final class QueueDatabase {
 // MARK: - Opening
 
 extension QueueDatabase {
-    /// Keeps a database of an older version before it is changed. If it throws, the migration does not begin.
+    /// Keeps a database of an older version before it is changed. If it throws, the migration does
+    /// not begin.
     typealias KeepOlder = (Connection, _ schema: Int) throws(SQLiteError) -> Void
 
-    /// Opens or creates a database of this version. Also returns the version that it found, 0 for a new database.
+    /// Opens or creates a database of this version. Also returns the version that it found, 0 for a
+    /// new database.
     static func connect(
         _ path: String,
         _ configuration: QueueConfiguration,

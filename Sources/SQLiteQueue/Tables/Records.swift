@@ -20,7 +20,8 @@ struct RowRecord {
     let size: Int
     let received: WallTime
 
-    /// The cost of a row besides its payload: its other columns, its index entry, the ends of pages.
+    /// The cost of a row besides its payload: its other columns, its index entry, the ends of
+    /// pages.
     static let overhead = 160
 
     /// The numbers of its logs. A damaged row may claim any number of logs.
@@ -60,7 +61,8 @@ extension StreamRecord {
         }
     }
 
-    /// The value of the column `checksum`. It covers everything except the pack counter, which changes.
+    /// The value of the column `checksum`. It covers everything except the pack counter, which
+    /// changes.
     var checksum: Int64 {
         var checksum = Checksum()
         checksum.add(UInt64(bitPattern: id))
@@ -138,8 +140,8 @@ extension Ledger {
         (Self.columns + [\.skipped]).allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
     }
 
-    /// The ledger without implausible numbers. One missing number follows from the others. If several are missing, none
-    /// can be derived.
+    /// The ledger without implausible numbers. One missing number follows from the others. If
+    /// several are missing, none can be derived.
     var mended: Ledger {
         var mended = self
         if !Plausible.counts.contains(skipped) { mended.skipped = 0 }
@@ -154,10 +156,12 @@ extension Ledger {
     }
 }
 
-/// The greatest plausible numbers in the database. Only payloads have checksums, so a check of the size finds a damaged
-/// number before it is used. Plausible numbers are too small to overflow a sum.
+/// The greatest plausible numbers in the database. Only payloads have checksums, so a check of the
+/// size finds a damaged number before it is used. Plausible numbers are too small to overflow a
+/// sum.
 enum Plausible {
-    /// Numbers, pack counters, and logs or bytes of a whole destination. A million a second reach 2^53 after 285 years.
+    /// Numbers, pack counters, and logs or bytes of a whole destination. A million a second reach
+    /// 2^53 after 285 years.
     static let counts: ClosedRange<Int64> = 0...(1 << 53)
     static let ids: ClosedRange<Int64> = 1...(1 << 53)
     /// Numbers of one row: SQLite and LZ4 hold no larger payloads.
@@ -176,8 +180,8 @@ extension Statement {
 }
 
 extension Ledger {
-    /// Sets the queued and dead logs to the numbers that were found. Missing logs count as discarded, additional logs
-    /// as accepted.
+    /// Sets the queued and dead logs to the numbers that were found. Missing logs count as
+    /// discarded, additional logs as accepted.
     mutating func close(queued: Int64, dead: Int64) {
         self.queued = queued
         self.dead = dead

@@ -12,8 +12,9 @@ struct RepeatRecord {
 extension RepeatRecord {
     static let digestBytes = 16
 
-    /// Takes the columns number, digest, received, logs, receipt. Throws if the row does not look like a request of
-    /// ours. Its repetition then counts as a new request, and no damaged receipt gets into an answer.
+    /// Takes the columns number, digest, received, logs, receipt. Throws if the row does not look
+    /// like a request of ours. Its repetition then counts as a new request, and no damaged receipt
+    /// gets into an answer.
     init(_ row: Statement) throws(SQLiteError) {
         number = try row.integer(0, in: Plausible.ids)
         identity = BatchIdentity(

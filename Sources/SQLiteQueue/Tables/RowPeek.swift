@@ -3,7 +3,8 @@ import Queue
 import SQLite
 import System
 
-/// Reads the oldest rows of a destination's streams. It looks at a bounded number of streams and rows.
+/// Reads the oldest rows of a destination's streams. It looks at a bounded number of streams and
+/// rows.
 final class RowPeek {
     private static let streamsMax = 64
     private static let rowsMax = 8

@@ -3,8 +3,8 @@ import Queue
 import SQLite
 import System
 
-/// The table of rows. The queries of a start never touch a payload's pages; the queries of a repair do. These queries
-/// are prepared at each use, the others once.
+/// The table of rows. The queries of a start never touch a payload's pages; the queries of a repair
+/// do. These queries are prepared at each use, the others once.
 final class RowTable {
     private let connection: Connection
     private let transaction: WriteTransaction
@@ -127,7 +127,8 @@ final class RowTable {
         return sums
     }
 
-    /// For a start: visits all rows with the ids of their streams, stream by stream and in order, without payloads.
+    /// For a start: visits all rows with the ids of their streams, stream by stream and in order,
+    /// without payloads.
     func visitAll(
         _ visit: (RowRecord, Int64) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {

@@ -27,14 +27,15 @@ final class WriteTransaction {
         isOpen = true
     }
 
-    /// Stops the process unless a transaction is open. A write outside a transaction would be durable alone: a crash
-    /// right after it would leave rows that no ledger counts, or packets without rows.
+    /// Stops the process unless a transaction is open. A write outside a transaction would be
+    /// durable alone: a crash right after it would leave rows that no ledger counts, or packets
+    /// without rows.
     func require() {
         precondition(isOpen, "a write of the queue outside of a transaction")
     }
 
-    /// Commits. With full durability, or with a commit log, everything written so far is on stable storage when it
-    /// returns.
+    /// Commits. With full durability, or with a commit log, everything written so far is on stable
+    /// storage when it returns.
     func commit() throws(SQLiteError) {
         guard isOpen else { return }
         if let log, let recorder {

@@ -2,7 +2,8 @@ package import Crypto
 package import Net
 import System
 
-/// The accounts that the look-alikes of resolvers know, and the address that they give for every host.
+/// The accounts that the look-alikes of resolvers know, and the address that they give for every
+/// host.
 package struct ResolverAccounts: Sendable {
     /// The id of the account of Alibaba's HTTPDNS.
     package var alibaba = "100000"

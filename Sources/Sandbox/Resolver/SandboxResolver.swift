@@ -3,8 +3,9 @@ import HTTP
 import Net
 import System
 
-/// Answers one request to a look-alike of a resolver. It reads the protocols by itself and shares nothing with the
-/// gateway's side of them but ciphers, digests and encodings, so that a mistake in one shows in the other.
+/// Answers one request to a look-alike of a resolver. It reads the protocols by itself and shares
+/// nothing with the gateway's side of them but ciphers, digests and encodings, so that a mistake in
+/// one shows in the other.
 struct SandboxResolver {
     /// The client's address in answers, unless the query asks for another client's.
     static let client = "127.0.0.1"

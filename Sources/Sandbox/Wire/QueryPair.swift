@@ -5,7 +5,8 @@ struct QueryPair: Sendable, Equatable {
     let key: String
     let value: String
 
-    /// The pairs in order. Clients encode a space as `%20` or, like a form, as `+`; a plus sign is always `%2B`.
+    /// The pairs in order. Clients encode a space as `%20` or, like a form, as `+`; a plus sign is
+    /// always `%2B`.
     static func list(parsing query: String) throws(SLSRefusal) -> [QueryPair] {
         var pairs: [QueryPair] = []
         for piece in query.utf8.split(separator: UInt8(ascii: "&")) {

@@ -95,7 +95,8 @@ import Testing
         _ = try cluster.made("a")
         var value: UInt8 = 0
         var lastReached = Moment.now
-        /// As a gateway does: a server may be cut off from others, which it does not notice for long.
+        /// As a gateway does: a server may be cut off from others, which it does not notice for
+        /// long.
         func reached<Value>(_ body: () throws(CommitLogError) -> Value) throws(CommitLogError)
             -> Value
         {
@@ -127,7 +128,8 @@ import Testing
             try goOn(5)
             broker.kill()
             try goOn(5)
-            // The leader of a shard's stream may be unknown for a while, and the shard then is left out.
+            // The leader of a shard's stream may be unknown for a while, and the shard then is left
+            // out.
             #expect(eventually { (try? cluster.shards()) == [ListedShard(name: "a", last: 0)] })
             try broker.start()
             try goOn(20)

@@ -85,7 +85,8 @@ final class JetStreamTrial {
     }
 }
 
-/// Three brokers that sync before they confirm, for all tests that do not harm them. They end with the process.
+/// Three brokers that sync before they confirm, for all tests that do not harm them. They end with
+/// the process.
 let sharedBrokers = SharedBrokers()
 
 final class SharedBrokers: @unchecked Sendable {

@@ -2,8 +2,8 @@ import Glibc
 import System
 import TestSupport
 
-/// A server that a test writes: one request a connection, answered as the test says, also as no good
-/// server does.
+/// A server that a test writes: one request a connection, answered as the test says, also as no
+/// good server does.
 final class StandIn: Sendable {
     struct Request: Sendable {
         var method: String
@@ -100,7 +100,8 @@ final class StandIn: Sendable {
 
     private func acceptAll() {
         while true {
-            // accept takes a descriptor before it waits, and fails at once while a test leaves none.
+            // accept takes a descriptor before it waits, and fails at once while a test leaves
+            // none.
             var ready = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             poll(&ready, 1, -1)
             let descriptor = accept(listener, nil, nil)

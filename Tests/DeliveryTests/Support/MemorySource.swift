@@ -3,8 +3,8 @@ import Queue
 import System
 import TestSupport
 
-/// A queue in memory that keeps the protocol's promises: packets only on request, each one until it is
-/// given back; outlets announced before their packets; what is isolated comes again in halves.
+/// A queue in memory that keeps the protocol's promises: packets only on request, each one until it
+/// is given back; outlets announced before their packets; what is isolated comes again in halves.
 final class MemorySource: PacketSource {
     struct State {
         var offered: [SealedPacket] = []

@@ -3,8 +3,8 @@ import System
 @testable import Delivery
 @testable import Sandbox
 
-/// Clients with always something to send against a server with a quota, in simulated time. The bucket is
-/// the sandbox's; the clients' gate is the real one.
+/// Clients with always something to send against a server with a quota, in simulated time. The
+/// bucket is the sandbox's; the clients' gate is the real one.
 struct QuotaSimulation {
     struct Setup: Sendable {
         /// Units a second: requests, or bytes.
@@ -27,7 +27,8 @@ struct QuotaSimulation {
         var first: (count: Int, bytes: Double)?
         /// So many packets each client has; without it always one more.
         var backlog: Int?
-        /// What refuses besides the bucket: the how manieth request it is, from 1, and when it came.
+        /// What refuses besides the bucket: the how manieth request it is, from 1, and when it
+        /// came.
         var refuses: (@Sendable (_ number: Int, _ second: Double, _ chance: Double) -> Bool)?
         /// How late a client wakes up.
         var tick: Duration = .milliseconds(1)

@@ -5,8 +5,8 @@ struct QuotaUse {
 
     private var isGood: Bool { used > 0.85 && refused > 0 && refused < 0.10 }
 
-    /// The first good one of three, or the last: on a machine that stands still for a second any sender wastes what a
-    /// quota gives meanwhile.
+    /// The first good one of three, or the last: on a machine that stands still for a second any
+    /// sender wastes what a quota gives meanwhile.
     static func good(_ attempt: () throws -> QuotaUse) rethrows -> QuotaUse {
         for _ in 0..<2 {
             let use = try attempt()

@@ -3,8 +3,8 @@ import Synchronization
 import System
 import TestSupport
 
-/// An HTTP server that does exactly what a test says, also what no good server does: one blocking thread
-/// per connection.
+/// An HTTP server that does exactly what a test says, also what no good server does: one blocking
+/// thread per connection.
 final class ScriptedServer: Sendable {
     struct Request: Sendable {
         let head: String

@@ -55,7 +55,8 @@ final class StoredBench {
         return forwarder
     }
 
-    /// Puts the samples of so many seeds in the queue, each as a batch of its own, and waits for the disk.
+    /// Puts the samples of so many seeds in the queue, each as a batch of its own, and waits for
+    /// the disk.
     func append(_ seeds: Range<Int>, logstore: (Int) -> String = { _ in "app-log" }) throws {
         let settled = SharedValue((stored: 0, refused: 0))
         for seed in seeds {

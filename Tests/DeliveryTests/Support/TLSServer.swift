@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// `openssl s_server` with a certificate that nobody knows: it prints what it gets and sends what it
-/// is told.
+/// `openssl s_server` with a certificate that nobody knows: it prints what it gets and sends what
+/// it is told.
 struct TLSServer {
     /// What it prints, and what it is told to send.
     let output, input: PipeEnd

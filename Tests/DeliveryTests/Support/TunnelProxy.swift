@@ -2,8 +2,8 @@ import Glibc
 import System
 import TestSupport
 
-/// A proxy as companies have them: it connects whom it knows, by CONNECT or by SOCKS 5. Every name leads
-/// to this machine.
+/// A proxy as companies have them: it connects whom it knows, by CONNECT or by SOCKS 5. Every name
+/// leads to this machine.
 final class TunnelProxy: Sendable {
     enum Kind: Sendable { case connect, socks5 }
 
@@ -16,8 +16,8 @@ final class TunnelProxy: Sendable {
 
     let visits: SharedValue<[Visit]>
     let port: Int
-    /// Who may connect: for CONNECT the line that must be in the head, for SOCKS "user:password"; nil for
-    /// everybody.
+    /// Who may connect: for CONNECT the line that must be in the head, for SOCKS "user:password";
+    /// nil for everybody.
     let login: Locked<String?>
 
     private let kind: Kind

@@ -1,8 +1,8 @@
 import System
 import TestSupport
 
-/// A server that is always busy, however fast or slow the machine is: requests are answered in the order in
-/// which they came, each when so many others wait behind it.
+/// A server that is always busy, however fast or slow the machine is: requests are answered in the
+/// order in which they came, each when so many others wait behind it.
 final class Turnstile: Sendable {
     private struct State {
         var waiting: [WakeUp] = []

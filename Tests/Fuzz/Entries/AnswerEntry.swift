@@ -3,7 +3,8 @@ import SLS
 @testable import Delivery
 @testable import HTTPClient
 
-/// An answer of SLS, or of a server in its place: a status of two bytes, header lines, an empty one, a body.
+/// An answer of SLS, or of a server in its place: a status of two bytes, header lines, an empty
+/// one, a body.
 enum AnswerEntry: FuzzEntry {
     static let name = "answer"
 
@@ -27,7 +28,8 @@ enum AnswerEntry: FuzzEntry {
         try keepsPromises(answer)
     }
 
-    /// True when any line gives a request id: found in the bytes, independent of the answer's own reading.
+    /// True when any line gives a request id: found in the bytes, independent of the answer's own
+    /// reading.
     private static func namesRequest(_ bytes: [UInt8]) -> Bool {
         bytes.split(separator: UInt8(ascii: "\n")).contains { line in
             let text = String(decoding: line, as: UTF8.self).lowercased()

@@ -1,7 +1,7 @@
 import CommitLog
 
-/// The entries of a commit log, as a broker gives them back. A seed is a list of entries without checksums: the bytes
-/// that follow a length.
+/// The entries of a commit log, as a broker gives them back. A seed is a list of entries without
+/// checksums: the bytes that follow a length.
 enum CommitsEntry: FuzzEntry {
     static let name = "commits"
     static let bytesMax = 4096

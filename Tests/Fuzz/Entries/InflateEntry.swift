@@ -1,6 +1,7 @@
 import Logs
 
-/// Compressed bodies. The first byte chooses the coding and whether the size is told; then the next two are the size.
+/// Compressed bodies. The first byte chooses the coding and whether the size is told; then the next
+/// two are the size.
 enum InflateEntry: FuzzEntry {
     static let name = "inflate"
 

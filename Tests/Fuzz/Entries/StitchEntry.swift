@@ -1,6 +1,7 @@
 @testable import Logs
 
-/// Blocks of lz4 as they come from disk, joined: two sizes of two bytes, then two blocks of those sizes, then text.
+/// Blocks of lz4 as they come from disk, joined: two sizes of two bytes, then two blocks of those
+/// sizes, then text.
 enum StitchEntry: FuzzEntry {
     static let name = "lz4"
 

@@ -4,7 +4,8 @@ import System
 
 @testable import Tokens
 
-/// JSON Web Tokens: the input is one, or its first line is the header and the rest the claims of one that is signed.
+/// JSON Web Tokens: the input is one, or its first line is the header and the rest the claims of
+/// one that is signed.
 enum TokenEntry: FuzzEntry {
     static let name = "tokens"
 

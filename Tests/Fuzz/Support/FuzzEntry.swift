@@ -1,7 +1,7 @@
 /// A reader of what strangers write, and what must hold of it whatever comes.
 ///
-/// libFuzzer calls it with what it makes up, the suite with the seeds: so it keeps nothing from one call to the next,
-/// and what it finds can be found again with the one input.
+/// libFuzzer calls it with what it makes up, the suite with the seeds: so it keeps nothing from one
+/// call to the next, and what it finds can be found again with the one input.
 protocol FuzzEntry: SendableMetatype {
     /// Also that of its folder of seeds.
     static var name: String { get }

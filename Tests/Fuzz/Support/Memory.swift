@@ -28,8 +28,8 @@ enum Beyond: CaseIterable {
     }
 }
 
-/// Reads a body twice with one decoder. Neither what lies behind it nor what the decoder still has of the first time
-/// may make a difference.
+/// Reads a body twice with one decoder. Neither what lies behind it nor what the decoder still has
+/// of the first time may make a difference.
 func readTwice<Value: Equatable, Failure: Error & Equatable>(
     _ body: [UInt8],
     _ read: (UnsafeRawBufferPointer) throws(Failure) -> Value

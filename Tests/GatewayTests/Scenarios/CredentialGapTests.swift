@@ -13,8 +13,8 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-/// A credential ends while a gate is closed for another reason, and all that waited grows too old before the next
-/// credential comes: what devices send after that has to arrive without a restart.
+/// A credential ends while a gate is closed for another reason, and all that waited grows too old
+/// before the next credential comes: what devices send after that has to arrive without a restart.
 @Suite(.timeLimit(.minutes(1))) struct CredentialGapTests {
     private let directory = TemporaryDirectory()
     private let partner: SandboxPartner
@@ -50,7 +50,8 @@ import Testing
         return if case .paused = state { true } else { false }
     }
 
-    /// Posts logs until one that found the gate closed has expired with all others, and the credential has ended.
+    /// Posts logs until one that found the gate closed has expired with all others, and the
+    /// credential has ended.
     private func gap(_ gateway: Gateway) throws {
         let devices = TestClient(address: gateway.deviceAddress)
         for logstore in ["one", "two"] {
@@ -63,7 +64,8 @@ import Testing
         #expect(try sandbox.send("DELETE", "/faults").status < 300)
     }
 
-    /// Whether what is accepted from now on arrives. Older logs may expire, so new ones come again and again.
+    /// Whether what is accepted from now on arrives. Older logs may expire, so new ones come again
+    /// and again.
     private func delivers(_ gateway: Gateway) -> Bool {
         let devices = TestClient(address: gateway.deviceAddress)
         return eventually(within: .seconds(15)) {

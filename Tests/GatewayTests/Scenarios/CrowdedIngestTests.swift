@@ -16,13 +16,15 @@ import Testing
     private static let token: KeyValuePairs = [
         "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
     ]
-    /// Machines that run tests are busy; who waits for a queue or a connection waits longer than this.
+    /// Machines that run tests are busy; who waits for a queue or a connection waits longer than
+    /// this.
     private static let patience = Duration.seconds(5)
 
     @Test("The admin listener answers while devices use all their connections")
     func crowded() throws {
         let trial = try SandboxedGateway { $0.limits.http.connectionsPerAddress = 8 }
-        // Each that is taken waits for the end of its body, which does not come; every loop has its own.
+        // Each that is taken waits for the end of its body, which does not come; every loop has its
+        // own.
         var held: [TestConnection] = []
         let head = "POST /logs/slow HTTP/1.1\r\nhost: h\r\ncontent-length: 60000\r\n\r\n"
         for _ in 0..<64 { held.append(try trial.devices.opened(sending: head + "{")) }
@@ -53,7 +55,8 @@ import Testing
         }
         let noise = #"{"noise":"\#(hex(randomBytes(64 << 10)))"}"#
         #expect(eventually { (try? trial.devices.post("/logs/full", noise.utf8).status) == 503 })
-        // Most of the bodies' room belongs to devices that stopped in the middle, from several addresses.
+        // Most of the bodies' room belongs to devices that stopped in the middle, from several
+        // addresses.
         var slow: [TestConnection] = []
         let head = "POST /logs/slow HTTP/1.1\r\nhost: h\r\ncontent-length: 400000\r\n\r\n"
         let part = #"{"a":""# + String(repeating: "x", count: 300_000)

@@ -129,7 +129,8 @@ import Testing
         let readiness = try ask(gateway, "GET", "/readyz")
         #expect(readiness.status == 503 && readiness.text.contains("disk is full"))
 
-        // The queue keeps some room to itself, in which what operators decide is stored for a while.
+        // The queue keeps some room to itself, in which what operators decide is stored for a
+        // while.
         let resume = destination + "/resume"
         #expect(try ask(gateway, "POST", pause).status == 200)
         #expect(gateway.decided.withLock { $0.held } == ["default"])

@@ -159,7 +159,8 @@ import Testing
                 .post("/logs/t", body.utf8)
             #expect(answer.status == 200)
             expected += (0..<4).map { "\(number).\($0)" }
-            // One after the other: what waits for one destination is no reason to wait for the other.
+            // One after the other: what waits for one destination is no reason to wait for the
+            // other.
             #expect(
                 eventually {
                     gateway.report.queue.destinations["archive"]?.ledger.delivered

@@ -33,7 +33,8 @@ import Testing
         names.flatMap { [#"{"index":{"_index":"log-\#($0)"}}"#, #"{"a":"b"}"#] }
     }
 
-    /// The queue shows a moment after the answer who has a place, and then knows it for the next request, too.
+    /// The queue shows a moment after the answer who has a place, and then knows it for the next
+    /// request, too.
     private func haveThem(_ names: String...) -> Bool {
         eventually {
             trial.gateway.report.destinations[0].outlets.map(\.logstore).sorted() == names

@@ -10,7 +10,8 @@ import Testing
 @testable import Gateway
 @testable import Ingest
 
-/// What filters redact is nowhere in the gateway, whatever dialect brings it and wherever it stands in a request.
+/// What filters redact is nowhere in the gateway, whatever dialect brings it and wherever it stands
+/// in a request.
 @Suite(.timeLimit(.minutes(1))) struct RedactionTests {
     private struct Post {
         let path: String
@@ -18,7 +19,8 @@ import Testing
         var fields: KeyValuePairs<String, String> = [:]
     }
 
-    /// Each canary stands in a row once, and shares no text with others: compression leaves its bytes as they are.
+    /// Each canary stands in a row once, and shares no text with others: compression leaves its
+    /// bytes as they are.
     private final class Canaries {
         private(set) var all: [String] = []
 

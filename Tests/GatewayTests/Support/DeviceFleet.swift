@@ -1,8 +1,8 @@
 import Glibc
 import TestSupport
 
-/// Many devices that send once, over few connections: each connection carries the requests of a part of
-/// them, one behind the other.
+/// Many devices that send once, over few connections: each connection carries the requests of a
+/// part of them, one behind the other.
 struct DeviceFleet {
     let client: TestClient
     var devices: Int

@@ -10,7 +10,8 @@ import TestSupport
 @testable import Gateway
 @testable import Operations
 
-/// A gateway whose admin listener speaks TLS, with certificates in a directory of its own and a journal to read.
+/// A gateway whose admin listener speaks TLS, with certificates in a directory of its own and a
+/// journal to read.
 final class SecureGateway {
     static let made = TestCertificates.shared
 
@@ -63,7 +64,8 @@ final class SecureGateway {
         try admin(certificate).get(path, ["authorization": "Bearer \(token)"])
     }
 
-    /// Puts another pair in place as secrets of Kubernetes are: what was a link to one directory leads to the next.
+    /// Puts another pair in place as secrets of Kubernetes are: what was a link to one directory
+    /// leads to the next.
     func install(_ name: String, key: String? = nil) {
         Self.install(name, key: key, in: directory)
     }

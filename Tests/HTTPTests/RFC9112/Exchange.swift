@@ -6,8 +6,8 @@ import Testing
 
 /// What a client sends on one connection, and all that it may get for it.
 ///
-/// A "|" stands for CRLF. An answer is its status and its text, that of HEAD its status and the length
-/// that it tells: "200 /a 0", "HEAD 200 4".
+/// A "|" stands for CRLF. An answer is its status and its text, that of HEAD its status and the
+/// length that it tells: "200 /a 0", "HEAD 200 4".
 struct Exchange: Sendable, CustomTestStringConvertible {
     enum Way: CaseIterable, Sendable {
         case inOneGo, byteByByte, encrypted

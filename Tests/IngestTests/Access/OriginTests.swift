@@ -81,7 +81,8 @@ import Testing
         )
     }
 
-    /// A browser that sends credentials, as it does with each beacon, takes the origin itself and no star.
+    /// A browser that sends credentials, as it does with each beacon, takes the origin itself and
+    /// no star.
     @Test(
         "Without a list every origin may send, and read, also with credentials",
         arguments: ["POST", "OPTIONS"]

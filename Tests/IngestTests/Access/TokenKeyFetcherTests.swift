@@ -77,7 +77,8 @@ import Tokens
         #expect(problem(new) == .keysAwaited)
         #expect(eventually { problem(new) == nil })
         #expect(server.requests.count == before + 1)
-        // The issuer takes the first back and is gone: a token of it counts until then, and no longer.
+        // The issuer takes the first back and is gone: a token of it counts until then, and no
+        // longer.
         response.withLock { $0 = TokenIssuer.keySet(Self.second) }
         let stranger = try TokenIssuer("issuer-3").token()
         #expect(problem(stranger) == .keysAwaited)

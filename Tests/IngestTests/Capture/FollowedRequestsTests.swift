@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FollowedRequestsTests {
     private let captures = Captures(bytesMax: 64 << 20)
 
-    /// A capture with as many records as asked for. Each has ten logs in the row `100 * (index + 1)` of stream 1.
+    /// A capture with as many records as asked for. Each has ten logs in the row `100 * (index +
+    /// 1)` of stream 1.
     private func session(_ records: Int, firstRow: Int64 = 100) throws -> CaptureSession {
         var limits = CaptureSession.Limits()
         limits.records = CaptureSession.Limits.recordsMax
@@ -118,7 +119,8 @@ import Testing
         captures.note(all)
         captures.tellNews()
         for _ in 0..<1000 { captures.note(stored(1_000_000...1_000_000, logs: 10)) }
-        // One after the other, each of 4,000 rows would be shown to each of 2,000 requests: minutes in a debug build.
+        // One after the other, each of 4,000 rows would be shown to each of 2,000 requests: minutes
+        // in a debug build.
         #expect(Moment.now - start < .seconds(5).calibrated())
         for session in sessions { #expect(outcomes(session).allSatisfy { $0 == "expired" }) }
         #expect(!captures.wantsAttempts)

@@ -8,7 +8,8 @@ import Testing
 
 @testable import Ingest
 
-/// Steps that make several logs, times, topics and sources, and conditions about requests, from request to batch.
+/// Steps that make several logs, times, topics and sources, and conditions about requests, from
+/// request to batch.
 @Suite(.timeLimit(.minutes(1))) struct SplitLogTests {
     private func fields(_ batch: Batch) throws -> [String] {
         try batch.entries().map { log in

@@ -1,4 +1,5 @@
-/// Values in the manner of the public suites: sound ones, broken ones, and those about which RFC 8259 says nothing.
+/// Values in the manner of the public suites: sound ones, broken ones, and those about which RFC
+/// 8259 says nothing.
 enum JSONGrammar {
     struct Valid: Sendable {
         let name: String

@@ -125,7 +125,8 @@ struct LokiPair {
     }
 }
 
-/// A stream as tests compare it: fields in the order of their names, which the encodings write differently.
+/// A stream as tests compare it: fields in the order of their names, which the encodings write
+/// differently.
 struct ReadStream: Equatable {
     var labels: [[String]]
     var logs: [Read]

@@ -71,8 +71,8 @@ import Testing
         #expect(memory.count == 0)
     }
 
-    /// A step asked for three bytes for each of its own, and wrote four more: one byte behind the memory.
-    /// AddressSanitizer tells.
+    /// A step asked for three bytes for each of its own, and wrote four more: one byte behind the
+    /// memory. AddressSanitizer tells.
     @Test(
         "A character that begins at the end of a step of repairing has room",
         arguments: 4090...4100

@@ -2,7 +2,8 @@ import Queue
 
 @testable import SQLiteQueue
 
-/// What SLS may see of lanes: under one key and number nothing but one packet, ever, and numbers without gaps.
+/// What SLS may see of lanes: under one key and number nothing but one packet, ever, and numbers
+/// without gaps.
 struct LaneModel {
     /// The pack id that was given each number of each key.
     private var sent: [String: [Int64: String]] = [:]

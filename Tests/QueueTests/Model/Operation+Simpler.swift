@@ -1,7 +1,7 @@
 import Queue
 
-// What may be tried in place of an operation, or of settings, to make a failing sequence easier to read. Each is
-// closer to the simplest one, so that trying comes to an end.
+// What may be tried in place of an operation, or of settings, to make a failing sequence easier to
+// read. Each is closer to the simplest one, so that trying comes to an end.
 extension Operation {
     var simpler: [Operation] {
         switch self {

@@ -4,8 +4,8 @@ import Queue
 
 /// One thing that a device, delivery, an operator or the world does to the queue.
 ///
-/// Each stands alone: what it picks it counts through what is there, from the start again at the end, and where
-/// nothing is there it does nothing. So any of them can be left out of a sequence.
+/// Each stands alone: what it picks it counts through what is there, from the start again at the
+/// end, and where nothing is there it does nothing. So any of them can be left out of a sequence.
 enum Operation: Equatable {
     case append([Load])
     /// A device sends a call again.
@@ -78,7 +78,8 @@ extension Operation {
     var code: String { "." + codeOf(self) }
 }
 
-/// What Swift prints of enums and structs is the code that makes them, but for the names of modules.
+/// What Swift prints of enums and structs is the code that makes them, but for the names of
+/// modules.
 func codeOf(_ value: some Any) -> String {
     var code = String(describing: value)
     for module in ["QueueTests.", "SQLiteQueue.", "Queue."] {

@@ -26,7 +26,8 @@ struct Scenario: Equatable {
         }
     }
 
-    /// The same with a commit log. Damage of the disk is left out: it lasts only until the next start.
+    /// The same with a commit log. Damage of the disk is left out: it lasts only until the next
+    /// start.
     var withCommitLog: Scenario {
         var other = self
         other.settings.hasCommitLog = true

@@ -52,7 +52,8 @@ extension ScenarioRun {
         }
     }
 
-    /// Every log on the disk is where the model has it, as it was sent, in order, and weighs what is counted.
+    /// Every log on the disk is where the model has it, as it was sent, in order, and weighs what
+    /// is counted.
     func audit() throws {
         let rows = try rows()
         var seen: Set<Int> = []

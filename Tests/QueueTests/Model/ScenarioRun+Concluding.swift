@@ -75,7 +75,8 @@ extension ScenarioRun {
         let numbers = part.queued + part.dead
         guard shown - known >= part.batch.allLogs, !numbers.isEmpty else { return false }
         let here = try Set(rows().flatMap(\.numbers) + letters().map(\.number))
-        // The skipped logs may be those of another part. Of this one the oldest may have made room already.
+        // The skipped logs may be those of another part. Of this one the oldest may have made room
+        // already.
         guard here.isDisjoint(with: numbers) else { return false }
         try check(!part.batch.isRequired, "a batch that is required was skipped")
         let reasons = [QueueAdmission.destinationFull, .tooManyLogstores]
@@ -155,7 +156,8 @@ extension ScenarioRun {
         return model[number].received + .seconds(age > 0 ? age : settings.age) <= now
     }
 
-    /// The model does not know what rows weigh, so it asks which logs made room; they must be the oldest that waited.
+    /// The model does not know what rows weigh, so it asks which logs made room; they must be the
+    /// oldest that waited.
     private func learnDropped(of name: String) throws {
         let shown = store.status.destinations[name]?.ledger.expired ?? 0
         let known = model.ledgers[name]?.expired ?? 0

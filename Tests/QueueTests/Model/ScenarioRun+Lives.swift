@@ -81,7 +81,8 @@ extension ScenarioRun {
             for log in model.logs where log.packet == packet { model.release(log.number) }
         }
         for number in damaged { model.move(number, to: .discarded, now) }
-        // Of a stream that lost rows, those that were in packets may wait again, and packets be cut anew.
+        // Of a stream that lost rows, those that were in packets may wait again, and packets be cut
+        // anew.
         let streams = Set(damaged.map { model[$0].stream })
         for number in model.all(.queued) where streams.contains(model[number].stream) {
             model[number].isLoose = model[number].packet == nil

@@ -24,7 +24,8 @@ extension ScenarioRun {
         inFlight.append(Held(packet: packet, numbers: numbers))
     }
 
-    /// The logs in it; nil when it cannot be read, or is to be given back, which the queue knows then.
+    /// The logs in it; nil when it cannot be read, or is to be given back, which the queue knows
+    /// then.
     func contents(of packet: SealedPacket) throws -> [Int]? {
         do {
             return try model.numbers(store.blocks(of: packet))
@@ -67,7 +68,8 @@ extension ScenarioRun {
         )
     }
 
-    /// Each log is in one packet, packets that were sealed stay as they are, and what is new comes in order.
+    /// Each log is in one packet, packets that were sealed stay as they are, and what is new comes
+    /// in order.
     private func compareOrder(_ packet: SealedPacket, _ numbers: [Int]) throws(ModelFailure) {
         let logs = numbers.map { model[$0] }
         let what = "packet \(packet.number) with \(numbers)"

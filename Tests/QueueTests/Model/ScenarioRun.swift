@@ -3,7 +3,8 @@ import System
 
 @testable import SQLiteQueue
 
-/// The queue and the model side by side: each operation is asked of the one and, once it is done, told to the other.
+/// The queue and the model side by side: each operation is asked of the one and, once it is done,
+/// told to the other.
 final class ScenarioRun {
     let queue: SteppedQueue
     var model = LogModel()

@@ -4,10 +4,11 @@ import Testing
 
 @testable import SQLiteQueue
 
-/// Random sequences of everything that can happen to the queue, next to a model that is too simple to be wrong. One
-/// that fails is shrunk, and printed as a test.
+/// Random sequences of everything that can happen to the queue, next to a model that is too simple
+/// to be wrong. One that fails is shrunk, and printed as a test.
 ///
-/// `SLUICE_MODEL_SEQUENCES` asks for more, `SLUICE_MODEL_SEED` begins elsewhere; alone it repeats one sequence.
+/// `SLUICE_MODEL_SEQUENCES` asks for more, `SLUICE_MODEL_SEED` begins elsewhere; alone it repeats
+/// one sequence.
 @Suite(.timeLimit(.minutes(60))) struct SequenceTests {
     private static let first = number("SLUICE_MODEL_SEED")
     private static let count =

@@ -1,7 +1,7 @@
 import Queue
 
-/// Makes a failing sequence small by delta debugging: leaves out ever smaller chunks, then single values, then puts
-/// simpler ones in their place, until nothing of that fails any more.
+/// Makes a failing sequence small by delta debugging: leaves out ever smaller chunks, then single
+/// values, then puts simpler ones in their place, until nothing of that fails any more.
 struct Shrinking<Value> {
     let simpler: (Value) -> [Value]
     let fails: ([Value]) -> Bool
@@ -73,7 +73,8 @@ struct Shrinking<Value> {
 }
 
 extension Scenario {
-    /// The smallest one found that fails in the same way: with the same words, whatever the numbers. It must fail.
+    /// The smallest one found that fails in the same way: with the same words, whatever the
+    /// numbers. It must fail.
     func shrunk() -> Scenario {
         guard let failure else { return self }
         var smallest = self

@@ -8,7 +8,8 @@ import TestSupport
 
 @testable import SQLiteQueue
 
-/// A queue whose owner's turns are taken on the test's own thread: the same operations do the same each time.
+/// A queue whose owner's turns are taken on the test's own thread: the same operations do the same
+/// each time.
 final class SteppedQueue {
     private(set) var directory: TemporaryDirectory
     private var configuration: QueueConfiguration
@@ -20,8 +21,8 @@ final class SteppedQueue {
     private let arrived = Locked<[SealedPacket]>([])
     private let recalled = Locked<Set<Int64>>([])
 
-    /// In memory where there is a file system for that: nothing here is about power cuts. Whoever runs many says
-    /// where, and tidies up behind one that ends the process.
+    /// In memory where there is a file system for that: nothing here is about power cuts. Whoever
+    /// runs many says where, and tidies up behind one that ends the process.
     init(_ settings: Settings, seed: UInt64) throws {
         let given = getenv("SLUICE_MODEL_PLACE").map { String(cString: $0) }
         let place = given ?? (access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp")
@@ -187,8 +188,9 @@ final class SteppedQueue {
     }
 }
 
-/// Takes the right to write from the database after some looks at the clock, so that a transaction fails somewhere in
-/// its middle. Unchecked: all of it happens on the one thread that takes the turns.
+/// Takes the right to write from the database after some looks at the clock, so that a transaction
+/// fails somewhere in its middle. Unchecked: all of it happens on the one thread that takes the
+/// turns.
 private final class Saboteur: @unchecked Sendable {
     weak var owner: QueueOwner?
     var looks: Int?

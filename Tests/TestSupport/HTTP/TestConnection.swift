@@ -2,7 +2,8 @@ import Glibc
 package import Net
 package import System
 
-/// A blocking TCP connection that shows an HTTP exchange as it is on the wire. It closes with the value.
+/// A blocking TCP connection that shows an HTTP exchange as it is on the wire. It closes with the
+/// value.
 package final class TestConnection {
     package struct NoHandshake: Error {}
 
@@ -200,7 +201,8 @@ package final class TestConnection {
 
     package var unreadText: String { String(decoding: unread, as: UTF8.self) }
 
-    /// Everything up to the end of the connection, with "(silence)" after it when the server did not end it.
+    /// Everything up to the end of the connection, with "(silence)" after it when the server did
+    /// not end it.
     package func rest() -> String {
         let text = String(decoding: readToEnd(), as: UTF8.self)
         return ending == .silence ? text + "(silence)" : text

@@ -3,8 +3,8 @@ package import System
 
 /// A program that a test runs; it is ended with this value, so none outlives its test.
 package final class ChildProcess {
-    /// What it has as standard input, output or errors. Whoever asks for a pipe reads it, or the program
-    /// waits once it is full.
+    /// What it has as standard input, output or errors. Whoever asks for a pipe reads it, or the
+    /// program waits once it is full.
     package enum Stream {
         case nothing
         case pipe
@@ -46,7 +46,8 @@ package final class ChildProcess {
         if let result { return result }
         var status: CInt = 0
         let ended = try? system("waitpid") { waitpid(id, &status, 0) }
-        // Nobody else waits for it, and SIGCHLD is not ignored: a result that is made up would hide a crash.
+        // Nobody else waits for it, and SIGCHLD is not ignored: a result that is made up would hide
+        // a crash.
         precondition(ended == id, "the kernel gave the end of \(id) to somebody else")
         let signal = status & 0x7f
         let code = signal == 0 ? status >> 8 & 0xff : -signal

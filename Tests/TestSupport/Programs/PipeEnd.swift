@@ -24,7 +24,8 @@ package final class PipeEnd {
         }
     }
 
-    /// Reads until the text has come, and gives everything up to then; nil when the end comes first.
+    /// Reads until the text has come, and gives everything up to then; nil when the end comes
+    /// first.
     package func read(until text: String) -> String? {
         read { (said: String) in said.contains(text) ? said : nil }
     }

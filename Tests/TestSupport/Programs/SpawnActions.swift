@@ -67,8 +67,8 @@ struct SpawnActions: ~Copyable {
         return id
     }
 
-    /// Threads of the tests block signals, and a script that runs them in the background has some ignored:
-    /// a program would inherit both.
+    /// Threads of the tests block signals, and a script that runs them in the background has some
+    /// ignored: a program would inherit both.
     private static func setSignalsAsInAShell(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -2,8 +2,8 @@ import Glibc
 import Logs
 import System
 
-/// Compresses an archive step by step, so that packets need not wait for it. The archive is replaced once its
-/// compressed form is safe.
+/// Compresses an archive step by step, so that packets need not wait for it. The archive is
+/// replaced once its compressed form is safe.
 final class ArchiveCompression {
     private let path: String
     private let compressed: String

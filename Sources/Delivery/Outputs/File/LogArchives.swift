@@ -2,8 +2,8 @@ import Glibc
 import Logs
 import System
 
-/// The archives of a file: `NAME.20250114T083000Z.1`, with `.gz` or `.zst` behind it once it is compressed. What is to
-/// be done is read from the directory, so it goes on after a restart.
+/// The archives of a file: `NAME.20250114T083000Z.1`, with `.gz` or `.zst` behind it once it is
+/// compressed. What is to be done is read from the directory, so it goes on after a restart.
 final class LogArchives {
     private let target: FileTarget
     private let calls: FileCalls
@@ -106,7 +106,8 @@ final class LogArchives {
     }
 }
 
-/// Tells once that archives cannot be tended to, and once that they can again. It outlives a change of settings.
+/// Tells once that archives cannot be tended to, and once that they can again. It outlives a change
+/// of settings.
 final class ArchiveNotices {
     private let destination: String
     private let journal: Journal

@@ -90,7 +90,8 @@ final class LogFile: LineWriter {
 
     // MARK: - The file behind the path
 
-    /// Opens a file that an earlier process left, even if no logs come. Whoever reads it must find whole lines.
+    /// Opens a file that an earlier process left, even if no logs come. Whoever reads it must find
+    /// whole lines.
     private func look() throws(SystemError) {
         guard !hasLooked else { return }
         hasLooked = true
@@ -104,7 +105,8 @@ final class LogFile: LineWriter {
         return opened
     }
 
-    /// Closes the file when its path names another file (logrotate), or another program has changed it.
+    /// Closes the file when its path names another file (logrotate), or another program has changed
+    /// it.
     private func followPath() throws(SystemError) {
         guard let file else { return }
         let isThere = try LogFileIdentity(at: target.path) == file.identity
@@ -117,7 +119,8 @@ final class LogFile: LineWriter {
         guard let file, file.bytes > 0 else { return false }
         if let most = target.rotation.bytes, file.bytes + bytes > most { return true }
         guard let age = target.rotation.age else { return false }
-        // Ages end at the same times on every day and after every start, so a day's file begins at midnight (UTC).
+        // Ages end at the same times on every day and after every start, so a day's file begins at
+        // midnight (UTC).
         let span = Int64(age / .seconds(1))
         return now().seconds / span > file.lastWrite.seconds / span
     }

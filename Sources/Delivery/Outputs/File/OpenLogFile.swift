@@ -1,7 +1,8 @@
 import Glibc
 import System
 
-/// An open file that only this process appends to: it holds the file's lock. Its content is whole lines.
+/// An open file that only this process appends to: it holds the file's lock. Its content is whole
+/// lines.
 final class OpenLogFile {
     private let descriptor: OwnedDescriptor
     private let calls: FileCalls
@@ -12,8 +13,8 @@ final class OpenLogFile {
     /// When something was written last, as far as the file system tells.
     private(set) var lastWrite: WallTime
 
-    /// Makes the file unless it is there. What a crash has left behind the last whole line is repaired. A file that is
-    /// not ours stays as it is.
+    /// Makes the file unless it is there. What a crash has left behind the last whole line is
+    /// repaired. A file that is not ours stays as it is.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
         guard target.guarded.reasonNotToWrite(to: target.path) == nil else { throw Self.guarded }
         let (number, isNew) = try Self.openOrMake(target)
@@ -70,20 +71,22 @@ final class OpenLogFile {
         unlink(target.path)
     }
 
-    // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_LOGS and GUARDED.
+    // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_LOGS and
+    // GUARDED.
     static let foreign = SystemError(call: "guard", code: EBADMSG)
     static let guarded = SystemError(call: "guard", code: EBUSY)
     static let refusals = [foreign, guarded]
 
-    /// How a line of each shape begins (`LogJSON`). Programs that are not Sluice begin theirs with a time, too, so the
-    /// member behind it counts. Each zero stands for a digit.
+    /// How a line of each shape begins (`LogJSON`). Programs that are not Sluice begin theirs with
+    /// a time, too, so the member behind it counts. Each zero stands for a digit.
     private static let flatBeginning = Array("{\"date\":\"".utf8)
     private static let nestedBeginnings = ["", ".000", ".000000", ".000000000"].map {
         Array("{\"time\":\"0000-00-00T00:00:00\($0)Z\",\"tag\":\"".utf8)
     }
     private static let headBytes = 48
 
-    /// True for the beginning of a line of ours. It may be cut off, or go on with zeros after a crash.
+    /// True for the beginning of a line of ours. It may be cut off, or go on with zeros after a
+    /// crash.
     private static func isOurs(_ head: some Collection<UInt8>) -> Bool {
         if zip(flatBeginning, head).allSatisfy({ $0 == $1 }) { return true }
         let written = head.prefix { $0 != 0 }
@@ -97,8 +100,9 @@ final class OpenLogFile {
         }
     }
 
-    /// Throws for a file that is not ours: one that is not a regular file, is guarded, or begins otherwise than with a
-    /// log. After a crash all bytes of ours may be zero, or those before a line.
+    /// Throws for a file that is not ours: one that is not a regular file, is guarded, or begins
+    /// otherwise than with a log. After a crash all bytes of ours may be zero, or those before a
+    /// line.
     @discardableResult
     static func check(_ file: CInt, _ target: FileTarget) throws(SystemError) -> stat {
         let facts = try facts(of: file)
@@ -148,8 +152,8 @@ final class OpenLogFile {
         lastWrite = time
     }
 
-    /// Makes all lines safe. After an error only those that were safe before are left, because the kernel may have
-    /// dropped the others and reports that once.
+    /// Makes all lines safe. After an error only those that were safe before are left, because the
+    /// kernel may have dropped the others and reports that once.
     func sync() throws(SystemError) {
         guard safeBytes < bytes else { return }
         do throws(SystemError) {
@@ -179,8 +183,9 @@ extension OpenLogFile {
     static let unsafeBytesMax = 64 << 20
     private static let chunkBytes = 256 << 10
 
-    /// What a crash can leave: a file system may have kept the size of a write but not its bytes, which are zero then,
-    /// and the last line may lack its end. Both belong to packets that were not acknowledged and come again.
+    /// What a crash can leave: a file system may have kept the size of a write but not its bytes,
+    /// which are zero then, and the last line may lack its end. Both belong to packets that were
+    /// not acknowledged and come again.
     private func repair() throws(SystemError) {
         let size = bytes
         var end = size

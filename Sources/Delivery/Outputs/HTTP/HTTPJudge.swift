@@ -3,10 +3,12 @@ import HTTPClient
 import SLS
 import System
 
-/// Decides from a server's answer what becomes of a packet. Servers differ, so only the status counts.
+/// Decides from a server's answer what becomes of a packet. Servers differ, so only the status
+/// counts.
 struct HTTPJudge {
     private let successes: Set<Int>
-    /// Secrets of the request. A server may echo them in its answer, whose text is shown to operators.
+    /// Secrets of the request. A server may echo them in its answer, whose text is shown to
+    /// operators.
     private let secrets: [String]
 
     private static let messageBytesMax = 512

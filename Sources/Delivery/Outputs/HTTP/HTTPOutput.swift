@@ -36,8 +36,8 @@ struct HTTPOutput: Output {
 
     func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
 
-    /// The body is the same whenever the packet is sent, so that its server knows a repetition by the
-    /// Idempotency-Key.
+    /// The body is the same whenever the packet is sent, so that its server knows a repetition by
+    /// the Idempotency-Key.
     func work(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],

@@ -2,8 +2,8 @@ import Logs
 import Queue
 
 extension Output {
-    /// The logs of a packet as JSON. A packet that becomes too long for the gateway's memory is taken apart: topic,
-    /// source and tags stand in each log.
+    /// The logs of a packet as JSON. A packet that becomes too long for the gateway's memory is
+    /// taken apart: topic, source and tags stand in each log.
     func json(
         of packet: SealedPacket,
         _ blocks: [StoredBlock],

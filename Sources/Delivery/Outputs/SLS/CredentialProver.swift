@@ -2,8 +2,9 @@ package import HTTPClient
 package import SLS
 package import System
 
-/// Proves a credential before it is used, with a PutLogs as a packet would be sent, through the same endpoints and
-/// proxies, but without any log. So the proof needs no permission that delivery does not need, and stores nothing.
+/// Proves a credential before it is used, with a PutLogs as a packet would be sent, through the
+/// same endpoints and proxies, but without any log. So the proof needs no permission that delivery
+/// does not need, and stores nothing.
 package struct CredentialProver: Sendable {
     /// Where a destination's logs go.
     package struct Place: Sendable {
@@ -40,9 +41,9 @@ package struct CredentialProver: Sendable {
         self.isInterrupted = isInterrupted
     }
 
-    /// Asks at all places at once, at each until one of its endpoints answers, and until one refuses or patience
-    /// ends. So it is not for a thread that others wait for. Returns what is known by then, in the order of the
-    /// places.
+    /// Asks at all places at once, at each until one of its endpoints answers, and until one
+    /// refuses or patience ends. So it is not for a thread that others wait for. Returns what is
+    /// known by then, in the order of the places.
     package func prove(
         _ credential: Credential,
         at places: [Place]

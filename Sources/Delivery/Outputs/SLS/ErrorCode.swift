@@ -29,7 +29,8 @@ extension ErrorCode {
     private static let sparesHeaders =
         "make sure that no proxy on the way changes headers; otherwise \(reportBug)"
 
-    /// All codes that SLS is known to answer on PutLogs. A code decides before the status that it came with.
+    /// All codes that SLS is known to answer on PutLogs. A code decides before the status that it
+    /// came with.
     static let table: [ErrorCode] = [
         ErrorCode(
             ["RequestTimeExpired", "RequestTimeTooSkewed"],

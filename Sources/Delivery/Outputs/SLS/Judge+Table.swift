@@ -4,8 +4,8 @@ import SLS
 extension Judge {
     /// For answers with a request id and an unknown code, or none. The first row that fits.
     static let byStatus: [Rule.ByStatus] = [
-        // The one status that is about the credential. Where it is about one logstore all the same, the destination
-        // notices when other logstores store packets.
+        // The one status that is about the credential. Where it is about one logstore all the same,
+        // the destination notices when other logstores store packets.
         .init(
             401...401,
             .unauthorized,
@@ -64,14 +64,15 @@ extension Judge {
 
     static let transport = Rule(.again(.endpoint), .network, .sendNetworkError)
 
-    /// What the answer to a proof tells about the credential. SLS looks at the signature before anything else, so
-    /// any refusal for another reason accepts it.
+    /// What the answer to a proof tells about the credential. SLS looks at the signature before
+    /// anything else, so any refusal for another reason accepts it.
     static func verdict(
         _ judgement: Judgement,
         _ isRealLogstore: Bool
     ) -> CredentialProof.Verdict {
         switch judgement.kind {
-        // A credential that may not write to a logstore that does not exist may write to the others, or to none.
+        // A credential that may not write to a logstore that does not exist may write to the
+        // others, or to none.
         case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
             .undecided
         case .unauthorized: .refused

@@ -1,10 +1,10 @@
 import SLS
 
-/// Decides from SLS's answer what becomes of a packet, and how far the reason reaches. Everything that it
-/// knows is in its table.
+/// Decides from SLS's answer what becomes of a packet, and how far the reason reaches. Everything
+/// that it knows is in its table.
 enum Judge {
-    /// `credential` is the one that signed the request: a server may echo it, so its secrets are taken out of the
-    /// message before anything but the rule is read from it.
+    /// `credential` is the one that signed the request: a server may echo it, so its secrets are
+    /// taken out of the message before anything but the rule is read from it.
     static func judge(
         _ answer: SLSAnswer,
         _ attempt: Attempt = Attempt(),
@@ -36,8 +36,9 @@ enum Judge {
         )
     }
 
-    /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have carried
-    /// it, though the last one was never made: curl repeats by itself what broke without a word.
+    /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have
+    /// carried it, though the last one was never made: curl repeats by itself what broke without a
+    /// word.
     static func judge(
         _ problem: TransportProblem,
         isTaken: Bool = false,
@@ -65,8 +66,8 @@ enum Judge {
         }
     }
 
-    /// SLS says `Unauthorized` for a key that is refused everywhere and for a permission that is missing
-    /// on one logstore; only its words tell which.
+    /// SLS says `Unauthorized` for a key that is refused everywhere and for a permission that is
+    /// missing on one logstore; only its words tell which.
     private static func isAboutCredential(_ answer: SLSAnswer) -> Bool {
         guard answer.errorCode == "Unauthorized", let message = answer.errorMessage?.lowercased()
         else { return false }
@@ -79,8 +80,8 @@ enum Judge {
 }
 
 extension Judgement {
-    /// For a request without an answer. `isTaken` tells whether curl took something of the body, which may have
-    /// arrived.
+    /// For a request without an answer. `isTaken` tells whether curl took something of the body,
+    /// which may have arrived.
     init(_ problem: TransportProblem, message: String, isTaken: Bool) {
         self.init(
             action: .again(problem.scope),

@@ -73,8 +73,8 @@ final class ProofQuestion {
         }
     }
 
-    /// Judges the outcome. True when the request was prepared once more: with SLS's own time, if SLS found the clock
-    /// wrong, or for the next endpoint.
+    /// Judges the outcome. True when the request was prepared once more: with SLS's own time, if
+    /// SLS found the clock wrong, or for the next endpoint.
     private func goesOn(after outcome: TransferOutcome) -> Bool {
         address?.note(outcome)
         let endpoint = endpoints[endpoints.startIndex]

@@ -21,8 +21,8 @@ extension SLSAnswer {
         )
     }
 
-    /// The label of the answer in metrics: "OK", a known code, or one word for all others, because a server may make
-    /// up any number of codes.
+    /// The label of the answer in metrics: "OK", a known code, or one word for all others, because
+    /// a server may make up any number of codes.
     var countedAs: String {
         if isStored { return "OK" }
         guard requestID != nil else { return "not_sls" }

@@ -1,7 +1,8 @@
 import Glibc
 import System
 
-/// Writes lines to a descriptor whose reader may be slow, stuck or gone: standard output. For one thread.
+/// Writes lines to a descriptor whose reader may be slow, stuck or gone: standard output. For one
+/// thread.
 final class LineStream: LineWriter {
     private let descriptor: CInt
     private let patience: Duration

@@ -4,12 +4,12 @@ package import System
 
 /// The used budgets of addresses.
 ///
-/// An address is remembered until its budget is full again, when forgetting it changes nothing. When the book is full
-/// of addresses that are not, newcomers share one budget: known addresses keep theirs, and a crowd of new ones gets
-/// in no more than a few.
+/// An address is remembered until its budget is full again, when forgetting it changes nothing.
+/// When the book is full of addresses that are not, newcomers share one budget: known addresses
+/// keep theirs, and a crowd of new ones gets in no more than a few.
 ///
-/// The book has pages with a lock each, a share of the room, and a budget for newcomers. A client cannot know the
-/// page of an address, because every process seeds its hashes at random.
+/// The book has pages with a lock each, a share of the room, and a budget for newcomers. A client
+/// cannot know the page of an address, because every process seeds its hashes at random.
 package final class AddressBook: Sendable {
     enum Part {
         case rate, bytes
@@ -75,7 +75,8 @@ package final class AddressBook: Sendable {
     private let pages = (0..<AddressBook.pagesCount).map { _ in Locked(Page()) }
     private let counters = CounterSet<Count>()
 
-    /// Takes all or nothing. Returns the wait until it fits, nil when it was taken. `onlyAsking` takes nothing.
+    /// Takes all or nothing. Returns the wait until it fits, nil when it was taken. `onlyAsking`
+    /// takes nothing.
     func take(
         _ units: Int,
         of part: Part,

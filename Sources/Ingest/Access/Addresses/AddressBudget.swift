@@ -19,9 +19,10 @@ struct AddressLimits: Sendable {
 
 /// The budget of the address that a request comes from.
 ///
-/// Every request that brings logs takes from the rate when its head arrives, whatever its outcome, so a client cannot
-/// keep the gateway busy with checking keys. Bytes are taken like those of a key (see `SenderBudget`). Requests without
-/// logs are free: answering them costs no more than refusing them would.
+/// Every request that brings logs takes from the rate when its head arrives, whatever its outcome,
+/// so a client cannot keep the gateway busy with checking keys. Bytes are taken like those of a key
+/// (see `SenderBudget`). Requests without logs are free: answering them costs no more than refusing
+/// them would.
 struct AddressBudget: Sendable {
     private let address: Neighbourhood
     private let limits: AddressLimits

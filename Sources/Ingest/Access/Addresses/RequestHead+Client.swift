@@ -2,11 +2,12 @@ import HTTP
 import Net
 
 extension RequestHead {
-    /// The address of the client: the other end of the connection or, behind a trusted proxy, the last address in
-    /// X-Forwarded-For that is not a trusted proxy's.
+    /// The address of the client: the other end of the connection or, behind a trusted proxy, the
+    /// last address in X-Forwarded-For that is not a trusted proxy's.
     ///
-    /// Each proxy appends the address that it sees. Everything before the first untrusted address is that client's
-    /// own claim and is ignored. An unreadable entry ends the search at the proxy that passed it on.
+    /// Each proxy appends the address that it sees. Everything before the first untrusted address
+    /// is that client's own claim and is ignored. An unreadable entry ends the search at the proxy
+    /// that passed it on.
     func clientAddress(behind proxies: [AddressRange]) -> IPAddress? {
         guard var address = peer.address else { return nil }
         let isBelieved = peer.mayForward && isProxy(address, proxies)
@@ -31,7 +32,8 @@ extension RequestHead {
 }
 
 extension IPAddress {
-    /// Accepts blanks around the address, and a port that some proxies add: "192.0.2.1:4711", "[2001:db8::1]:4711".
+    /// Accepts blanks around the address, and a port that some proxies add: "192.0.2.1:4711",
+    /// "[2001:db8::1]:4711".
     init?(forwarded text: ArraySlice<UInt8>) {
         var rest = text.drop(while: \.isBlank)
         while rest.last?.isBlank == true { rest.removeLast() }

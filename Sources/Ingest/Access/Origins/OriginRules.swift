@@ -4,16 +4,18 @@ import System
 
 /// The origins whose pages may send, and the CORS answer.
 ///
-/// A key's own list replaces the common list. Before the key is known, in a preflight or a refusal, an origin is
-/// accepted when any of the lists has it. Requests without an origin pass: images have none, and clients that are not
-/// browsers can claim any. So these rules only keep other pages from using a key that is in a page.
+/// A key's own list replaces the common list. Before the key is known, in a preflight or a refusal,
+/// an origin is accepted when any of the lists has it. Requests without an origin pass: images have
+/// none, and clients that are not browsers can claim any. So these rules only keep other pages from
+/// using a key that is in a page.
 struct OriginRules: Sendable {
     private let common: OriginList
     private let all: OriginList
     /// True: every page may send, so nothing is checked.
     let isOpen: Bool
 
-    /// `own` are the lists of all keys, nil for keys without a list; empty when every device may send.
+    /// `own` are the lists of all keys, nil for keys without a list; empty when every device may
+    /// send.
     init(common: OriginList, own: [OriginList?]) {
         let lists = own.isEmpty ? [common] : own.map { $0 ?? common }
         self.common = common
@@ -49,11 +51,12 @@ struct OriginRules: Sendable {
 
 /// The pages that may read an answer.
 ///
-/// The answer names an accepted origin and allows credentials: beacons always send them, and a browser that gets `*`
-/// drops those that need a preflight, as every beacon with JSON does. This gives a page nothing. The gateway sets and
-/// reads no cookies, never asks a browser for a password, and its answers hold only a receipt for what the page
-/// itself sent. A client certificate is sent also with requests that need no preflight; lists of origins keep other
-/// pages from using it.
+/// The answer names an accepted origin and allows credentials: beacons always send them, and a
+/// browser that gets `*` drops those that need a preflight, as every beacon with JSON does. This
+/// gives a page nothing. The gateway sets and reads no cookies, never asks a browser for a
+/// password, and its answers hold only a receipt for what the page itself sent. A client
+/// certificate is sent also with requests that need no preflight; lists of origins keep other pages
+/// from using it.
 enum CrossOrigin: Sendable, Equatable {
     /// Every page may send, and the request names no origin.
     case any

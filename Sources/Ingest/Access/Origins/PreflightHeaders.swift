@@ -1,6 +1,7 @@
 import Configuration
 
-/// The header fields that a page may send beyond those that browsers always allow, for the answer to a preflight.
+/// The header fields that a page may send beyond those that browsers always allow, for the answer
+/// to a preflight.
 struct PreflightHeaders: Sendable {
     /// The value of `Access-Control-Allow-Headers`.
     let names: String

@@ -27,8 +27,8 @@ struct DeviceSender: Sendable {
 
     func maySend(to destination: String) -> Bool { rights.allows(destination) }
 
-    /// Refuses a destination that the key has no right to. SLS's SDKs treat every 403 as a quota error; SLS itself
-    /// answers 401 for missing rights.
+    /// Refuses a destination that the key has no right to. SLS's SDKs treat every 403 as a quota
+    /// error; SLS itself answers 401 for missing rights.
     func check(_ destination: String, _ label: DeviceLabel) throws(Refusal) {
         guard !maySend(to: destination) else { return }
         counter.refused.count(.destination)

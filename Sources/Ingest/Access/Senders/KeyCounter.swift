@@ -1,8 +1,8 @@
 import Configuration
 package import System
 
-/// The requests of one key, and the used parts of its budgets. All loops and the queue's thread count here, without a
-/// lock.
+/// The requests of one key, and the used parts of its budgets. All loops and the queue's thread
+/// count here, without a lock.
 package final class KeyCounter: Sendable {
     package enum Count: Int, CounterKey {
         case requests, logs
@@ -15,9 +15,9 @@ package final class KeyCounter: Sendable {
         case bytes, destination, logs, origin, rate
     }
 
-    /// Logs of a sender beyond one for each byte sent: only compressed bodies of nearly empty logs and
-    /// splits have such logs. The meter bounds what they make of a device's traffic where `bytes` is not
-    /// set.
+    /// Logs of a sender beyond one for each byte sent: only compressed bodies of nearly empty logs
+    /// and splits have such logs. The meter bounds what they make of a device's traffic where
+    /// `bytes` is not set.
     private static let lightLogs = RateBudget(Allowance(lightMax, per: .minute))
     private static let lightMax = 1_000_000
 

@@ -1,7 +1,8 @@
 import Synchronization
 import System
 
-/// The used part of a budget. All loops take from it without a lock, and never more than there is together.
+/// The used part of a budget. All loops take from it without a lock, and never more than there is
+/// together.
 final class Meter: Sendable {
     /// The moment at which the budget is full again; see `RateBudget`.
     private let fullAt = Atomic<Int64>(0)
@@ -51,8 +52,8 @@ final class Meter: Sendable {
         }
     }
 
-    /// Follows a reload that changed the budget. A sender that used up the old budget has used up the new one, and no
-    /// more: a wait of an hour does not outlast the budget that caused it.
+    /// Follows a reload that changed the budget. A sender that used up the old budget has used up
+    /// the new one, and no more: a wait of an hour does not outlast the budget that caused it.
     private func adopt(_ pace: RateBudget, at now: Moment) {
         guard burst.load(ordering: .relaxed) != pace.burst else { return }
         guard burst.exchange(pace.burst, ordering: .relaxed) != 0 else { return }

@@ -1,9 +1,10 @@
 package import Configuration
 import System
 
-/// A budget as one number: the moment at which all of it is there again (GCRA, the generic cell rate algorithm of
-/// ITU-T I.371, which calls it the theoretical arrival time). Taking moves this moment. A request does not fit if it
-/// would move the moment further than a whole burst takes to come back.
+/// A budget as one number: the moment at which all of it is there again (GCRA, the generic cell
+/// rate algorithm of ITU-T I.371, which calls it the theoretical arrival time). Taking moves this
+/// moment. A request does not fit if it would move the moment further than a whole burst takes to
+/// come back.
 package struct RateBudget: Sendable, Equatable {
     enum Judgement: Equatable {
         /// The budget is full again at this moment.

@@ -3,11 +3,12 @@ import System
 
 /// The budgets of a sender. A request costs 1 of the rate, and its inflated size of the bytes.
 ///
-/// A body is read only if the declared bytes fit. They are taken when the body has arrived: a declaration alone costs
-/// its client nothing, and does not block other requests with the same key. Bytes that only the body tells (it is
-/// compressed, or has no length) are taken when they are known, and may overdraw. Then nothing is inflated for this
-/// sender until the debt is paid, so it is one body per loop at most. Nothing is given back when logs are refused for
-/// another reason: reading them cost the same.
+/// A body is read only if the declared bytes fit. They are taken when the body has arrived: a
+/// declaration alone costs its client nothing, and does not block other requests with the same key.
+/// Bytes that only the body tells (it is compressed, or has no length) are taken when they are
+/// known, and may overdraw. Then nothing is inflated for this sender until the debt is paid, so it
+/// is one body per loop at most. Nothing is given back when logs are refused for another reason:
+/// reading them cost the same.
 struct SenderBudget: Sendable {
     private let counter: KeyCounter
     private let rate: RateBudget?

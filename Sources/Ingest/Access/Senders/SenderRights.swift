@@ -1,6 +1,7 @@
 import System
 
-/// Where a sender may send. A test of routes and a replay use it without the sender's counters and budget.
+/// Where a sender may send. A test of routes and a replay use it without the sender's counters and
+/// budget.
 struct SenderRights: Sendable {
     /// nil: everywhere.
     var destinations: Set<String>?

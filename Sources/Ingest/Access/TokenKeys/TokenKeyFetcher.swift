@@ -4,8 +4,8 @@ import HTTPClient
 import System
 import Tokens
 
-/// The thread that fetches the keys of one issuer: at its start, before the keys get old, repeatedly while the issuer
-/// is unreachable, and when a token names an unknown key.
+/// The thread that fetches the keys of one issuer: at its start, before the keys get old,
+/// repeatedly while the issuer is unreachable, and when a token names an unknown key.
 final class TokenKeyFetcher: Sendable {
     struct Pace: Sendable {
         /// The pause between two fetches that tokens with unknown keys cause.

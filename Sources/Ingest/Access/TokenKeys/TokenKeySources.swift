@@ -2,7 +2,8 @@ import Configuration
 package import System
 package import Tokens
 
-/// The issuers whose keys are fetched. An issuer that a reload keeps also keeps its keys and its thread.
+/// The issuers whose keys are fetched. An issuer that a reload keeps also keeps its keys and its
+/// thread.
 package final class TokenKeySources: Sendable {
     /// The state of one issuer.
     package struct Status: Sendable, Equatable {

@@ -1,5 +1,5 @@
-/// The actions of a body of Elasticsearch's `_bulk`, in order, as its answer lists them. Each is a few
-/// numbers, since many are alike.
+/// The actions of a body of Elasticsearch's `_bulk`, in order, as its answer lists them. Each is a
+/// few numbers, since many are alike.
 package struct BulkItems: Sendable, Equatable {
     package enum Operation: Sendable {
         case index, create, update, delete

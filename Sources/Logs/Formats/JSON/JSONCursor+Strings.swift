@@ -108,8 +108,9 @@ extension JSONCursor {
         source += 2
     }
 
-    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair, which a program writes that cut a text within an
-    /// emoji, is U+FFFD as it is in browsers: its sender hardly ever reads why logs were refused.
+    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair, which a program writes that
+    /// cut a text within an emoji, is U+FFFD as it is in browsers: its sender hardly ever reads why
+    /// logs were refused.
     private func unicodeEscape(_ source: inout Int, _ end: Int) throws(JSONFault) -> UInt32 {
         guard let unit = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
         source += 6

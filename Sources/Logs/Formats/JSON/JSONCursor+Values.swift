@@ -137,8 +137,8 @@ extension JSONCursor {
 
     // MARK: - Nested values
 
-    /// Writes the next object or array as JSON text without white space. Strings keep their escapes,
-    /// numbers their digits; both are checked like any other.
+    /// Writes the next object or array as JSON text without white space. Strings keep their
+    /// escapes, numbers their digits; both are checked like any other.
     ///
     /// Without recursion: one bit for each open container says if it is an object, so 64 is the
     /// deepest.

@@ -133,7 +133,8 @@ struct JSONCursor: ~Copyable {
         return separator != closing
     }
 
-    /// The name of the next member, as it stands in the text. Its value comes next, if there is one.
+    /// The name of the next member, as it stands in the text. Its value comes next, if there is
+    /// one.
     mutating func memberName() throws(JSONFault) -> Range<Int> {
         try expectToken()
         guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }

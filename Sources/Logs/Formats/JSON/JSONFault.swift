@@ -1,5 +1,5 @@
-/// Why a JSON body cannot be read, and where. Small enough for registers. Making a `.format` reason allocates, so make one
-/// only to throw it.
+/// Why a JSON body cannot be read, and where. Small enough for registers. Making a `.format` reason
+/// allocates, so make one only to throw it.
 struct JSONFault: Error {
     let reason: Reason
     let position: Int
@@ -105,7 +105,8 @@ extension JSONFault.Reason {
 }
 
 extension JSONFault {
-    /// Finds the mistake in a text that simdjson refused. It is slow, and only refused bodies need it.
+    /// Finds the mistake in a text that simdjson refused. It is slow, and only refused bodies need
+    /// it.
     static func first(in text: UnsafeBufferPointer<UInt8>) -> JSONFault {
         var position = 0
         var stringStart: Int?

@@ -13,10 +13,11 @@ struct JSONIndex: ~Copyable {
 
     deinit { sluice_json_destroy(index) }
 
-    /// Positions of all tokens, ascending, followed by the text's length. Valid until the next call.
+    /// Positions of all tokens, ascending, followed by the text's length. Valid until the next
+    /// call.
     ///
-    /// Strings are known to be closed, valid UTF-8 and free of control characters then. Nothing else is
-    /// checked yet.
+    /// Strings are known to be closed, valid UTF-8 and free of control characters then. Nothing
+    /// else is checked yet.
     func tokens(
         of text: UnsafePointer<UInt8>,
         count: Int

@@ -5,9 +5,9 @@
 /// field once, at its final place: no object, `String` or number conversion on the way, so numbers
 /// keep the digits they were sent with.
 ///
-/// `__time__` gives a log's time and is not stored. `LogWriter` treats other special names, and logs
-/// that SLS would refuse; the rules for it come with each body. Bodies must have 64 readable bytes
-/// after their end.
+/// `__time__` gives a log's time and is not stored. `LogWriter` treats other special names, and
+/// logs that SLS would refuse; the rules for it come with each body. Bodies must have 64 readable
+/// bytes after their end.
 package final class JSONLogDecoder {
     /// The memory that stays allocated between bodies.
     private static let keptBytes = 256 << 10

@@ -20,7 +20,8 @@ struct JSONRepair: ~Copyable {
 
     /// Where the part of the text starts that is not copied yet.
     private var pending = 0
-    /// Positions in the copy to look up, ascending, and the positions in the text found for them so far.
+    /// Positions in the copy to look up, ascending, and the positions in the text found for them so
+    /// far.
     private var wanted: [Int] = []
     private var found: [Int] = []
 

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Reads text as logs, one a line, each with one field. One for each thread: it keeps its scratch memory.
+/// Reads text as logs, one a line, each with one field. One for each thread: it keeps its scratch
+/// memory.
 ///
-/// A line ends with a line feed, which may have a carriage return in front of it, or with the body. Lines with
-/// nothing in them are no logs, and bytes that are no text are repaired with a mark.
+/// A line ends with a line feed, which may have a carriage return in front of it, or with the body.
+/// Lines with nothing in them are no logs, and bytes that are no text are repaired with a mark.
 package final class LineLogDecoder {
     /// The memory that stays allocated between bodies.
     private static let keptBytes = 256 << 10

@@ -1,6 +1,7 @@
 extension JSONLogDecoder {
-    /// Reads a push of Loki as JSON: `{"streams":[{"stream":{…labels},"values":[["ns","line",{…}]]}]}`.
-    /// The result is that of `LokiDecoder`, which says more about it.
+    /// Reads a push of Loki as JSON:
+    /// `{"streams":[{"stream":{…labels},"values":[["ns","line",{…}]]}]}`. The result is that of
+    /// `LokiDecoder`, which says more about it.
     package func decodeLoki(
         _ bytes: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -14,8 +15,8 @@ extension JSONLogDecoder {
     }
 }
 
-/// Reads the body of a push as JSON. Members come in any order, and unknown ones are ignored, as Loki
-/// does. A stream's logs do not repeat its labels, so either of the two may come first.
+/// Reads the body of a push as JSON. Members come in any order, and unknown ones are ignored, as
+/// Loki does. A stream's logs do not repeat its labels, so either of the two may come first.
 struct LokiJSONReader {
     private var streams = LokiStreams()
     /// The labels of the stream that is being read.

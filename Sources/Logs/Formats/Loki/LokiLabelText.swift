@@ -1,8 +1,8 @@
 import System
 
 /// Parses a stream's labels as Loki writes them in protobuf: `{app="shop", env="prod"}`. Names are
-/// identifiers, or quoted; values are quoted with `"` or `'` and have Go's escapes, or stand between
-/// backquotes as they are.
+/// identifiers, or quoted; values are quoted with `"` or `'` and have Go's escapes, or stand
+/// between backquotes as they are.
 struct LokiLabelText {
     private let text: UnsafeBufferPointer<UInt8>
     private(set) var position = 0

@@ -1,7 +1,8 @@
-/// The streams of one push. Streams with the same labels are one, however often the push names them.
+/// The streams of one push. Streams with the same labels are one, however often the push names
+/// them.
 ///
-/// Agents repeat a set of labels byte for byte. So repeated labels are recognised by their text, and
-/// are parsed once.
+/// Agents repeat a set of labels byte for byte. So repeated labels are recognised by their text,
+/// and are parsed once.
 struct LokiStreams {
     /// Labels are tags, in the order of their names' bytes as in Loki.
     private(set) var groups: [TrackedLogs] = []

@@ -1,5 +1,6 @@
-/// Reads logs of the OpenTelemetry Protocol as protobuf: one `ExportLogsServiceRequest`. There is one
-/// for each thread: it keeps its scratch memory. `JSONLogDecoder.decodeOTLP` reads the same as JSON.
+/// Reads logs of the OpenTelemetry Protocol as protobuf: one `ExportLogsServiceRequest`. There is
+/// one for each thread: it keeps its scratch memory. `JSONLogDecoder.decodeOTLP` reads the same as
+/// JSON.
 ///
 /// Bytes that cannot be protobuf of this schema are refused with their position. Unknown fields are
 /// skipped. The writer decides what a log may be: one bad log costs neither its request nor its
@@ -18,9 +19,9 @@ package final class OTLPDecoder {
         reader = OTLPProtobufReader(limits: limits)
     }
 
-    /// `bytesMax` bounds what all logs together become, each with what its resource says. A request that
-    /// would be more is read again: then logs that share much have it as tags, in a group of their own.
-    /// With `byService`, each service's logs are a group.
+    /// `bytesMax` bounds what all logs together become, each with what its resource says. A request
+    /// that would be more is read again: then logs that share much have it as tags, in a group of
+    /// their own. With `byService`, each service's logs are a group.
     package func decode(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,

@@ -1,7 +1,7 @@
 /// How the records of a request are written.
 enum OTLPForm {
-    /// As the Collector's exporter does: each record repeats what its resource and its scope say, and
-    /// has a field for all that it might say.
+    /// As the Collector's exporter does: each record repeats what its resource and its scope say,
+    /// and has a field for all that it might say.
     case whole
     /// For requests that would become too large that way. Texts that many records would repeat are
     /// their tags, and empty texts of a record are left out.

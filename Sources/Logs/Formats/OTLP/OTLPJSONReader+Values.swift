@@ -39,8 +39,8 @@ extension OTLPJSONReader {
         return found
     }
 
-    /// The next KeyValue: name and value of a JSON object, behind a separator. All known exporters write
-    /// the key first; a value in front of it is passed, and read afterwards.
+    /// The next KeyValue: name and value of a JSON object, behind a separator. All known exporters
+    /// write the key first; a value in front of it is passed, and read afterwards.
     private mutating func pair(
         _ json: inout JSONLogReader,
         _ separator: StaticString,
@@ -105,7 +105,8 @@ extension OTLPJSONReader {
         }
     }
 
-    /// The next AnyValue as a field shows it: text as it is, bytes in base64, everything else as JSON.
+    /// The next AnyValue as a field shows it: text as it is, bytes in base64, everything else as
+    /// JSON.
     mutating func text(
         ofValue json: inout JSONLogReader
     ) throws(JSONFault) -> Range<Int> {

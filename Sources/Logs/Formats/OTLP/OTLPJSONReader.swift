@@ -1,7 +1,7 @@
 extension JSONLogDecoder {
-    /// Reads logs of the OpenTelemetry Protocol as JSON, and writes what `OTLPDecoder` does: ids are
-    /// hexadecimal digits, enumerations are numbers, names are in lowerCamelCase or as the schema has
-    /// them. `bytesMax` is that of `OTLPDecoder`.
+    /// Reads logs of the OpenTelemetry Protocol as JSON, and writes what `OTLPDecoder` does: ids
+    /// are hexadecimal digits, enumerations are numbers, names are in lowerCamelCase or as the
+    /// schema has them. `bytesMax` is that of `OTLPDecoder`.
     package func decodeOTLP(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -20,8 +20,8 @@ extension JSONLogDecoder {
 
 /// Reads the body of OTLP's JSON, which `OTLPProtobufReader` reads as protobuf.
 ///
-/// Members come in any order, and logs need their resource first: logs in front of it are passed, and
-/// read afterwards. Unknown members are ignored, as the protocol wants. It also wants names in
+/// Members come in any order, and logs need their resource first: logs in front of it are passed,
+/// and read afterwards. Unknown members are ignored, as the protocol wants. It also wants names in
 /// lowerCamelCase only, but printers of protobuf can be told to keep the schema's names, and
 /// protobuf's own parsers read both.
 struct OTLPJSONReader: ~Copyable {
@@ -55,8 +55,8 @@ struct OTLPJSONReader: ~Copyable {
 
     /// Passes the next value, to which the caller comes back, and returns its token.
     ///
-    /// A value that is passed inside a passed one costs once more. So passing as a whole has a bound,
-    /// far beyond any real request.
+    /// A value that is passed inside a passed one costs once more. So passing as a whole has a
+    /// bound, far beyond any real request.
     mutating func pass(_ json: inout JSONLogReader) throws(JSONFault) -> Int {
         let start = try json.cursor.pass()
         try count(json.cursor.next - start, from: start, json)

@@ -1,4 +1,5 @@
-/// The services of a request, each with its group of logs. Filters and routes match a service's name.
+/// The services of a request, each with its group of logs. Filters and routes match a service's
+/// name.
 struct OTLPServices {
     /// Records of further services are without a service.
     private static let servicesMax = 1024

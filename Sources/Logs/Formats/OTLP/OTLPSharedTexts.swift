@@ -21,8 +21,8 @@ struct OTLPText {
     var isRepaired = false
 }
 
-/// The texts of a resource and a scope, which records share with their neighbours. A resource's texts
-/// are repaired once, and not with each record.
+/// The texts of a resource and a scope, which records share with their neighbours. A resource's
+/// texts are repaired once, and not with each record.
 struct OTLPSharedTexts {
     var host = OTLPText()
     var service = OTLPText()

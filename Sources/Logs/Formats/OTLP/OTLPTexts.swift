@@ -5,8 +5,8 @@
 /// alike whichever way they took. Fields that it leaves out (`otlp.attribute`, `eventName`,
 /// `observedTimeUnixNano`, `droppedAttributesCount`) are there when a record has them.
 ///
-/// A request becomes one group of logs. In the lean form the records of a scope may become a group of
-/// their own, with the shared texts as its tags.
+/// A request becomes one group of logs. In the lean form the records of a scope may become a group
+/// of their own, with the shared texts as its tags.
 struct OTLPTexts: ~Copyable {
     /// Below that, repeating is cheaper than a stream of its own.
     private static let cheapBytes = 16 << 10
@@ -21,8 +21,8 @@ struct OTLPTexts: ~Copyable {
     /// Where the record's texts start.
     private var recordStart = 0
 
-    /// The size of all records of the request so far. Each may repeat its resource, so it may be far
-    /// more than was sent.
+    /// The size of all records of the request so far. Each may repeat its resource, so it may be
+    /// far more than was sent.
     private var written = 0
     /// The most that they may become.
     private(set) var bytesMax = Int.max
@@ -122,8 +122,8 @@ struct OTLPTexts: ~Copyable {
         memory.cut(to: recordStart)
     }
 
-    /// Writes the record. False when it makes the request larger than `bytesMax`: then nothing that is
-    /// written is of use.
+    /// Writes the record. False when it makes the request larger than `bytesMax`: then nothing that
+    /// is written is of use.
     mutating func write(_ record: OTLPRecord, to writer: inout LogWriter) -> Bool {
         let severity = settle(record.severityText)
         let event = settle(record.eventName)

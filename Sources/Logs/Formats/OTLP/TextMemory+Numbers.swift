@@ -21,9 +21,9 @@ extension TextMemory {
         append(decimal: number.magnitude)
     }
 
-    /// As JavaScript, and so JSON, writes numbers (ECMA-262, Number::toString): the fewest digits that
-    /// give the number back, with an exponent for the very large and the very small only. What JSON has
-    /// no numbers for is `NaN`, `Infinity` and `-Infinity`, as protobuf's JSON calls it.
+    /// As JavaScript, and so JSON, writes numbers (ECMA-262, Number::toString): the fewest digits
+    /// that give the number back, with an exponent for the very large and the very small only. What
+    /// JSON has no numbers for is `NaN`, `Infinity` and `-Infinity`, as protobuf's JSON calls it.
     mutating func append(_ number: Double) {
         guard !number.isNaN else { return append("NaN") }
         if number.sign == .minus { append("-") }

@@ -1,8 +1,8 @@
 /// Texts that are put together before it is known where they belong, one behind the other in one
 /// memory. The caller who adds a text remembers its range.
 ///
-/// The memory has a bound, since a text may become six times its size in the body. A text that would
-/// exceed it is not added, and the user of the texts asks for `isExceeded`.
+/// The memory has a bound, since a text may become six times its size in the body. A text that
+/// would exceed it is not added, and the user of the texts asks for `isExceeded`.
 struct TextMemory: ~Copyable {
     private var memory = RawMemory(capacity: 4 << 10)
     private(set) var count = 0

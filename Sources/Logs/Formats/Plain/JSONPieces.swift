@@ -1,13 +1,13 @@
-/// Cuts a text that is not JSON as a whole into objects, which can each be read by itself, and other
-/// text.
+/// Cuts a text that is not JSON as a whole into objects, which can each be read by itself, and
+/// other text.
 ///
 /// Only quotes and braces are looked at, so an object costs one pass over its bytes. Bytes between
 /// objects in NDJSON, in arrays and after C strings (white space, commas, square brackets, control
 /// characters, byte order marks) are skipped.
 ///
-/// An object that does not end is a line, or some, that lost an end. It reaches to the next line that
-/// begins with an object or an array and is indented no deeper, so a line that was cut takes no sound
-/// line with it.
+/// An object that does not end is a line, or some, that lost an end. It reaches to the next line
+/// that begins with an object or an array and is indented no deeper, so a line that was cut takes
+/// no sound line with it.
 struct JSONPieces {
     private let text: UnsafeBufferPointer<UInt8>
     private var position: Int
@@ -54,7 +54,8 @@ struct JSONPieces {
         position + 2 < text.count && text[position + 1] == 0xBB && text[position + 2] == 0xBF
     }
 
-    /// Goes behind the object that starts here, or, if it has no end, behind all that may belong to it.
+    /// Goes behind the object that starts here, or, if it has no end, behind all that may belong to
+    /// it.
     private mutating func passObject() {
         var depth = 0
         var inString = false

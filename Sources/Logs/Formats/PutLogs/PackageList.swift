@@ -1,5 +1,5 @@
-/// The packages of a batch_group body (facts 1.5): `SlsLogPackageList`, whose packages have `data` (1),
-/// `uncompress_size` (2) and `compress_type` (3).
+/// The packages of a batch_group body (facts 1.5): `SlsLogPackageList`, whose packages have `data`
+/// (1), `uncompress_size` (2) and `compress_type` (3).
 struct PackageList {
     /// A LogGroup as it travels.
     struct Package {

@@ -58,8 +58,8 @@ package final class PutLogsDecoder {
         }
     }
 
-    /// Reads a list of packages (`x-log-mode: batch_group`), each a LogGroup of its own. The limits bound
-    /// all of them together; packages are inflated one after the other.
+    /// Reads a list of packages (`x-log-mode: batch_group`), each a LogGroup of its own. The limits
+    /// bound all of them together; packages are inflated one after the other.
     package func decodePackages(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,

@@ -9,8 +9,8 @@ struct FormPairs {
         self.form = form
     }
 
-    /// Decodes the next pair, and returns where it starts; nil at the end. A name without an equals sign has an
-    /// empty value; nothing between two ampersands is no pair.
+    /// Decodes the next pair, and returns where it starts; nil at the end. A name without an equals
+    /// sign has an empty value; nothing between two ampersands is no pair.
     mutating func next(name: inout [UInt8], value: inout [UInt8]) -> Int? {
         while position < form.count {
             let start = position

@@ -1,11 +1,12 @@
-/// Reads the query of a web tracking GET as one log. There is one for each thread: it keeps its scratch
-/// memory.
+/// Reads the query of a web tracking GET as one log. There is one for each thread: it keeps its
+/// scratch memory.
 ///
-/// Names and values are read as a form's (URL Standard, application/x-www-form-urlencoded): a plus is a space, a
-/// percent sign that is no escape stands for itself, and text that is not UTF-8 is repaired with a mark.
+/// Names and values are read as a form's (URL Standard, application/x-www-form-urlencoded): a plus
+/// is a space, a percent sign that is no escape stands for itself, and text that is not UTF-8 is
+/// repaired with a mark.
 ///
-/// `__topic__` and `__source__` are the log's surroundings and `__time__` is its time, as in web tracking by
-/// POST; `APIVersion` belongs to the request.
+/// `__topic__` and `__source__` are the log's surroundings and `__time__` is its time, as in web
+/// tracking by POST; `APIVersion` belongs to the request.
 package final class QueryLogDecoder {
     /// A field that the request has beside its query.
     package typealias Field = (name: StaticString, value: [UInt8])
@@ -29,8 +30,8 @@ package final class QueryLogDecoder {
         writer = LogWriter(limits: limits)
     }
 
-    /// The log has at least one field, of the query or of `fields`; those win over the query's of the same name. What is
-    /// called `secret` is not for the log.
+    /// The log has at least one field, of the query or of `fields`; those win over the query's of
+    /// the same name. What is called `secret` is not for the log.
     package func decode(
         _ query: UnsafeRawBufferPointer,
         adding fields: [Field] = [],

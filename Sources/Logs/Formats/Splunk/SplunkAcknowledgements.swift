@@ -1,6 +1,6 @@
 extension JSONLogDecoder {
-    /// Reads what a client of Splunk asks about: `{"acks":[7,8]}`. Ids beyond `most` are checked and
-    /// left out.
+    /// Reads what a client of Splunk asks about: `{"acks":[7,8]}`. Ids beyond `most` are checked
+    /// and left out.
     package func decodeAcknowledgements(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,

@@ -1,7 +1,8 @@
-/// Where an object that was cut off inside its array of logs can be ended, so that the logs before are read.
+/// Where an object that was cut off inside its array of logs can be ended, so that the logs before
+/// are read.
 ///
-/// Only quotes, brackets and commas are looked at. A string that lost its quote reaches to the next one, so what lies
-/// behind it may look cut off, too.
+/// Only quotes, brackets and commas are looked at. A string that lost its quote reaches to the next
+/// one, so what lies behind it may look cut off, too.
 struct JSONCut {
     /// Behind the array's last whole element.
     let end: Int
