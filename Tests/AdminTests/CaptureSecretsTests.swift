@@ -52,7 +52,7 @@ import Testing
 
     @Test("A secret stays hidden under the name that a filter gave it")
     func renamed() throws {
-        let steps = "steps: [{ rename: { password: note } }, { set: { copy: \"{{note}}\" } }]"
+        let steps = "steps: [{ rename: { password: note } }, { set: { copy: \"{{field:note}}\" } }]"
         let rules = try routingRules("filters: [{ \(steps) }]")
         let trial = try SandboxedGateway { $0.routing = rules }
         let id = try trial.startCapture()

@@ -50,13 +50,6 @@ import Testing
         #expect(read(text) == nil)
     }
 
-    @Test("A number of any size is shown")
-    func largest() throws {
-        let first = try #require(read(#"{"draining":true,"queued":9223372036854775807}"#))
-        let later = try #require(read(#"{"draining":true,"queued":0}"#))
-        #expect(later.line(since: first).hasSuffix("9223372036854775807 gone (100%)"))
-    }
-
     @Test("A line says what is left, and what is gone since the beginning")
     func line() throws {
         let first = try #require(read(#"{"draining":true,"queued":5000}"#))

@@ -31,9 +31,7 @@ struct DrainProgress: Equatable {
         var parts = ["\(queued) queued"]
         let gone = first.queued - queued
         if gone > 0 {
-            // The numbers are whatever answered.
-            let percent = Int(Double(gone) * 100 / Double(first.queued))
-            parts.append("\(gone) of \(first.queued) gone (\(percent)%)")
+            parts.append("\(gone) of \(first.queued) gone (\(gone * 100 / first.queued)%)")
         }
         if arriving > 0 { parts.append("\(counted(arriving, "request")) being stored") }
         if held > 0 { parts.append("\(held) of paused destinations") }
