@@ -63,6 +63,20 @@ import Testing
         #expect(pages.contains("copy") && pages.contains("fine"))
     }
 
+    @Test("Masked logs count by what they were, so that masking has a bound")
+    func bounded() throws {
+        let trial = try SandboxedGateway()
+        let id = try trial.startCapture()
+        let value = String(repeating: "key=", count: 2000)
+        let log = "{" + (0..<8).map { #""f\#($0)":"\#(value)""# }.joined(separator: ",") + "}"
+        let body = "[" + Array(repeating: log, count: 20).joined(separator: ",") + "]"
+        #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
+        #expect(eventually { (try? trial.captureEntries(id).count) == 1 })
+        let logs = try trial.object("/admin/captures/\(id)/records/1")["logs"] as? [Any]
+        // Each has 64,000 bytes, of 512 KiB.
+        #expect(logs?.count == 9)
+    }
+
     @Test("What a filter redacts is not kept as it came")
     func redacted() throws {
         let trial = try SandboxedGateway.redacting()

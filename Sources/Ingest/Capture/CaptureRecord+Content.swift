@@ -77,7 +77,8 @@ extension CaptureRecord.Log {
         tag: String,
         redacts: Bool,
         group: Int,
-        destinations: [String]
+        destinations: [String],
+        room: inout Int
     ) {
         let fields =
             [(name: "__time__", value: "\(entry.time.seconds)")]
@@ -105,13 +106,15 @@ extension CaptureRecord.Log {
                 SecretNames.contains($0.name, value: $0.value.utf8)
             }.map(\.value)
         )
-        let (before, extent) = Self.masked(fields, [])
+        let (before, extent) = Self.masked(fields, [], &room)
+        let shownAfter =
+            trace == nil && !redacts ? before : after.map { Self.masked($0, secrets, &room).fields }
         self.init(
             group: group,
             time: entry.time,
             extent: isUnreadable ? .unreadable : extent,
             before: redacts ? nil : before,
-            after: after.map { Self.masked($0, secrets).fields },
+            after: shownAfter,
             wasTooLong: wasTooLong,
             tag: Mask.hidingKnownSecrets(in: tag),
             destinations: isDropped ? [] : destinations,
@@ -126,17 +129,19 @@ extension CaptureRecord.Log {
     /// is.
     private static func masked(
         _ fields: CaptureRecord.Fields,
-        _ secrets: Set<String>
+        _ secrets: Set<String>,
+        _ room: inout Int
     ) -> (fields: CaptureRecord.Fields, extent: Fidelity) {
         var extent = Fidelity.whole
         let masked = fields.map { name, value in
+            defer { room -= name.utf8.count + min(value.utf8.count, valueBytesMax) }
             if secrets.contains(value) || SecretNames.contains(name, value: value.utf8) {
                 extent = .masked
                 return (
                     name: Mask.hidingKnownSecrets(in: name), value: Mask.redacted(Array(value.utf8))
                 )
             }
-            let bytes = Array(value.utf8.prefix(valueBytesMax))
+            let bytes = Array(value.utf8.prefix(max(0, min(valueBytesMax, room))))
             let cut = value.utf8.count - bytes.count
             let text = Mask.hidingSecrets(in: bytes, isCut: cut > 0)
             let shownName = Mask.hidingKnownSecrets(in: name)

@@ -5,7 +5,8 @@ import Routing
 /// What a draft keeps of logs that a capture wants when they are accepted.
 struct CapturedLogs: Sendable {
     static let logsMax = 100
-    /// No further log is kept beyond it: a record is shown and exported in one piece.
+    /// What is masked of logs, before and behind filters. No further log is kept beyond it: masking
+    /// takes time, and a record is shown and exported in one piece.
     static let bytesMax = 512 << 10
 
     /// Copies of the logs after filters and routes, and what those took away.
@@ -26,15 +27,12 @@ struct CapturedLogs: Sendable {
         redacts: Bool
     ) {
         var logs: [CaptureRecord.Log] = []
-        var (traced, bytes) = (0, 0)
+        var (traced, room) = (0, Self.bytesMax)
         for (number, group) in groups.enumerated() where logs.count < Self.logsMax {
             let hasFilters = plans.map { !$0.plan(for: group.tag).filters.isEmpty } ?? false
             for (entry, isUnreadable) in group.logs.entries(atMost: Self.logsMax - logs.count) {
-                guard bytes < Self.bytesMax else { break }
-                defer {
-                    if hasFilters { traced += 1 }
-                    bytes += logs.last?.weight ?? 0
-                }
+                guard room > 0 else { break }
+                defer { if hasFilters { traced += 1 } }
                 let log =
                     hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
                 let tag = log?.tag ?? group.tag
@@ -48,7 +46,8 @@ struct CapturedLogs: Sendable {
                         redacts: redacts,
                         group: number,
                         destinations: plans == nil
-                            ? [group.target.destination] : places.map(\.destination)
+                            ? [group.target.destination] : places.map(\.destination),
+                        room: &room
                     )
                 )
             }

@@ -62,16 +62,22 @@ struct JSONMask {
         return Array("{".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("}".utf8)
     }
 
-    /// An array of two texts may be a pair.
+    /// The name of a secret in a list may have its value behind it, as in arguments of a program
+    /// and in Node's `rawHeaders`.
     private mutating func array(_ reader: inout JSONReader) -> [UInt8] {
         var elements: [[UInt8]] = []
         while !reader.take("]") {
             if !elements.isEmpty { _ = reader.take(",") }
             elements.append(Array(reader.value() ?? []))
         }
-        let isPair = elements.count == 2 && isSecret(text(of: elements[0]) ?? "", elements[1])
-        let parts = elements.enumerated().map { index, element in
-            isPair && index == 1 ? hidden(element) : masked(element)
+        var name: String?
+        let parts = elements.map { element in
+            if let secret = name, isSecret(secret, element) {
+                name = nil
+                return hidden(element)
+            }
+            name = text(of: element)
+            return masked(element)
         }
         return Array("[".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("]".utf8)
     }

@@ -113,6 +113,12 @@ package enum Mask {
         if depth > depthMax, bytes.contains(where: { ":=\"%".utf8.contains($0) }) {
             return Array(redacted(bytes).utf8)
         }
+        // Where the secret lies in the text as it came is not known.
+        if let seen = TextMask.withoutUnseen(bytes),
+            masked(seen[...], depth: depth, isCut: isCut) != nil
+        {
+            return Array(redacted(bytes).utf8)
+        }
         let named: [UInt8]?
         if let json = JSONMask(bytes, depth: depth, isCut: isCut) {
             named = json.hidesAny ? json.output : nil
@@ -152,7 +158,10 @@ package enum Mask {
         let bytes = Array(text.utf8)
         let found = SecretValues.ranges(in: bytes, isCut: isCut)
         let isKnown = { !SecretValues.ranges(in: $0, isCut: isCut).isEmpty }
-        if TextMask.unescapedForms(bytes[...]).contains(where: isKnown) { return redacted(bytes) }
+        let forms =
+            TextMask.unescapedForms(bytes[...])
+            + [TextMask.withoutUnseen(bytes[...])].compactMap(\.self)
+        if forms.contains(where: isKnown) { return redacted(bytes) }
         return found.isEmpty ? text : String(decoding: replacing(found, in: bytes), as: UTF8.self)
     }
 }

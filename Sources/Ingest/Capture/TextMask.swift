@@ -4,6 +4,9 @@ import System
 ///
 /// Where a value ends is a guess in damaged text, so nothing behind one is shown.
 enum TextMask {
+    /// Escapes in escapes that are looked into.
+    private static let formsMax = 12
+
     /// Line by line, so that damage in one does not hide a secret in the next. A value that may not
     /// end on its line hides the rest. nil: there is no secret. `isCut`: a limit has cut the end.
     static func masked(_ bytes: ArraySlice<UInt8>, depth: Int, isCut: Bool) -> [UInt8]? {
@@ -61,7 +64,8 @@ enum TextMask {
     private static func plainSecret(in line: ArraySlice<UInt8>, isCut: Bool) -> SecretScanner? {
         var forms = unescapedForms(line)
         let last = { forms.last?[...] ?? line }
-        if line.contains(UInt8(ascii: "%")), let form = percentDecoded(last(), keepsMalformed: true)
+        while forms.count < formsMax, last().contains(UInt8(ascii: "%")),
+            let form = percentDecoded(last(), keepsMalformed: true), !form.elementsEqual(last())
         {
             forms.append(form)
         }
@@ -96,9 +100,9 @@ enum TextMask {
                 place += 2
             } else if code.count == 5, code.first == UInt8(ascii: "u"),
                 let unit = UInt8(String(decoding: code.dropFirst(), as: UTF8.self), radix: 16),
-                (0x20...0x7e).contains(unit)
+                (0x20...0x7e).contains(unit) || isUnseen(unit)
             {
-                output.append(unit)
+                if !isUnseen(unit) { output.append(unit) }
                 place += 6
             } else {
                 output.append(bytes[place])
@@ -108,12 +112,63 @@ enum TextMask {
         return output
     }
 
-    /// The text without a terminal's colours and with HTML's quotes as they are shown.
+    /// UTF-16 has a NUL beside each letter, and a backspace takes one back.
+    private static func isUnseen(_ byte: UInt8) -> Bool {
+        byte < 0x20 && !isBlank(byte) && byte != 0x0a && byte != 0x0d && byte != 0x1b
+            || byte == 0x7f
+    }
+
+    /// The text as it is seen, without control characters; nil: it has none.
+    static func withoutUnseen(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        guard bytes.contains(where: isUnseen) else { return nil }
+        var seen: [UInt8] = []
+        seen.reserveCapacity(bytes.count)
+        for byte in bytes {
+            if !isUnseen(byte) { seen.append(byte) } else if byte == 0x08 { _ = seen.popLast() }
+        }
+        return seen
+    }
+
+    /// The text without a terminal's colours, and with HTML's references as they are shown.
     private static func undecorated(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let pieces = bytes.split(separator: 0x1b, omittingEmptySubsequences: false)
         let plain =
             pieces[0] + pieces[1...].flatMap { $0.drop { $0 < 0x40 || $0 == 0x5b }.dropFirst() }
-        return Array(String(decoding: plain, as: UTF8.self).replacing("&quot;", with: "\"").utf8)
+        var output: [UInt8] = []
+        output.reserveCapacity(plain.count)
+        var place = plain.startIndex
+        while place < plain.endIndex {
+            if plain[place] == UInt8(ascii: "&"), let (byte, end) = reference(in: plain, place) {
+                output.append(byte)
+                place = end
+            } else {
+                output.append(plain[place])
+                place += 1
+            }
+        }
+        return output
+    }
+
+    private static let references: [String: UInt8] = [
+        "quot": 0x22, "apos": 0x27, "lt": 0x3c, "gt": 0x3e, "amp": 0x26, "equals": 0x3d,
+        "colon": 0x3a,
+    ]
+
+    /// The character that `&lt;`, `&#61;` or `&#x3d;` stands for, if it is visible ASCII, and
+    /// where the reference ends.
+    private static func reference(in text: ArraySlice<UInt8>, _ start: Int) -> (UInt8, end: Int)? {
+        let rest = text[(start + 1)...].prefix(10)
+        guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let name = String(decoding: rest[..<end], as: UTF8.self)
+        let byte: UInt8? =
+            if name.hasPrefix("#x") || name.hasPrefix("#X") {
+                UInt8(name.dropFirst(2), radix: 16)
+            } else if name.hasPrefix("#") {
+                UInt8(name.dropFirst())
+            } else {
+                references[name]
+            }
+        return byte.flatMap { (0x20...0x7e).contains($0) ? ($0, end + 1) : nil }
     }
 }
 
@@ -146,6 +201,7 @@ private struct SecretScanner {
                 findUser(position + 3)
             case UInt8(ascii: ":"), UInt8(ascii: "="): findNamed(position)
             case 0x09, 0x20: findSpaced(position)
+            case UInt8(ascii: ","): findListed(position)
             case UInt8(ascii: "<"): tagStart = position
             case UInt8(ascii: ">"): findElement(position)
             default: break
@@ -247,12 +303,24 @@ private struct SecretScanner {
         guard isWeak || Mask.labelNames.contains(label) else { return }
         let value = value(from: end(from: separator + 1, isBlank))
         let name = unescaped(value.content.prefix(Self.nameBytesMax))
-        guard value.isClosed, isQuote(bytes[value.content.startIndex - 1]),
-            SecretNames.contains(name)
-        else { return }
+        guard value.isClosed, SecretNames.contains(name) else { return }
+        guard isQuote(bytes[value.content.startIndex - 1]) else {
+            // `<input value="…" name=password>`
+            if let tagStart, hasValue { find(tagStart, isOpen: true) }
+            return
+        }
         // The next line may have the value.
         let isLast = value.content.endIndex + 3 > bytes.endIndex
         if !isWeak || isLast || hasValue { find(bytes.startIndex, isOpen: true) }
+    }
+
+    /// `"--name", "value"` in a list.
+    private mutating func findListed(_ comma: Int) {
+        let next = end(from: comma + 1, isBlank)
+        guard next < bytes.endIndex, isQuote(bytes[next]),
+            let (name, isQuoted) = name(before: comma), isQuoted
+        else { return }
+        findValue(of: name, comma)
     }
 
     /// `key=Enter` is no secret, but a value that goes on behind this line is not known.

@@ -50,6 +50,14 @@ import Testing
             "shown\nPuTTY-User-Key-File-2: x\nPrivate-Lines: 1\ncanary",
             "shown\n---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\ncanary\n---- END",
             "shown AGE-SECRET-KEY-1canary",
+            #"{"m":"shown","rawHeaders":["Host","a","Authorization","canary"]}"#,
+            #"{"m":"shown","argv":["mysql","--password","canary","-v"]}"#,
+            #"{"m":"shown","a":[["password","canary",1]]}"#,
+            #"shown ["mysql", "--password", "canary""#,
+            #"shown <input value="canary" name=password>"#,
+            #"shown <input type=password value="canary">"#,
+            "shown\n&lt;password&gt;canary&lt;/password&gt;", "shown\npassword&#61;canary",
+            "shown\npassword&#x3d;canary", "shown\na%25252526password%2525253Dcanary",
             "cookie: a=canary; b=canary\nshown", #"m=shown "password" : "\\"# + #"\"canary""#,
         ]
     )
@@ -58,6 +66,33 @@ import Testing
         #expect(!shown.contains("canary") && !shown.contains("ary"), "\(shown)")
         #expect(shown.contains("shown"), "\(shown)")
         #expect(shown.contains("[redacted "))
+    }
+
+    @Test(
+        "Control characters between letters hide no secret",
+        arguments: [
+            "pass\0word=canary", "pass\u{8}\u{8}ssword=canary", #"{"m":"pass\u0000word=canary"}"#,
+            #"{"m":"p\u0000a\u0000s\u0000s\u0000w\u0000o\u0000r\u0000d\u0000=canary"}"#,
+            #"in "p\u0000assword=canary"#, #"{"pass\u0000word":"canary"}"#,
+        ]
+    )
+    func controls(text: String) {
+        #expect(!shown(text).contains("canary"), "\(shown(text))")
+        let wide = String(decoding: text.utf8.flatMap { [$0, 0] }, as: UTF8.self)
+        let plain = shown(wide).replacing("\0", with: "")
+        #expect(!plain.contains("canary"), "UTF-16: \(plain)")
+    }
+
+    @Test("A known secret is found in UTF-16, too")
+    func wide() {
+        let secret = Secret("wide-canary-0123456789")
+        let wide = String(
+            decoding: "x wide-canary-0123456789".utf8.flatMap { [$0, 0] },
+            as: UTF8.self
+        )
+        #expect(!Mask.hidingKnownSecrets(in: wide).replacing("\0", with: "").contains("canary"))
+        #expect(!shown(wide).replacing("\0", with: "").contains("canary"))
+        #expect(secret.byteCount == 22)
     }
 
     @Test(
