@@ -78,7 +78,7 @@ extension CaptureRecord.Log {
         redacts: Bool,
         group: Int,
         destinations: [String],
-        room: inout Int
+        atMost bytesMax: Int
     ) {
         let fields =
             [(name: "__time__", value: "\(entry.time.seconds)")]
@@ -106,9 +106,11 @@ extension CaptureRecord.Log {
                 SecretNames.contains($0.name, value: $0.value.utf8)
             }.map(\.value)
         )
-        let (before, extent) = Self.masked(fields, [], &room)
+        let (before, extent) = Self.masked(fields, hiding: [], atMost: bytesMax)
+        // Without filters both are the same, and masking is dear.
         let shownAfter =
-            trace == nil && !redacts ? before : after.map { Self.masked($0, secrets, &room).fields }
+            trace == nil
+            ? before : after.map { Self.masked($0, hiding: secrets, atMost: bytesMax).fields }
         self.init(
             group: group,
             time: entry.time,
@@ -122,6 +124,15 @@ extension CaptureRecord.Log {
         )
     }
 
+    /// The bytes that are masked of a log, before and behind filters.
+    static func maskedBytes(of entry: LogEntry, _ trace: FilterTrace.Log?) -> Int {
+        let bytes = { (name: String, value: String) in
+            name.utf8.count + min(value.utf8.count, valueBytesMax)
+        }
+        return entry.fields.reduce(0) { $0 + bytes($1.key, $1.value) }
+            + (trace?.fields ?? []).reduce(0) { $0 + bytes($1.name, $1.value) }
+    }
+
     /// A shorter value of a secret may be that of other fields, too.
     private static let secretBytesMin = 4
 
@@ -129,10 +140,10 @@ extension CaptureRecord.Log {
     /// is.
     private static func masked(
         _ fields: CaptureRecord.Fields,
-        _ secrets: Set<String>,
-        _ room: inout Int
+        hiding secrets: Set<String>,
+        atMost bytesMax: Int
     ) -> (fields: CaptureRecord.Fields, extent: Fidelity) {
-        var extent = Fidelity.whole
+        var (extent, room) = (Fidelity.whole, bytesMax)
         let masked = fields.map { name, value in
             defer { room -= name.utf8.count + min(value.utf8.count, valueBytesMax) }
             if secrets.contains(value) || SecretNames.contains(name, value: value.utf8) {

@@ -31,10 +31,18 @@ struct CapturedLogs: Sendable {
         for (number, group) in groups.enumerated() where logs.count < Self.logsMax {
             let hasFilters = plans.map { !$0.plan(for: group.tag).filters.isEmpty } ?? false
             for (entry, isUnreadable) in group.logs.entries(atMost: Self.logsMax - logs.count) {
-                guard room > 0 else { break }
-                defer { if hasFilters { traced += 1 } }
                 let log =
                     hasFilters && trace.logs.indices.contains(traced) ? trace.logs[traced] : nil
+                let bytes = CaptureRecord.Log.maskedBytes(of: entry, log)
+                // The first is cut if it alone has no room.
+                guard logs.isEmpty || bytes <= room else {
+                    room = 0
+                    break
+                }
+                defer {
+                    if hasFilters { traced += 1 }
+                    room -= bytes
+                }
                 let tag = log?.tag ?? group.tag
                 let places = dispatched.places.filter { $0.group == number && $0.tag == tag }
                 logs.append(
@@ -47,7 +55,7 @@ struct CapturedLogs: Sendable {
                         group: number,
                         destinations: plans == nil
                             ? [group.target.destination] : places.map(\.destination),
-                        room: &room
+                        atMost: room
                     )
                 )
             }
