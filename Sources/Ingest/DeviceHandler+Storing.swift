@@ -102,7 +102,12 @@ extension DeviceHandler {
                     queue.admission(forDestination: $0) == .destinationFull
                 }
                 let refusal = Refusal(admission, of: destinations.isEmpty ? destination : full)
-                pending.refused(refusal, waiting?.draft, hidesLogs, refused)
+                pending.refused(
+                    refusal,
+                    waiting?.draft,
+                    notedIn: refused,
+                    hidesLogs: hidesLogs
+                )
             }
         }
     }
@@ -143,8 +148,8 @@ struct QueuedRequest: Sendable {
     func refused(
         _ refusal: Refusal,
         _ draft: CaptureDraft?,
-        _ hidesLogs: Bool,
-        _ noted: RefusedRequests
+        notedIn noted: RefusedRequests,
+        hidesLogs: Bool
     ) {
         let response = answers.refused(refusal, .logs(dialect), readers)
         noted.note(
