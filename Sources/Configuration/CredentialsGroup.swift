@@ -67,8 +67,8 @@ struct CredentialsGroup: SettingGroup {
         return (credentials, key)
     }
 
-    /// Those that ask for each other's role in a circle, beginning and ending with the name; nil
-    /// when it is in none.
+    /// The credentials that assume roles with each other in a circle. The first and the last are
+    /// the given name; nil: it is in no circle.
     private static func circle(from name: String, _ callers: [String: String]) -> [String]? {
         var path = [name]
         while let next = callers[path[path.count - 1]] {

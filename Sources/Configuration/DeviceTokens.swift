@@ -11,8 +11,8 @@ package struct DeviceTokens: Sendable, Equatable {
     /// By the place of the token's key in the rules; those of `sources` behind.
     package var senders: [SenderRules]
 
-    /// What metrics call whoever shows a token: the key it was signed with, of which there are few.
-    /// No key of `devices.keys` has such a name.
+    /// The senders' names in metrics. A token counts under the key that signed it, because there
+    /// are few such keys. No key of `devices.keys` has such a name.
     package var names: [String] { (rules.keys.map(\.id) + sources.map(\.name)).map { "jwt:\($0)" } }
 }
 

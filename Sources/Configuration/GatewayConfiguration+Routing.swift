@@ -114,7 +114,7 @@ extension GatewayConfiguration {
     private static let trialDepthMax = 16
 
     /// This configuration with the `filters`, `routes` and `unrouted` of a JSON object, for a
-    /// trial. `${…}` is not expanded: whoever tries may not read files.
+    /// trial. `${…}` is not expanded, because the caller of a trial may not read files.
     package func withRouting(json: [UInt8]) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(ConfigurationInputs())
         report.destinationNames = Set(destinations.map(\.name))

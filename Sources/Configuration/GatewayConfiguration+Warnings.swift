@@ -38,8 +38,8 @@ extension GatewayConfiguration {
         startWarnings + certificateWarnings(at: now)
     }
 
-    /// The image has the variable from the beginning, and whoever mounts a file into it does not
-    /// see that.
+    /// The image sets the variable, and an operator who mounts a configuration file does not see
+    /// that.
     private var directoryWarnings: [String] {
         guard let overruledDirectory else { return [] }
         return [

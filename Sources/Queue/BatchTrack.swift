@@ -55,8 +55,8 @@ package final class BatchTrack: Sendable {
 }
 
 extension SealedPacket {
-    /// The logs of a batch that the packet carries; nil: none. Of a packet with several rows, which
-    /// a refused packet was split into, some may be taken for carried that only follow it.
+    /// The logs of a batch that the packet carries; nil: none. For a packet split from a refused
+    /// one, the range may include logs that follow it.
     package func numbers(of place: BatchTrack.Place) -> ClosedRange<Int64>? {
         guard place.stream == streamID else { return nil }
         let own: ClosedRange<Int64>

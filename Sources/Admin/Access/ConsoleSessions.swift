@@ -4,7 +4,7 @@ import Synchronization
 import System
 
 /// The sessions of people who logged in to the console. Only digests of their ids are kept, so that
-/// a dump of the memory lets nobody in.
+/// nobody can log in with what a memory dump shows.
 struct ConsoleSessions {
     /// For each token, so that the logins of one end no session of another.
     static let countMax = 16

@@ -12,8 +12,8 @@ package struct ConfigurationInputs: Sendable {
     /// What operators decided of destinations while the gateway ran, by name. It beats everything
     /// else.
     package var decided: [String: DecidedSettings] = [:]
-    /// Whether files of certificates are looked into. Not where something else is asked: they may
-    /// be in the middle of a renewal, and keys may be none of the asker's business.
+    /// Whether certificate files are opened. Questions about other settings do not open them: a
+    /// renewal may be replacing them, and the caller may have no right to read keys.
     package var readsCertificates = true
 
     package init(

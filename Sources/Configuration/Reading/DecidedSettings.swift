@@ -3,8 +3,8 @@ package import JSON
 /// What an operator decided of a destination while the gateway ran, in the words of the
 /// configuration file.
 package struct DecidedSettings: Equatable, Sendable {
-    /// Groups of which single settings are decided; whatever else has an inside, like `tags`, is
-    /// one value.
+    /// Groups whose settings are decided one by one. Other nested settings, like `tags`, are
+    /// decided as one value.
     static let groups: Set<String> = ["packet"]
     package static let bytesMax = 64 << 10
 

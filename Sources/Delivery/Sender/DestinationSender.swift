@@ -146,8 +146,8 @@ final class DestinationSender {
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
 
-    /// Ends the removed destination, of which nothing is under way: its writer's thread ends, and
-    /// gates and clocks that others share forget it.
+    /// Ends a removed destination that has no packet in flight. Its writer's thread ends, and the
+    /// shared gates and clocks forget it.
     func leave(_ loop: TransferLoop) {
         abandon(loop)
         gates.leave()

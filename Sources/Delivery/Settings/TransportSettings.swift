@@ -20,8 +20,8 @@ package struct TransportSettings: Sendable, Equatable {
     package var clientCertificate: TransferOptions.ClientCertificate?
     /// What all requests go through.
     package var proxy: Proxy?
-    /// Where the addresses of hosts come from, in order. Empty: from the system, by curl. Behind a
-    /// proxy nobody is asked, because the proxy resolves.
+    /// Where the addresses of hosts come from, in order. Empty: from the system, by curl. With a
+    /// proxy they are not used, because the proxy resolves names.
     package var resolvers: ResolverRules = []
 
     package init() {}

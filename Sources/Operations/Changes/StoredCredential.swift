@@ -55,8 +55,8 @@ extension CredentialKeeper {
         return useless
     }
 
-    /// Uses the credentials that were pushed to another gateway. Those that were pushed to this one
-    /// are among them.
+    /// Uses the stored credentials of all gateways, those that operators pushed to this one
+    /// included.
     func takeShared(_ stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
         let ordered = stored.sorted { left, right in
             !StoredCredential.isNext(left.key) && StoredCredential.isNext(right.key)

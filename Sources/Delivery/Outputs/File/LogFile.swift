@@ -90,7 +90,7 @@ final class LogFile: LineWriter {
 
     // MARK: - The file behind the path
 
-    /// Opens a file that an earlier process left, even if no logs come. Whoever reads it must find
+    /// Opens a file that an earlier process left, even if no logs come, so that its readers find
     /// whole lines.
     private func look() throws(SystemError) {
         guard !hasLooked else { return }
