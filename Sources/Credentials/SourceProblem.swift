@@ -1,3 +1,6 @@
+import Crypto
+import System
+
 /// Why a source gave no credential: cause, place and remedy, in one sentence without secrets.
 package struct SourceProblem: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: String, Sendable {
@@ -37,10 +40,11 @@ package struct ServerWords: Sendable, Equatable, CustomStringConvertible {
         code: String? = nil,
         message: String? = nil,
         requestID: String? = nil,
-        redaction: SecretMask = SecretMask()
+        hiding secrets: [Secret] = []
     ) {
         func cleaned(_ text: String?, bytesMax: Int) -> String? {
-            text.flatMap { $0.isEmpty ? nil : redaction.shown($0, bytesMax: bytesMax) }
+            guard let text, !text.isEmpty else { return nil }
+            return TerminalText.line(EchoMask(secrets).blotted(text, bytesMax: bytesMax))
         }
         self.status = status
         self.code = cleaned(code, bytesMax: 96)

@@ -34,37 +34,11 @@ extension Credential {
     /// Enough for every known message of SLS.
     static let redactedBytesMax = 512
 
-    /// Blots out secret and token in a server's text, because a proxy may echo the request. The
-    /// text is cut afterwards: half a token would not be recognised.
-    package func redacted(_ text: String) -> String {
-        var text = text
-        for secret in [secret, securityToken].compactMap(\.self) where secret.byteCount > 0 {
-            text = secret.withBytes { Self.blotted(text, $0) }
-        }
-        var bytes = 0
-        let kept = text.unicodeScalars.prefix { scalar in
-            bytes += UTF8.width(scalar)
-            return bytes <= Self.redactedBytesMax
-        }
-        return String(kept)
-    }
+    /// What a server, or a proxy before it, may echo.
+    package var secrets: [Secret] { [secret, securityToken].compactMap(\.self) }
 
-    /// Compares inside the secret's memory, so no copy of it is made.
-    private static func blotted(_ text: String, _ secret: UnsafeRawBufferPointer) -> String {
-        guard text.utf8.count >= secret.count else { return text }
-        var bytes = Array(text.utf8)
-        defer { wipe(&bytes) }
-        var kept: [UInt8] = []
-        var position = 0
-        while position < bytes.count {
-            if bytes[position...].starts(with: secret) {
-                kept += "•••".utf8
-                position += secret.count
-            } else {
-                kept.append(bytes[position])
-                position += 1
-            }
-        }
-        return String(decoding: kept, as: UTF8.self)
+    /// A server's text without secret and token.
+    package func redacted(_ text: String) -> String {
+        EchoMask(secrets).blotted(text, bytesMax: Self.redactedBytesMax)
     }
 }

@@ -5,15 +5,15 @@ package struct SLSAnswer: Sendable, Equatable {
     package let status: Int
     /// 24 upper-case hexadecimal digits. An answer without it comes from a proxy or a captive
     /// portal, not from SLS.
-    package let requestID: String?
+    package private(set) var requestID: String?
     /// The server's clock; only from an answer of SLS.
     package let serverTime: WallTime?
     /// The pause that SLS asks for (`Retry-After`): above zero and at most an hour. Only from an
     /// answer of SLS, so that a captive portal cannot close a destination.
     package let retryAfter: Duration?
-    package let errorCode: String?
-    /// Uncut. Redact the credential, which also bounds the length, before showing it.
-    package let errorMessage: String?
+    package private(set) var errorCode: String?
+    /// Uncut, until `redacted(for:)` bounds it.
+    package private(set) var errorMessage: String?
 
     /// True if the logs are stored. A 200 without SLS's request id proves nothing.
     package var isStored: Bool { status == 200 && requestID != nil }
@@ -32,6 +32,17 @@ package struct SLSAnswer: Sendable, Equatable {
         errorCode = error?.code
         // An empty message must not replace the known meaning of the code.
         errorMessage = error.flatMap { $0.message.isEmpty ? nil : $0.message }
+    }
+
+    /// Without what the answer repeats of the credential that signed the request.
+    package func redacted(for credential: Credential) -> SLSAnswer {
+        var answer = self
+        // Nearly all answers have an id of digits and no more.
+        let isHexadecimal = requestID?.utf8.allSatisfy { hexValue($0) != nil } ?? true
+        if !isHexadecimal { answer.requestID = requestID.map(credential.redacted) }
+        answer.errorCode = errorCode.map(credential.redacted)
+        answer.errorMessage = errorMessage.map(credential.redacted)
+        return answer
     }
 
     private static func identifier(_ text: String) -> String? {

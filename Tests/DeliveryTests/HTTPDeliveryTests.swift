@@ -244,6 +244,31 @@ import Testing
         }
     }
 
+    @Test(
+        "Nor does a part of the url or of a header show that a server repeats alone",
+        arguments: [
+            "the hook B0123456789abcd", "key=to+ken/1", "user s3cret:word", "s3cret:word",
+            "no such token: t0k3n-of-x", "auth dXNlcjpzM2NyZXQ6d29yZA",
+        ]
+    )
+    func parts(said: String) throws {
+        let url = "https://h.example/services/B0123456789abcd?key=to%2Bken%2F1"
+        var target = HTTPTarget(url: Secret(url), at: try Endpoint(parsing: "https://h.example"))
+        target.headers = [
+            ("authorization", Secret("Basic dXNlcjpzM2NyZXQ6d29yZA==")),
+            ("x-auth", Secret("Token token=t0k3n-of-x")),
+        ]
+        let response = TransferResponse(
+            head: TransferResponse.Head(status: 401, headers: []),
+            route: .unknown,
+            body: Array(said.utf8)
+        )
+        let told = HTTPJudge(target).judge(response).message
+        for secret in ["B0123", "to+ken/1", "s3cret", "word", "t0k3n", "cjpzM2NyZXQ"] {
+            #expect(!told.contains(secret), "\(told)")
+        }
+    }
+
     @Test("After the last try the packet rests, and a new packet is worth another one")
     func rests() throws {
         let works = SharedValue(false)

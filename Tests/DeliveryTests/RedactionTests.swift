@@ -50,4 +50,27 @@ import Testing
         )
         #expect(proof.message.hasSuffix("-•••"))
     }
+
+    @Test("Nor does an answer show it encoded, or as its request id", arguments: [400, 200])
+    func encoded(status: Int) {
+        let token = "CAIS+abc/DEF123456=="
+        let credential = Credential(
+            accessKeyID: "testkeyid",
+            secret: Secret("secret-of-the-test"),
+            securityToken: Secret(token)
+        )
+        let answer = SLSAnswer(
+            status: status,
+            headers: [("x-log-requestid", "CAIS+abc/DEF123456==")],
+            body: Array(
+                """
+                {"errorCode":"\(percentEncoded(token))",\
+                "errorMessage":"bad token \(percentEncoded(token))"}
+                """.utf8
+            )
+        )
+        let judgement = Judge.judge(answer, by: credential)
+        #expect(judgement.requestID == "•••")
+        #expect(!"\(judgement)".contains("DEF123456"))
+    }
 }

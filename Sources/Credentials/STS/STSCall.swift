@@ -37,10 +37,6 @@ struct STSCall: CustomStringConvertible, CustomReflectable {
     var description: String { origin }
     var customMirror: Mirror { Mirror(self, children: ["subject": subject]) }
 
-    var redaction: SecretMask {
-        var redaction = SecretMask()
-        redaction.add(caller)
-        redaction.add(proof)
-        return redaction
-    }
+    /// What STS may echo.
+    var secrets: [Secret] { (caller?.secrets ?? []) + [proof].compactMap(\.self) }
 }

@@ -62,7 +62,7 @@ extension SourceVisit {
                 code: code,
                 message: document.message,
                 requestID: document.requestID,
-                redaction: call.redaction
+                hiding: call.secrets
             )
         )
     }

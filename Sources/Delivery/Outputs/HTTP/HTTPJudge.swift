@@ -12,22 +12,36 @@ struct HTTPJudge {
     private let secrets: [String]
 
     private static let messageBytesMax = 512
+    private static let segmentBytesMin = 12
 
     init(_ target: HTTPTarget) {
         successes = target.successes
+        secrets = Self.secrets(of: target)
+    }
+
+    /// The url and the headers, and the parts of them that a server may repeat alone.
+    private static func secrets(of target: HTTPTarget) -> [String] {
         let url = target.url.revealed
         // The place leaves out the usual port, which the URL may name.
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
-        let path = String(url[start...].drop { !"/?#".contains($0) })
+        let path = url[start...].drop { !"/?#".contains($0) }
+        let (way, query) = (path.prefix { $0 != "?" }, path.drop { $0 != "?" }.dropFirst())
+        // Webhooks have a token in their path. A shorter segment is a usual word.
+        let segments = way.split(separator: "/").filter { $0.utf8.count >= segmentBytesMin }
+        let parameters = query.split(separator: "&")
+            .compactMap { $0.split(separator: "=", maxSplits: 1).last }
         let values = target.headers.map(\.value.revealed)
-        // "Bearer token": a server may repeat the token alone.
-        let words = values.compactMap { $0.split(separator: " ").last.map(String.init) }
-        let parameters = path.split(separator: "?").dropFirst()
-            .flatMap { $0.split(separator: "&") }
-            .compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) }
-        // A shorter one is no secret, and would blot out half of the message.
-        secrets = ([url, path] + values + words + parameters).filter { $0.utf8.count >= 4 }
-            .sorted { $0.utf8.count > $1.utf8.count }
+        // "Bearer token", "Token token=…".
+        var words: [Substring] = []
+        for word in values.flatMap({ $0.split(separator: " ").dropFirst() }) {
+            words += [word, word.drop { $0 != "=" }.dropFirst()]
+        }
+        let basic = words.compactMap { base64Decoded(Array($0.utf8)[...], .standard) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        let parts: [Substring] =
+            segments + parameters + words + basic.flatMap { $0.split(separator: ":") }
+        let decoded = parts.compactMap { percentDecodedText(Array($0.utf8)[...]) }
+        return [url, String(path)] + values + basic + parts.map(String.init) + decoded
     }
 
     func judge(_ response: TransferResponse) -> Judgement {
@@ -77,16 +91,8 @@ struct HTTPJudge {
         return said.isEmpty ? "HTTP status \(response.head.status)" : redacted(said)
     }
 
-    /// Cut after the secrets are out: half a secret would not be recognised.
     private func redacted(_ text: String) -> String {
-        var text = text
-        for secret in secrets { text = text.replacing(secret, with: "•••") }
-        var bytes = 0
-        let kept = text.unicodeScalars.prefix { scalar in
-            bytes += UTF8.width(scalar)
-            return bytes <= Self.messageBytesMax
-        }
-        return String(kept)
+        EchoMask(texts: secrets).blotted(text, bytesMax: Self.messageBytesMax)
     }
 
     /// Scheme, host and port: the rest may hold a token.

@@ -10,10 +10,11 @@ enum Judge {
         _ attempt: Attempt = Attempt(),
         by credential: Credential? = nil
     ) -> Judgement {
-        if answer.isStored { return .stored(answer) }
+        let shown = credential.map(answer.redacted) ?? answer
+        if answer.isStored { return .stored(shown) }
         guard answer.requestID != nil else {
             return Judgement(
-                answer,
+                shown,
                 foreign,
                 action: .again(.endpoint),
                 message: "the answer with HTTP status \(answer.status) has no x-log-requestid: it "
@@ -25,12 +26,12 @@ enum Judge {
         let byStatus = byStatus.first { $0.fits(answer) }
         let rule = known?.rule ?? byStatus?.rule ?? foreign
         let action = action(of: rule, answer, attempt)
-        let message = answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)"
+        let message = shown.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)"
         return Judgement(
-            answer,
+            shown,
             rule,
             action: action,
-            message: credential?.redacted(message) ?? message,
+            message: message,
             remedy: action == .relane
                 ? relaneRemedy : known?.remedy ?? byStatus?.remedy ?? foreignRemedy
         )
