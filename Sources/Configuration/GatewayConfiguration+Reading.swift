@@ -183,10 +183,16 @@ package struct ConfigurationReader: Sendable {
         var inputs = inputs
         inputs.decided = decided
         inputs.readsCertificates = rereadsFile
-        inputs.content = rereadsFile ? nil : content.withLock { $0 }
+        let former = content.withLock { $0 }
+        inputs.content = rereadsFile ? nil : former
+        inputs.waitsForFile = former == nil
         if inputs.content == nil, let path = inputs.path {
             // A file that cannot be read tells so when the configuration is read from it.
-            inputs.content = try? fileContent(path, bytesMax: YAMLLimits().bytes)
+            inputs.content = try? fileContent(
+                path,
+                bytesMax: YAMLLimits().bytes,
+                waits: inputs.waitsForFile
+            )
         }
         let read = try GatewayConfiguration.read(inputs)
         let used = inputs.content

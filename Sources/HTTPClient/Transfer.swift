@@ -23,6 +23,8 @@ package final class Transfer {
     private var targets = TextList()
     private var target: ConnectTarget?
     private var connectsOnly = false
+    /// Files that curl reads for each new connection.
+    private var files: [(option: CURLoption, path: String)] = []
     private let errorText: UnsafeMutablePointer<CChar>
 
     package init(_ options: TransferOptions) {
@@ -58,6 +60,7 @@ package final class Transfer {
         errorText[0] = 0
         started = .now
         text(CURLOPT_URL, request.url)
+        for (option, path) in files { name(path, for: option) }
         setHeaders(request)
         avoidOldConnections(started)
         number(CURLOPT_TIMEOUT_MS, Int(request.timeLimit?.milliseconds ?? 0))
@@ -194,8 +197,9 @@ extension Transfer {
             number(CURLOPT_SSL_VERIFYHOST, 0)
         }
         if let certificate = options.clientCertificate {
-            text(CURLOPT_SSLCERT, certificate.chainFile)
-            text(CURLOPT_SSLKEY, certificate.keyFile)
+            files += [
+                (CURLOPT_SSLCERT, certificate.chainFile), (CURLOPT_SSLKEY, certificate.keyFile),
+            ]
             // Without a passphrase, curl would ask for one on the terminal and block.
             text(CURLOPT_KEYPASSWD, "")
         }
@@ -215,13 +219,20 @@ extension Transfer {
     }
 
     private func trustOnly(_ file: String) {
-        text(CURLOPT_CAINFO, file)
+        files += [(CURLOPT_CAINFO, file), (CURLOPT_PROXY_CAINFO, file)]
         // Without this, curl also searches the system's directory.
         text(CURLOPT_CAPATH, nil)
-        text(CURLOPT_PROXY_CAINFO, file)
         text(CURLOPT_PROXY_CAPATH, nil)
         // curl would otherwise keep the parsed file for a day, even if the file changes.
         number(CURLOPT_CA_CACHE_TIMEOUT, 0)
+    }
+
+    /// A pipe would hold the thread, and with it all transfers, until somebody writes. As the path
+    /// of a directory it is an error that names it.
+    private func name(_ path: String, for option: CURLoption) {
+        var facts = stat()
+        let isFile = stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
+        text(option, isFile ? path : path + "/")
     }
 
     /// Ignores http_proxy, no_proxy and similar variables: a leftover variable must not decide

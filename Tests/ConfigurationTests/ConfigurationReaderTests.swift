@@ -1,3 +1,4 @@
+import Glibc
 import Configuration
 import TestConfiguration
 import TestSupport
@@ -18,5 +19,16 @@ import Testing
         #expect(throws: ConfigurationProblems.self) { try reader.read([:], rereadsFile: true) }
         // What was refused is not what the gateway goes on with.
         #expect(try reader.read([:], rereadsFile: false).drainTimeout == .seconds(3))
+    }
+
+    @Test("A pipe in the place of the file is refused at a change, and holds nobody", .timeLimit(.minutes(1)))
+    func pipe() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("sluice.yaml", "destinations: { a: { kind: stdout } }\n")
+        let reader = ConfigurationReader(ConfigurationInputs(file: path))
+        _ = try reader.read([:], rereadsFile: true)
+        unlink(path)
+        mkfifo(path, 0o600)
+        #expect(throws: ConfigurationProblems.self) { try reader.read([:], rereadsFile: true) }
     }
 }

@@ -15,6 +15,8 @@ package struct ConfigurationInputs: Sendable {
     /// Whether certificate files are opened. Questions about other settings do not open them: a
     /// renewal may be replacing them, and the caller may have no right to read keys.
     package var readsCertificates = true
+    /// The file may be a pipe at the start. Later nobody may be there to write to it.
+    var waitsForFile = true
 
     package init(
         file: String? = nil,
