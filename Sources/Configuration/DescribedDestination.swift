@@ -106,8 +106,22 @@ struct DescribedDestination {
             guard let own = one.destination, own.kind == .file || own.kind == .stdout else {
                 continue
             }
+            let others = found.compactMap { other in
+                other.destination.flatMap { $0.kind == own.kind && $0.name != own.name ? $0 : nil }
+            }
+            if own.kind == .file,
+                let taker = others.first(where: { $0.file.takesForArchive(own.file) })
+            {
+                report.add(
+                    one.place,
+                    key: "destinations.\(one.name).path",
+                    "has the form of an archive of \(taker.name), which would remove it; choose "
+                        + "another path"
+                )
+            }
             let twin = found[..<index].first { other in
-                other.destination.map { $0.kind == own.kind && $0.place == own.place } ?? false
+                guard let other = other.destination, other.kind == own.kind else { return false }
+                return other.kind == .stdout || other.file.isSameFile(as: own.file)
             }
             guard let twin else { continue }
             report.add(

@@ -14,11 +14,13 @@ import Testing
     private func problems(
         _ path: String,
         _ more: String = "",
-        _ environment: [String: String] = [:]
+        _ environment: [String: String] = [:],
+        other: String? = nil
     ) -> [String] {
+        let other = other.map { ", other: \($0)" } ?? ""
         let text = """
             data_dir: \(directory.path)/data
-            destinations: { archive: { kind: file, path: \(path) } }
+            destinations: { archive: { kind: file, path: \(path) }\(other) }
             \(more)
             """
         let inputs = ConfigurationInputs(
@@ -74,6 +76,28 @@ import Testing
             #expect(found.contains { $0.hasPrefix(claim) }, "\(found)")
         }
         #expect(!problems("\(directory.path)/sluice.yaml").isEmpty)
+    }
+
+    @Test("No destination writes to another one's file, by whatever path, or to its archives")
+    func otherDestinations() {
+        symlink(".", "\(directory.path)/link")
+        let files = ["link/a.ndjson", "a.ndjson.20250114T083000Z.1", "a.ndjson.1"]
+        let found = files.map { name in
+            problems(
+                "\(directory.path)/a.ndjson",
+                "",
+                [:],
+                other: "{ kind: file, path: \(directory.path)/\(name) }"
+            )
+        }
+        #expect(found[0].count == 1 && found[0][0].contains("as archive does"), "\(found)")
+        #expect(
+            found[1] == [
+                "destinations.other.path has the form of an archive of archive, which would remove it; "
+                    + "choose another path"
+            ]
+        )
+        #expect(found[2] == [])
     }
 
     @Test("A path that comes from a variable is accepted again once its file is there")

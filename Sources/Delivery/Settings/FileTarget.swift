@@ -57,6 +57,14 @@ package struct FileTarget: Sendable, Equatable {
         return parent.isEmpty ? "/" : String(parent)
     }
 
+    /// The directory without symbolic links.
+    var resolvedDirectory: String { GuardedFiles.resolvedPath(directory) }
+
+    /// True if both name one file, by whatever path.
+    package func isSameFile(as other: FileTarget) -> Bool {
+        resolvedDirectory == other.resolvedDirectory && name == other.name
+    }
+
     /// The file's name without its directory.
     var name: String {
         String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])

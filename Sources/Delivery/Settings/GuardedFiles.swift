@@ -50,7 +50,7 @@ package struct GuardedFiles: Sendable, Equatable {
     }
 
     /// Without symbolic links; also of a file that is not there yet.
-    private static func resolvedPath(_ path: String) -> String {
+    static func resolvedPath(_ path: String) -> String {
         if let place = resolved(path) { return place }
         guard let slash = path.lastIndex(of: "/") else { return path }
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])

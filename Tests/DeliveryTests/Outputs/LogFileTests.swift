@@ -144,7 +144,8 @@ import Testing
         #expect(write("{\"date\":\"0\"}\n", to: file) == ["ELOOP"])
         unlink(path)
         mkfifo(path, 0o644)
-        #expect(write("{\"date\":\"0\"}\n", to: file).allSatisfy { $0 != nil })
+        #expect(write("{\"date\":\"0\"}\n", to: file) == ["NOT_A_FILE"])
+        #expect(FileTarget(path: path).refusal?.contains("is a pipe") == true)
         unlink(path)
         #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
         directory.remove()
@@ -493,6 +494,20 @@ import Testing
                 "logs.ndjson.old", "other.20250114T083000Z.1",
             ]
         )
+    }
+
+    @Test("A pipe, or a file that the configuration uses, is no archive by its name", .timeLimit(.minutes(1)))
+    func namesOfOthers() {
+        let names = ["20250114T083000Z.1", "20250114T083000Z.2"].map { "logs.ndjson.\($0)" }
+        mkfifo("\(directory.path)/\(names[0])", 0o644)
+        directory.file(names[1], "{\"date\":\"0\"}\n")
+        var target = FileTarget(path: path)
+        target.rotation = FileTarget.Rotation(keep: 1, compression: .zstd)
+        target.guarded.paths = ["\(directory.path)/\(names[1])"]
+        let file = LogFile(target, notices: ArchiveNotices("app", recorder.journal))
+        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        finish(file)
+        #expect(directory.names == ["logs.ndjson"] + names)
     }
 
     @Test("An archive that cannot be compressed stays as it is, and the journal tells it once")

@@ -64,7 +64,9 @@ final class LogArchives {
     private func tidy() throws(SystemError) -> Duration? {
         var archives: [ArchiveName] = []
         for name in fileNames(in: target.directory) {
-            guard let archive = ArchiveName(name, of: target.name) else { continue }
+            guard let archive = ArchiveName(name, of: target.name), isOurs(archive) else {
+                continue
+            }
             if archive.isPartial {
                 try remove(archive)
             } else {
@@ -94,6 +96,14 @@ final class LogArchives {
         isTidy = true
         notices.recovered(target)
         return nil
+    }
+
+    /// False for what only has an archive's name: a pipe, or a file of another setting.
+    private func isOurs(_ archive: ArchiveName) -> Bool {
+        var facts = stat()
+        let path = "\(target.directory)/\(archive.name)"
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+            && target.guarded.reasonNotToWrite(to: path) == nil
     }
 
     private func remove(_ archive: ArchiveName) throws(SystemError) {
@@ -139,6 +149,13 @@ final class ArchiveNotices {
             "archives of a file are compressed and removed again",
             ["destination": destination, "path": target.path]
         )
+    }
+}
+
+extension FileTarget {
+    /// True if this destination would remove or compress the other one's file, as an archive.
+    package func takesForArchive(_ other: FileTarget) -> Bool {
+        other.resolvedDirectory == resolvedDirectory && ArchiveName(other.name, of: name) != nil
     }
 }
 

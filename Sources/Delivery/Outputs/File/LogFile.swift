@@ -134,6 +134,12 @@ final class LogFile: LineWriter {
 extension WriteProblem {
     init(ofFile error: SystemError, _ target: FileTarget) {
         switch error {
+        case OpenLogFile.special:
+            self.init(
+                code: "NOT_A_FILE",
+                message: "\(target.path) is a pipe, a socket, a device or a directory",
+                remedy: "name a regular file, or one that is not there yet"
+            )
         case OpenLogFile.foreign:
             self.init(
                 code: "NOT_LOGS",

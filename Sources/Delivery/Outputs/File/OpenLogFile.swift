@@ -71,11 +71,12 @@ final class OpenLogFile {
         unlink(target.path)
     }
 
-    // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_LOGS and
-    // GUARDED.
+    // Not errors of the kernel: markers that `WriteProblem(ofFile:_:)` turns into NOT_A_FILE,
+    // NOT_LOGS and GUARDED.
+    static let special = SystemError(call: "guard", code: ENXIO)
     static let foreign = SystemError(call: "guard", code: EBADMSG)
     static let guarded = SystemError(call: "guard", code: EBUSY)
-    static let refusals = [foreign, guarded]
+    static let refusals = [special, foreign, guarded]
 
     /// How a line of each shape begins (`LogJSON`). Programs that are not Sluice begin theirs with
     /// a time, too, so the member behind it counts. Each zero stands for a digit.
@@ -106,9 +107,7 @@ final class OpenLogFile {
     @discardableResult
     static func check(_ file: CInt, _ target: FileTarget) throws(SystemError) -> stat {
         let facts = try facts(of: file)
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw SystemError(call: "open", code: EISDIR)
-        }
+        guard facts.st_mode & S_IFMT == S_IFREG else { throw special }
         guard target.guarded.reasonNotToWrite(to: file, facts) == nil else { throw guarded }
         let size = Int(facts.st_size)
         let head = try read(0..<min(size, headBytes), of: file)
