@@ -77,7 +77,8 @@ package final class ProblemReport {
         guard let path = inputs.path else { return nil }
         do {
             let content =
-                try inputs.content ?? fileContent(path, bytesMax: YAMLLimits().bytes)
+                try inputs.content ?? fileContent(
+                    path, bytesMax: YAMLLimits().bytes, waits: inputs.waitsForFile)
             return try YAMLDocument.read(content)
         } catch let error as YAMLError {
             add(line: error.line, key: "", error.reason)
@@ -98,6 +99,9 @@ package final class ProblemReport {
                 + "such as \\pL are large"
         )
     }
+
+    /// Counts an expression that could not be compiled, which may take as long as a large one.
+    func countFailedPattern() { instructions += Self.instructionsMax / 20 }
 
     func add(line: Int, key: String, _ text: String) {
         add(place(line), key: key, text)

@@ -191,9 +191,14 @@ package struct Section: ~Copyable {
         }
         // Only the configuration file may name files and variables; a decision's text stays as it
         // is.
-        let value = try kind.parse(
-            node.isDecided ? written : try report.substitution.apply(to: written)
-        )
+        let text = node.isDecided ? written : try report.substitution.apply(to: written)
+        let value: Value
+        do throws(Mismatch) {
+            value = try kind.parse(text)
+        } catch {
+            if kind.instructions != nil { report.countFailedPattern() }
+            throw error
+        }
         if let count = kind.instructions { try report.countInstructions(count(value)) }
         return value
     }
