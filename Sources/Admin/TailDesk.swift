@@ -21,7 +21,10 @@ extension AdminCall {
             return false
         }
         guard shared.tail.add(visitor.holder, filter, isOver: isOver, open) else {
-            throw .busy("\(Tail.watchersMax) tails are open already; close one of them")
+            throw .busy(
+                "\(Tail.shares.ofToken) tails of this token are open, or \(Tail.shares.all) of all; "
+                    + "close one of them"
+            )
         }
         return nil
     }

@@ -77,7 +77,7 @@ import Testing
             return try? trial.admin.send("HEAD", path, [UInt8](), fields).status
         }
         let token = SandboxedGateway.token
-        let lazy = try (0..<PiecedAnswers.countOfTokenMax).map { _ in try begin(token) }
+        let lazy = try (0..<AdminShares(4).ofToken).map { _ in try begin(token) }
         for each in lazy { #expect(each.receives("200")) }
         // The thread for long reads is free for others.
         let test = try trial.admin.post("/admin/routes/test", #"{"tag":"a"}"#.utf8, json)
@@ -85,7 +85,7 @@ import Testing
         let refused = try trial.admin(path)
         #expect(refused.status == 503 && refused.text.contains("of a token"), "\(refused.text)")
         // Another token has its own, until all are taken.
-        let more = try (0..<PiecedAnswers.countOfTokenMax).map { _ in try begin(others[0]) }
+        let more = try (0..<AdminShares(4).ofToken).map { _ in try begin(others[0]) }
         for each in more { #expect(each.receives("200")) }
         #expect(head(others[1]) == 503)
         // Each gateway counts its own.

@@ -14,10 +14,14 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct TailDeskTests {
-    private func open(_ trial: SandboxedGateway, _ query: String = "") throws -> TestConnection {
+    private func open(
+        _ trial: SandboxedGateway,
+        _ query: String = "",
+        token: String = SandboxedGateway.token
+    ) throws -> TestConnection {
         try trial.admin.opened(
             sending: "GET /admin/tail\(query) HTTP/1.1\r\nhost: h\r\n"
-                + "authorization: Bearer \(SandboxedGateway.token)\r\n\r\n"
+                + "authorization: Bearer \(token)\r\n\r\n"
         )
     }
 
@@ -134,10 +138,27 @@ import Testing
         for _ in 0..<20 { try post(trial, "hello", #"{"a":"\#(filling)"}"#) }
         #expect(trial.delivered(20))
         var more: [TestConnection] = []
-        for _ in 1..<Tail.watchersMax { more.append(try open(trial)) }
+        for _ in 1..<Tail.shares.ofToken { more.append(try open(trial)) }
         for each in more { #expect(each.receives("as they are accepted")) }
         let refused = try trial.admin("/admin/tail")
-        #expect(refused.status == 503 && refused.text.contains("tails are open"))
+        #expect(refused.status == 503 && refused.text.contains("of this token"))
         #expect(try trial.admin("/admin/tail?colour=red").status == 400)
+    }
+
+    @Test("Tokens for reading leave room for those that may change things")
+    func readers() throws {
+        let tokens = ["a", "b", "c"].map { String(repeating: $0, count: 32) }
+        let trial = try SandboxedGateway { configuration in
+            configuration.admin.tokens = tokens.map {
+                NamedToken(name: String($0.prefix(1)), secret: Secret($0), role: .read)
+            }
+        }
+        var tails: [TestConnection] = []
+        for token in tokens {
+            for _ in 0..<Tail.shares.ofToken { tails.append(try open(trial, token: token)) }
+        }
+        let ofReaders = Tail.shares.ofReaders
+        #expect(eventually { tails.count { $0.receives("200 OK") } == ofReaders })
+        #expect(try open(trial).receives("as they are accepted"))
     }
 }

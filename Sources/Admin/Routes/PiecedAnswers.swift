@@ -11,7 +11,7 @@ extension AdminCall {
     ) throws(HTTPProblem) {
         guard let stream, let visitor else { return }
         let head = response.labelled(stream.label)
-        try stream.exports.send(head, for: visitor.holder.name, to: stream.responder, piece)
+        try stream.exports.send(head, for: visitor.holder, to: stream.responder, piece)
     }
 }
 
@@ -20,12 +20,8 @@ extension AdminCall {
 /// thread. The listener resets the connection of one that takes nothing for half a minute.
 final class PiecedAnswers: Sendable {
     /// How many are written at a time; each holds a piece.
-    static let countMax = 4
-    /// For each token, so that the slow readers of one leave room for others.
-    static let countOfTokenMax = 2
-
+    fileprivate let places = AdminPlaces(4)
     fileprivate let worker: SerialWorker
-    private let counts = Locked<[String: Int]>([:])
 
     init(on worker: SerialWorker) {
         self.worker = worker
@@ -34,30 +30,18 @@ final class PiecedAnswers: Sendable {
     /// `responder` must be the request's own; a wrapped one cannot stream.
     fileprivate func send(
         _ head: Response,
-        for token: String,
+        for holder: AdminHolder,
         to responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) throws(HTTPProblem) {
-        let hasRoom = counts.withLock { counts in
-            let count = counts[token] ?? 0
-            guard count < Self.countOfTokenMax, counts.values.reduce(0, +) < Self.countMax else {
-                return false
-            }
-            counts[token] = count + 1
-            return true
-        }
-        guard hasRoom else {
+        guard places.take(holder) else {
             throw .busy(
-                "\(Self.countOfTokenMax) exports or long dead letters of a token are sent at a time, and "
-                    + "\(Self.countMax) of all; retry when one ends"
+                "\(places.shares.ofToken) exports or long dead letters of a token are sent at a time, and "
+                    + "\(places.shares.all) of all; retry when one ends"
             )
         }
-        let answer = PiecedAnswer(self, token, head, responder, piece)
+        let answer = PiecedAnswer(self, holder, head, responder, piece)
         guard worker.post({ answer.begin() }) else { throw .tooManyViews }
-    }
-
-    fileprivate func end(of token: String) {
-        counts.withLock { $0[token] = $0[token].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 }
 
@@ -68,7 +52,7 @@ private final class PiecedAnswer: Sendable {
     private static let unsentBytesMax = 64 << 20
 
     private let answers: PiecedAnswers
-    private let token: String
+    private let holder: AdminHolder
     private let head: Response
     private let responder: Responder
     private let piece: @Sendable (Int) -> [UInt8]?
@@ -76,16 +60,16 @@ private final class PiecedAnswer: Sendable {
 
     init(
         _ answers: PiecedAnswers,
-        _ token: String,
+        _ holder: AdminHolder,
         _ head: Response,
         _ responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) {
-        (self.answers, self.token, self.head) = (answers, token, head)
+        (self.answers, self.holder, self.head) = (answers, holder, head)
         (self.responder, self.piece) = (responder, piece)
     }
 
-    deinit { answers.end(of: token) }
+    deinit { answers.places.give(holder) }
 
     func begin() {
         // Nil: the request was HEAD.

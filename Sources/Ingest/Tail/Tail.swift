@@ -9,7 +9,7 @@ package import System
 /// Shows viewers the logs as they are accepted. Without viewers, which is the usual case, it costs
 /// one atomic load per request. A slow viewer misses logs and is told how many.
 package final class Tail: Sendable {
-    package static let watchersMax = 16
+    package static let shares = AdminShares(16)
     /// Bytes of batches that wait for viewers. Batches beyond that are not shown.
     static let waitingBytesMax = 4 << 20
     private static let heartbeat: Duration = .seconds(15)
@@ -91,7 +91,9 @@ package final class Tail: Sendable {
         defer { wake.signal() }
         return watchers.withLock { watchers in
             watchers.removeAll { !$0.isOpen }
-            guard watchers.count < Self.watchersMax else { return false }
+            guard Self.shares.hasRoom(for: holder, beside: watchers.map(\.holder)) else {
+                return false
+            }
             if let stream = open() {
                 watchers.append(TailWatcher(holder, filter, stream, isOver: isOver))
             }

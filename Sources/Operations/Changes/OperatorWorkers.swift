@@ -20,10 +20,12 @@ package struct OperatorWorkers: Sendable {
     /// decisions of other gateways that could not be applied.
     private static let watchPause: Duration = .seconds(10)
 
+    package static let waitingViewsMax = 8
+
     package init() throws(SystemError) {
         changes = try SerialWorker("changes")
         proofs = try SerialWorker("rotations")
-        views = try SerialWorker("views", waitingMax: 8)
+        views = try SerialWorker("views", waitingMax: Self.waitingViewsMax)
         changesElsewhere = try SerialWorker("relays", waitingMax: 8)
         answers = try SerialWorker("answers", waitingMax: 16)
     }
