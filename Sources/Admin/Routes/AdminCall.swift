@@ -18,6 +18,8 @@ struct AdminCall: Sendable {
         let responder: Responder
         let label: Int
         let exports: PiecedAnswers
+        /// Those whose looks wait for the thread.
+        let viewers: AdminPlaces
     }
 
     let shared: AdminHandler.Shared
@@ -46,6 +48,11 @@ struct AdminCall: Sendable {
         shared.audit.record(entry(action, subject, after: after))
     }
 
+    /// Records what tokens for reading may do, too.
+    func recordLook(_ action: String, _ subject: String) {
+        shared.audit.record(look: entry(action, subject))
+    }
+
     // MARK: - Answering
 
     /// Answers with the result of the work, or with its problem. nil: the work answers itself.
@@ -70,7 +77,18 @@ struct AdminCall: Sendable {
             case .changesElsewhere: (workers.changesElsewhere, .tooManyViews)
             case .views: (workers.views, .tooManyViews)
             }
-        if !worker.post({ respond(work) }) { responder.send(full.response) }
+        // One token's dear questions must leave room for those of others.
+        guard thread == .views, let viewers = stream?.viewers, let holder = visitor?.holder else {
+            if !worker.post({ respond(work) }) { responder.send(full.response) }
+            return
+        }
+        let isPosted =
+            viewers.take(holder)
+            && worker.post {
+                defer { viewers.give(holder) }
+                respond(work)
+            }
+        if !isPosted { responder.send(full.response) }
     }
 }
 

@@ -59,6 +59,7 @@ package final class AdminHandler: RequestHandler {
     /// The listener has TLS. A reload changes that for none.
     let isSecure: Bool
     private let exports: PiecedAnswers
+    private let viewers = AdminPlaces(OperatorWorkers.waitingViewsMax)
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
@@ -113,7 +114,7 @@ package final class AdminHandler: RequestHandler {
             actor: Operator(visitor?.holder, at: head.peer),
             visitor: visitor,
             responder: responder,
-            stream: .init(responder: unlabelled, label: label, exports: exports)
+            stream: .init(responder: unlabelled, label: label, exports: exports, viewers: viewers)
         )
         switch route.answer {
         case .handler(let answer):
@@ -138,6 +139,7 @@ package final class AdminHandler: RequestHandler {
             fields += Array("cache-control: no-store\r\n".utf8)
         }
         fields += Array("x-content-type-options: nosniff\r\n".utf8)
+        fields += Array("cross-origin-resource-policy: same-origin\r\n".utf8)
         if isSecure { fields += Array("strict-transport-security: max-age=31536000\r\n".utf8) }
         shared.reporter.operators.answers.count(response)
         stamp.apply(to: &fields, of: response)
@@ -243,7 +245,7 @@ package final class AdminHandler: RequestHandler {
         // A page of another site can make a browser send this request.
         if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
             let problem = BrowserRules.hostProblem(head, settings)
-                ?? (head.method == .post ? BrowserRules.originProblem(head) : nil)
+                ?? (head.method == .post ? BrowserRules.originProblem(head, settings) : nil)
         {
             throw Refused(problem)
         }

@@ -6,6 +6,7 @@ package struct AuditTrail: Sendable {
     private let decisions: any Decisions
     private let journal: Journal
     private let counters: OperatorCounters
+    private let looks = RecordedLooks()
 
     package init(decisions: any Decisions, journal: Journal, counters: OperatorCounters) {
         self.decisions = decisions
@@ -20,6 +21,15 @@ package struct AuditTrail: Sendable {
         decisions.decide(Decision([:], entry)) { [self] refusal in
             if let refusal { missing(entry, refusal.reason) }
         }
+    }
+
+    /// Records that somebody looked or logged in, which is in everybody's power: so often that it
+    /// pushes no change out of the log.
+    package func record(look entry: AuditEntry, at now: Moment = .now) {
+        guard let left = looks.take(entry, now) else { return }
+        var entry = entry
+        if left > 0 { entry.after = "\(left) more since the last entry of this kind" }
+        record(entry)
     }
 
     func missing(_ entry: AuditEntry, _ reason: String) {
@@ -38,5 +48,44 @@ package struct AuditTrail: Sendable {
                 "subject": entry.subject, "before": entry.before, "after": entry.after,
             ]
         )
+    }
+}
+
+/// How many entries each actor may still cause by looking: some at once, then one a minute.
+private final class RecordedLooks: Sendable {
+    private struct Allowance {
+        var entries: Int
+        var since: Moment
+        var leftOut = 0
+    }
+
+    private static let burst = 20
+    private static let pause: Duration = .seconds(60)
+    /// Actors are tokens, with the certificates of their holders.
+    private static let actorsMax = 1024
+
+    private let allowances = Locked<[String: Allowance]>([:])
+
+    /// How many were left out before this one; nil: leave it out.
+    func take(_ entry: AuditEntry, _ now: Moment) -> Int? {
+        allowances.withLock { allowances in
+            let key = "\(entry.actor) \(entry.action)"
+            if allowances[key] == nil, allowances.count >= Self.actorsMax { return nil }
+            var own = allowances[key] ?? Allowance(entries: Self.burst, since: now)
+            let minutes = Int((now - own.since) / Self.pause)
+            if minutes > 0 {
+                own.entries = min(Self.burst, own.entries + minutes)
+                own.since = now
+            }
+            defer { allowances[key] = own }
+            guard own.entries > 0 else {
+                own.leftOut += 1
+                return nil
+            }
+            own.entries -= 1
+            let leftOut = own.leftOut
+            own.leftOut = 0
+            return leftOut
+        }
     }
 }
