@@ -80,6 +80,15 @@ import Testing
         #expect(try with("origin", "http://127.0.0.1:8081") == 200)
     }
 
+    @Test("A session counts also beside cookies of its name that others on this host set")
+    func plantedCookie() throws {
+        let trial = try trial()
+        let cookie = try login(trial)
+        let planted = "sluice=0123; \(cookie); sluice=\(String(repeating: "0", count: 64))"
+        let answer = try trial.admin.get("/admin/status", ["cookie": planted, "host": "127.0.0.1"])
+        #expect(answer.status == 200)
+    }
+
     @Test("Another host's name is refused, unless the configuration knows it")
     func hosts() throws {
         let trial = try trial { $0.admin.hosts = ["sluice.example"] }

@@ -20,6 +20,7 @@ final class AdminDoor {
     /// Secure and Path=/.
     static let secureCookie = "__Host-sluice"
     static let plainCookie = "sluice"
+    private static let sessionIDsMax = 8
 
     private let access: AdminTokens
     private let journal: Journal
@@ -115,9 +116,11 @@ final class AdminDoor {
     // MARK: - Sessions
 
     private func session(_ head: RequestHead) -> ConsoleSessions.Session? {
-        guard let id = sessionID(head) else { return nil }
+        let ids = sessionIDs(head)
+        guard !ids.isEmpty else { return nil }
         defer { count() }
-        return sessions.use(id, .now) { access.knows($0) }
+        // Another program on this host may have set a cookie of the same name on its own port.
+        return ids.lazy.compactMap { [self] in sessions.use($0, .now) { access.knows($0) } }.first
     }
 
     /// Opens a session and returns its id.
@@ -144,8 +147,9 @@ final class AdminDoor {
         return holder
     }
 
-    /// The value of the session's cookie.
-    private func sessionID(_ head: RequestHead) -> ArraySlice<UInt8>? {
+    /// The values of the session's cookie.
+    private func sessionIDs(_ head: RequestHead) -> [ArraySlice<UInt8>] {
+        var found: [ArraySlice<UInt8>] = []
         for range in head.fieldRanges("cookie") {
             for pair in head.bytes[range].split(separator: UInt8(ascii: ";")) {
                 let trimmed = pair.drop { $0 == UInt8(ascii: " ") }
@@ -155,10 +159,11 @@ final class AdminDoor {
                     omittingEmptySubsequences: false
                 )
                 guard sides.count == 2 else { continue }
-                if sides[0].elementsEqual(cookieName.utf8) { return sides[1] }
+                if sides[0].elementsEqual(cookieName.utf8) { found.append(sides[1]) }
+                if found.count == Self.sessionIDsMax { return found }
             }
         }
-        return nil
+        return found
     }
 
     private static func cookieName(isSecure: Bool) -> String {

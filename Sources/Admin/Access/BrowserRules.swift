@@ -25,7 +25,7 @@ enum BrowserRules {
                     + "scripts send Authorization instead"
             )
         }
-        return originProblem(head)
+        return originProblem(head, settings)
     }
 
     /// A name that is not ours may be another site's, whose DNS answers with our address
@@ -44,13 +44,15 @@ enum BrowserRules {
     }
 
     /// A page names its origin with each request that may change something.
-    static func originProblem(_ head: RequestHead) -> HTTPProblem? {
+    static func originProblem(_ head: RequestHead, _ settings: AdminSettings) -> HTTPProblem? {
         if let site = head.field("sec-fetch-site"), site != "same-origin", site != "none" {
             return refused("a page of another site sent this request")
         }
         guard let origin = head.field("origin") else { return nil }
         let parts = origin.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1].isEmpty,
+            // Before a listener without TLS may stand a proxy with it.
+            settings.tls == nil || parts[0] == "https:",
             parts[2].lowercased() == (head.field("host") ?? "").lowercased()
         else { return refused("a page of \(clipped(origin)) sent this request") }
         return nil
