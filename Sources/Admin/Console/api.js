@@ -1,5 +1,7 @@
 // The one way to the gateway: its public admin API.
 
+import { inertJSON } from "./dom.js";
+
 export class Problem extends Error {
   constructor(status, code, message, data, retryAfter) {
     super(message);
@@ -73,11 +75,8 @@ export const part = encodeURIComponent;
 /** The same request as a line for a terminal. */
 export function curlLine(method, path, body) {
   const url = new URL(`../${path}`, location.href.split("#")[0]);
-  // JSON leaves these as they are; a terminal does not.
-  const inert = (text) => text.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  const quote = (text) => `'${inert(text).replaceAll("'", "'\\''")}'`;
+  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const words = ["curl", "-X", method, "-H", '"Authorization: Bearer $TOKEN"'];
-  if (body !== undefined) words.push("-H", quote("Content-Type: application/json"), "-d", quote(JSON.stringify(body)));
+  if (body !== undefined) words.push("-H", quote("Content-Type: application/json"), "-d", quote(inertJSON(body)));
   return [...words, quote(url.href)].join(" ");
 }

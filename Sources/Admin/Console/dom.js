@@ -11,15 +11,18 @@ const marks = {
   "\0": "NUL", "\u0007": "BEL", "\b": "BS", "\t": "TAB", "\r": "CR", "\u001b": "ESC", "\u007f": "DEL", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS",
 };
 
+const steering = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** JSON with such characters as its own escapes, which JSON.stringify leaves out. */
+export const inertJSON = (value, indent) => JSON.stringify(value, null, indent).replace(steering, (character) =>
+  character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
 /** The text with control, direction and invisible characters as symbols. Line ends stay. */
 export function visible(text) {
-  return String(text).replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu,
-    (character) => {
-      const code = character.codePointAt(0).toString(16).padStart(4, "0").toUpperCase();
-      return `⟦${marks[character] ?? `U+${code}`}⟧`;
-    },
-  );
+  return String(text).replace(steering, (character) => {
+    const code = character.codePointAt(0).toString(16).padStart(4, "0").toUpperCase();
+    return `⟦${marks[character] ?? `U+${code}`}⟧`;
+  });
 }
 
 /** An element. Attributes that begin with "on" are listeners; children are nodes, texts, arrays, or nothing. */

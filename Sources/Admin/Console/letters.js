@@ -1,6 +1,6 @@
 // Dead letters: logs that cannot be delivered as they are. View, edit, send again, export, delete.
 
-import { badge, button, bytes, count, difference, field, h, log, note, pairs, replace, time } from "./dom.js";
+import { badge, button, bytes, count, difference, field, h, inertJSON, log, note, pairs, replace, time } from "./dom.js";
 import { Problem, call, get, part } from "./api.js";
 import { incomplete } from "./cluster.js";
 import { change, dialog } from "./dialog.js";
@@ -85,7 +85,7 @@ async function list(page) {
 
 function edit(page, letter) {
   const text = h("textarea", { id: "edited", rows: "10", spellcheck: "false" });
-  text.value = JSON.stringify(letter.log, null, 2);
+  text.value = inertJSON(letter.log, 2);
   const logstore = h("input", { id: "logstore", value: letter.logstore, spellcheck: "false" });
   const shown = h("div", { "aria-live": "polite" });
   const read = () => {
