@@ -1,5 +1,5 @@
-/// Divides places on the admin side among tokens: one token gets half of them, and those for reading
-/// three quarters together. So nobody who may only look can keep others out.
+/// Divides places on the admin side among tokens: one token gets half of them, and those for
+/// reading three quarters together. So nobody who may only look can keep others out.
 package struct AdminShares: Sendable {
     package let all: Int
     package var ofToken: Int { all / 2 }

@@ -1,5 +1,5 @@
-import Glibc
 import Configuration
+import Glibc
 import TestConfiguration
 import TestSupport
 import Testing
@@ -21,7 +21,10 @@ import Testing
         #expect(try reader.read([:], rereadsFile: false).drainTimeout == .seconds(3))
     }
 
-    @Test("A pipe in the place of the file is refused at a change, and holds nobody", .timeLimit(.minutes(1)))
+    @Test(
+        "A pipe in the place of the file is refused at a change, and holds nobody",
+        .timeLimit(.minutes(1))
+    )
     func pipe() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("sluice.yaml", "destinations: { a: { kind: stdout } }\n")

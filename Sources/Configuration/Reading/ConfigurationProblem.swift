@@ -77,8 +77,12 @@ package final class ProblemReport {
         guard let path = inputs.path else { return nil }
         do {
             let content =
-                try inputs.content ?? fileContent(
-                    path, bytesMax: YAMLLimits().bytes, waits: inputs.waitsForFile)
+                try inputs.content
+                ?? fileContent(
+                    path,
+                    bytesMax: YAMLLimits().bytes,
+                    waits: inputs.waitsForFile
+                )
             return try YAMLDocument.read(content)
         } catch let error as YAMLError {
             add(line: error.line, key: "", error.reason)

@@ -496,7 +496,10 @@ import Testing
         )
     }
 
-    @Test("A pipe, or a file that the configuration uses, is no archive by its name", .timeLimit(.minutes(1)))
+    @Test(
+        "A pipe, or a file that the configuration uses, is no archive by its name",
+        .timeLimit(.minutes(1))
+    )
     func namesOfOthers() {
         let names = ["20250114T083000Z.1", "20250114T083000Z.2"].map { "logs.ndjson.\($0)" }
         mkfifo("\(directory.path)/\(names[0])", 0o644)

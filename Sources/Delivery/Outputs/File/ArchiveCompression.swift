@@ -25,9 +25,8 @@ final class ArchiveCompression {
         let partial = compressed + ArchiveName.partial
         (self.compressed, self.partial) = (compressed, partial)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-        source = OwnedDescriptor(
-            taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
-        )
+        let reading = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        source = OwnedDescriptor(taking: try system("open") { open(path, reading) })
         sink = OwnedDescriptor(taking: try system("open") { open(partial, flags, target.mode) })
         // zlib's and zstd's usual levels: archives are written once and kept long.
         stream =
