@@ -8,7 +8,7 @@ import Testing
 /// Destinations of kind file, and the files that they must not touch.
 @Suite struct GuardedPathTests {
     private let directory = TemporaryDirectory()
-    private let line = "{\"date\":\"1\"}\n"
+    private let line = "{\"date\":\"2025-01-14T08:30:00Z\",\"tag\":\"\"}\n"
 
     /// What is wrong with a configuration whose destination writes to this path.
     private func problems(

@@ -6,6 +6,11 @@ import Testing
 
 @testable import Delivery
 
+/// A log of this second, as Sluice writes it.
+private func log(_ second: Int) -> String {
+    "{\"date\":\"2025-01-14T08:30:0\(second)Z\",\"tag\":\"\"}\n"
+}
+
 @Suite(.timeLimit(.minutes(1))) struct LogFileTests {
     private let directory = TemporaryDirectory()
     private var path: String { "\(directory.path)/logs.ndjson" }
@@ -65,10 +70,10 @@ import Testing
     func appends() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", to: file) == [nil, nil])
+        #expect(write(log(1), log(2), to: file) == [nil, nil])
         #expect(disk.syncs == 1)
-        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n{\"date\":\"3\"}\n")
+        #expect(write(log(3), to: file) == [nil])
+        #expect(content == log(1) + log(2) + log(3))
         var facts = stat()
         #expect(stat(path, &facts) == 0 && facts.st_mode & 0o137 == 0)
     }
@@ -77,54 +82,50 @@ import Testing
     func fullDisk() {
         let disk = Disk()
         let file = file(disk)
-        disk.room = 17
-        #expect(
-            write("{\"date\":\"1\"}\n", "{\"date\":\"2\"}\n", "{\"date\":\"0\"}\n", to: file) == [
-                nil, "ENOSPC", "ENOSPC",
-            ]
-        )
-        #expect(content == "{\"date\":\"1\"}\n")
-        #expect(write("{\"date\":\"2\"}\n", to: file) == ["ENOSPC"])
+        disk.room = log(1).utf8.count + 4
+        #expect(write(log(1), log(2), log(0), to: file) == [nil, "ENOSPC", "ENOSPC"])
+        #expect(content == log(1))
+        #expect(write(log(2), to: file) == ["ENOSPC"])
         disk.room = nil
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
+        #expect(write(log(2), to: file) == [nil])
+        #expect(content == log(1) + log(2))
     }
 
     @Test("A part that cannot be cut off is cut off when the file is opened again")
     func uncut() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write(log(1), to: file) == [nil])
         (disk.room, disk.failsToTruncate) = (5, true)
-        #expect(write("{\"date\":\"2\"}\n", to: file) == ["ENOSPC"])
-        #expect(content == "{\"date\":\"1\"}\n{\"dat")
+        #expect(write(log(2), to: file) == ["ENOSPC"])
+        #expect(content == log(1) + "{\"dat")
         (disk.room, disk.failsToTruncate) = (nil, false)
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
+        #expect(write(log(2), to: file) == [nil])
+        #expect(content == log(1) + log(2))
     }
 
     @Test("After a failed sync nothing of it is taken for safe, or left in the file")
     func failedSync() {
         let disk = Disk()
         let file = file(disk)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write(log(1), to: file) == [nil])
         disk.failsToSync = true
-        #expect(write("{\"date\":\"2\"}\n", "{\"date\":\"3\"}\n", to: file) == ["EIO", "EIO"])
-        #expect(content == "{\"date\":\"1\"}\n")
+        #expect(write(log(2), log(3), to: file) == ["EIO", "EIO"])
+        #expect(content == log(1))
         disk.failsToSync = false
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"1\"}\n{\"date\":\"2\"}\n")
+        #expect(write(log(2), to: file) == [nil])
+        #expect(content == log(1) + log(2))
     }
 
     @Test("Nothing is taken for safe either when the sync before a rotation fails")
     func failedSyncOfRotation() {
         let disk = Disk()
-        let file = file(disk, FileTarget.Rotation(bytes: 30))
+        let file = file(disk, FileTarget.Rotation(bytes: 100))
         disk.failsToSync = true
         let codes = write(
-            "{\"date\":\"1\"}\n",
-            "{\"date\":\"2\"}\n",
-            "{\"date\":\"3\"}\n",
+            log(1),
+            log(2),
+            log(3),
             to: file
         )
         #expect(codes == ["EIO", "EIO", "EIO"])
@@ -138,52 +139,52 @@ import Testing
     func unfit() throws {
         let file = file()
         mkdir(path, 0o755)
-        #expect(write("{\"date\":\"0\"}\n", to: file) == ["EISDIR"])
+        #expect(write(log(0), to: file) == ["EISDIR"])
         rmdir(path)
         symlink("/dev/null", path)
-        #expect(write("{\"date\":\"0\"}\n", to: file) == ["ELOOP"])
+        #expect(write(log(0), to: file) == ["ELOOP"])
         unlink(path)
         mkfifo(path, 0o644)
-        #expect(write("{\"date\":\"0\"}\n", to: file) == ["NOT_A_FILE"])
+        #expect(write(log(0), to: file) == ["NOT_A_FILE"])
         #expect(FileTarget(path: path).refusal?.contains("is a pipe") == true)
         unlink(path)
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
         directory.remove()
-        #expect(write("{\"date\":\"0\"}\n", to: file) == ["ENOENT"])
+        #expect(write(log(0), to: file) == ["ENOENT"])
         mkdir(directory.path, 0o755)
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
     }
 
     @Test("A second writer of one file is refused, until the first has gone")
     func locked() {
         var first: LogFile? = file()
         let second = file()
-        if let first { #expect(write("{\"date\":\"0\"}\n", to: first) == [nil]) }
-        #expect(write("{\"date\":\"0\"}\n", to: second) == ["LOCKED"])
+        if let first { #expect(write(log(0), to: first) == [nil]) }
+        #expect(write(log(0), to: second) == ["LOCKED"])
         first = nil
-        #expect(write("{\"date\":\"0\"}\n", to: second) == [nil])
+        #expect(write(log(0), to: second) == [nil])
     }
 
     @Test("A file that is renamed, removed or emptied is followed by a new one")
     func moved() {
         let file = file()
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write(log(1), to: file) == [nil])
         rename(path, path + ".1")
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"2\"}\n")
+        #expect(write(log(2), to: file) == [nil])
+        #expect(content == log(2))
         unlink(path)
-        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"3\"}\n")
+        #expect(write(log(3), to: file) == [nil])
+        #expect(content == log(3))
         truncate(path, 0)
-        #expect(write("{\"date\":\"4\"}\n", to: file) == [nil])
-        #expect(content == "{\"date\":\"4\"}\n")
-        #expect(readFile(path + ".1") == Array("{\"date\":\"1\"}\n".utf8))
+        #expect(write(log(4), to: file) == [nil])
+        #expect(content == log(4))
+        #expect(readFile(path + ".1") == Array(log(1).utf8))
     }
 
     @Test("An idle file lets go of what logrotate has moved")
     func idle() throws {
         let file = file()
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
         #expect(file.tend() != nil)
         rename(path, path + ".1")
         #expect(file.tend() == nil)
@@ -194,9 +195,10 @@ import Testing
     @Test(
         "A file that does not begin with a log is neither repaired nor appended to",
         arguments: [
-            "SQLite format 3\0{\"date\":\"1\"}\n", "listen: 0.0.0.0:8080\n# no end", "\0\0key",
-            "{\"a\":1}\n{\"date\":\"", "{\"data\":\"", "\n{\"date\":\"1\"}\n", "x",
-            "[{\"date\":\"1\"}]", " {\"date\":\"1\"}\n",
+            "SQLite format 3\0\(log(1))", "listen: 0.0.0.0:8080\n# no end", "\0\0key",
+            "{\"a\":1}\n{\"date\":\"", "{\"data\":\"", "\n\(log(1))", "x", "[\(log(1))]",
+            " \(log(1))", "{\"date\":\"1\"}\n", "{\"date\":1736843400.5,\"log\":\"a\"}\n",
+            "{\"date\":\"2025-01-14T08:30:00Z\",\"level\":\"info\"}\nno end",
             "{\"time\":\"2025-01-14T08:30:00.123456789Z\",\"level\":\"INFO\",\"msg\":\"a\"}\n",
             "{\"time\":\"2025-01-14T08:30:00+01:00\",\"tag\":\"a\"}\n", "{\"time\":1736843400}\n",
             "\0\0{\"time\":\"2025-01-14T08:30:00Z\",\"level\":\"INFO\"}\n", "\0{\"",
@@ -206,13 +208,13 @@ import Testing
         directory.file("logs.ndjson", text)
         let file = file()
         #expect(file.tend() == nil)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == ["NOT_LOGS"])
+        #expect(write(log(1), to: file) == ["NOT_LOGS"])
         #expect(content == text)
         #expect(FileTarget(path: path).refusal?.contains("move the file away") == true)
         // The destination goes on when the file is away.
         rename(path, path + ".old")
         #expect(FileTarget(path: path).refusal == nil)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write(log(1), to: file) == [nil])
         #expect(FileTarget(path: path).refusal == nil)
     }
 
@@ -239,7 +241,7 @@ import Testing
     @Test("Empty bytes before a line of ours are a crash's, and go with what follows")
     func emptyStart() {
         let line = "{\"time\":\"2025-01-14T08:30:00Z\",\"tag\":\"a\"}\n"
-        for later in ["{\"date\":\"1\"}\n", line + line, "end\"}}\n" + line] {
+        for later in [log(1), line + line, "end\"}}\n" + line] {
             for count in [1, 4096, 300_000] {
                 directory.file("logs.ndjson", String(repeating: "\0", count: count) + later)
                 #expect(FileTarget(path: path).refusal == nil)
@@ -252,13 +254,13 @@ import Testing
     @Test("A file whose bytes a power cut left empty is ours")
     func empty() {
         directory.file("logs.ndjson", String(repeating: "\0", count: 300_000))
-        #expect(write("{\"date\":\"1\"}\n", to: file()) == [nil])
-        #expect(content == "{\"date\":\"1\"}\n")
+        #expect(write(log(1), to: file()) == [nil])
+        #expect(content == log(1))
     }
 
     @Test("No name leads to a file of the gateway, and none is made in its data directory")
     func guarded() {
-        let line = "{\"date\":\"1\"}\n"
+        let line = log(1)
         let data = "\(directory.path)/data"
         mkdir(data, 0o755)
         mkdir("\(data)/shards", 0o755)
@@ -299,7 +301,7 @@ import Testing
 
     @Test("What was opened is checked, and not the path that meanwhile names another file")
     func exchanged() throws {
-        let line = Array("{\"date\":\"1\"}\n".utf8)
+        let line = Array(log(1).utf8)
         let secret = directory.file("secret", line)
         directory.file("logs.ndjson", line)
         var target = FileTarget(path: path)
@@ -313,7 +315,7 @@ import Testing
 
     @Test("Wherever a crash cuts the file, whole lines stay and each line is whole")
     func torn() {
-        let lines = ["{\"date\":\"}{\"}\n", "{\"b\":{\"c\":\"\\\"}\"}}\n", "{\"date\":\"0\"}\n"]
+        let lines = [log(1).replacing("\"}", with: "}{\"}"), "{\"b\":{\"c\":\"\\\"}\"}}\n", log(0)]
         let whole = lines.joined()
         for size in 0...whole.utf8.count {
             directory.file("logs.ndjson", Array(whole.utf8.prefix(size)))
@@ -334,14 +336,14 @@ import Testing
         let idle = file()
         #expect(idle.tend() == nil)
         #expect(directory.names.isEmpty)
-        directory.file("logs.ndjson", "{\"date\":\"1\"}\n{\"b\":")
+        directory.file("logs.ndjson", log(1) + "{\"b\":")
         #expect(file().tend() != nil)
-        #expect(content == "{\"date\":\"1\"}\n")
+        #expect(content == log(1))
     }
 
     @Test("Bytes that a power cut left empty are removed with all that follows")
     func holes() {
-        let start = "{\"date\":\"1\"}\n"
+        let start = log(1)
         for tail in ["\0\0\0", "{\"b\":\0\0\0\"}\n{\"c\":2}\n", "\0\n{}\n"] {
             directory.file("logs.ndjson", start + tail)
             let file = file()
@@ -353,12 +355,12 @@ import Testing
     @Test("A torn line that is longer than what is read at once is cut")
     func longTornLine() {
         let long = String(repeating: "x", count: 1_000_000)
-        for start in ["", "{\"date\":\"1\"}\n"] {
-            directory.file("logs.ndjson", start + "{\"date\":\"" + long)
+        for start in ["", log(1)] {
+            directory.file("logs.ndjson", start + log(2).dropLast(3) + long)
             let file = file()
             #expect(write("{\"z\":0}\n", to: file) == [nil])
             #expect(content == start + "{\"z\":0}\n")
-            directory.file("logs.ndjson", start + "{\"date\":\"" + long + "\"}")
+            directory.file("logs.ndjson", start + log(2).dropLast(3) + long + "\"}")
             #expect(write("{\"z\":0}\n", to: self.file()) == ["LOCKED"])
         }
     }
@@ -391,8 +393,8 @@ import Testing
 
     @Test("A file that would become too large is an archive first; none is overwritten")
     func bytes() {
-        let file = file(FileTarget.Rotation(bytes: 30))
-        for number in 1...5 { #expect(write("{\"date\":\"\(number)\"}\n", to: file) == [nil]) }
+        let file = file(FileTarget.Rotation(bytes: 100))
+        for number in 1...5 { #expect(write(log(number), to: file) == [nil]) }
         #expect(
             directory.names == [
                 "logs.ndjson", "logs.ndjson.20250114T083000Z.1", "logs.ndjson.20250114T083000Z.2",
@@ -400,16 +402,16 @@ import Testing
         )
         #expect(
             readFile("\(path).20250114T083000Z.1")
-                == Array("{\"date\":\"1\"}\n{\"date\":\"2\"}\n".utf8)
+                == Array(log(1) + log(2).utf8)
         )
         #expect(
             readFile("\(path).20250114T083000Z.2")
-                == Array("{\"date\":\"3\"}\n{\"date\":\"4\"}\n".utf8)
+                == Array(log(3) + log(4).utf8)
         )
-        #expect(readFile(path) == Array("{\"date\":\"5\"}\n".utf8))
+        #expect(readFile(path) == Array(log(5).utf8))
         // Larger than the bound by itself.
-        #expect(write(String(repeating: "{\"date\":\"1\"}\n", count: 9), to: file) == [nil])
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(String(repeating: log(1), count: 9), to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
         #expect(directory.names.count == 5)
     }
 
@@ -417,24 +419,24 @@ import Testing
     func age() {
         let rotation = FileTarget.Rotation(age: .seconds(86_400))
         var file = file(rotation)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
+        #expect(write(log(1), to: file) == [nil])
         clock.advance(.seconds(15 * 3600))
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        #expect(write(log(2), to: file) == [nil])
         #expect(directory.names.count == 1)
         clock.advance(.seconds(3600))
         finish(file)
         #expect(directory.names == ["logs.ndjson.20250115T003000Z.1"])
         var times = [timespec(), timespec()]
-        #expect(write("{\"date\":\"3\"}\n", to: file) == [nil])
+        #expect(write(log(3), to: file) == [nil])
         times = times.map { _ in timespec(tv_sec: Int(clock.now.seconds), tv_nsec: 0) }
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         clock.advance(.seconds(86_400))
         file.use(DestinationSettings(name: "f", .stdout(.flat)))
         file = self.file(rotation)
-        #expect(write("{\"date\":\"4\"}\n", to: file) == [nil])
-        #expect(write("{\"date\":\"5\"}\n", to: file) == [nil])
+        #expect(write(log(4), to: file) == [nil])
+        #expect(write(log(5), to: file) == [nil])
         #expect(directory.names.count == 3)
-        #expect(readFile(path) == Array("{\"date\":\"4\"}\n{\"date\":\"5\"}\n".utf8))
+        #expect(readFile(path) == Array(log(4) + log(5).utf8))
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         file.use(DestinationSettings(name: "f", .stdout(.flat)))
         finish(self.file(rotation))
@@ -447,9 +449,9 @@ import Testing
         arguments: [FileTarget.Compression.gzip, .zstd, .none]
     )
     func compression(format: FileTarget.Compression) throws {
-        let file = file(FileTarget.Rotation(bytes: 13, keep: 2, compression: format))
+        let file = file(FileTarget.Rotation(bytes: log(0).utf8.count, keep: 2, compression: format))
         for number in 1...5 {
-            #expect(write("{\"date\":\"\(number)\"}\n", to: file) == [nil])
+            #expect(write(log(number), to: file) == [nil])
             clock.advance(.seconds(1))
             if number.isMultiple(of: 2) { finish(file) }
         }
@@ -471,7 +473,7 @@ import Testing
                     Array(try inflater.inflate($0, coding, rawBytes: nil, limit: InflateLimit()))
                 }
             }
-            #expect(content ?? bytes == Array("{\"date\":\"\(number)\"}\n".utf8))
+            #expect(content ?? bytes == Array(log(number).utf8))
         }
     }
 
@@ -483,9 +485,9 @@ import Testing
             "logs.ndjson.old", "logs.ndjson.1", "logs.ndjson.20250114T083000Z.3.bak",
             "other.20250114T083000Z.1",
         ]
-        for name in names { directory.file(name, "{\"date\":\"0\"}\n") }
+        for name in names { directory.file(name, log(0)) }
         let file = file(FileTarget.Rotation(keep: 2, compression: .zstd))
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
         finish(file)
         #expect(
             directory.names == [
@@ -503,12 +505,12 @@ import Testing
     func namesOfOthers() {
         let names = ["20250114T083000Z.1", "20250114T083000Z.2"].map { "logs.ndjson.\($0)" }
         mkfifo("\(directory.path)/\(names[0])", 0o644)
-        directory.file(names[1], "{\"date\":\"0\"}\n")
+        directory.file(names[1], log(0))
         var target = FileTarget(path: path)
         target.rotation = FileTarget.Rotation(keep: 1, compression: .zstd)
         target.guarded.paths = ["\(directory.path)/\(names[1])"]
         let file = LogFile(target, notices: ArchiveNotices("app", recorder.journal))
-        #expect(write("{\"date\":\"0\"}\n", to: file) == [nil])
+        #expect(write(log(0), to: file) == [nil])
         finish(file)
         #expect(directory.names == ["logs.ndjson"] + names)
     }
@@ -517,9 +519,10 @@ import Testing
     func fullDiskOfArchives() {
         let failure = "archives of a file cannot be compressed or removed; they stay as they are"
         let disk = LogFileTests.Disk()
-        let file = file(FileTarget.Rotation(bytes: 13, compression: .zstd), disk.calls)
-        #expect(write("{\"date\":\"1\"}\n", to: file) == [nil])
-        #expect(write("{\"date\":\"2\"}\n", to: file) == [nil])
+        let rotation = FileTarget.Rotation(bytes: log(0).utf8.count, compression: .zstd)
+        let file = file(rotation, disk.calls)
+        #expect(write(log(1), to: file) == [nil])
+        #expect(write(log(2), to: file) == [nil])
         disk.room = 3
         finish(file)
         #expect(directory.names == ["logs.ndjson", "logs.ndjson.20250114T083000Z.1"])
@@ -530,7 +533,7 @@ import Testing
         )
         // New settings try at once.
         var target = FileTarget(path: path)
-        target.rotation = FileTarget.Rotation(bytes: 13, compression: .zstd)
+        target.rotation = rotation
         let settings = DestinationSettings(name: "app", .file(target))
         file.use(settings)
         finish(file)

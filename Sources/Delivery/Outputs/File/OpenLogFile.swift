@@ -78,22 +78,23 @@ final class OpenLogFile {
     static let guarded = SystemError(call: "guard", code: EBUSY)
     static let refusals = [special, foreign, guarded]
 
-    /// How a line of each shape begins (`LogJSON`). Programs that are not Sluice begin theirs with
-    /// a time, too, so the member behind it counts. Each zero stands for a digit.
-    private static let flatBeginning = Array("{\"date\":\"".utf8)
-    private static let nestedBeginnings = ["", ".000", ".000000", ".000000000"].map {
-        Array("{\"time\":\"0000-00-00T00:00:00\($0)Z\",\"tag\":\"".utf8)
+    /// How a line of ours begins, in either shape (`LogJSON`). Programs that are not Sluice begin
+    /// theirs with a time, too, so the member behind it counts. Each zero stands for a digit.
+    private static let beginnings = ["date", "time"].flatMap { name in
+        ["", ".000", ".000000", ".000000000"].map {
+            Array("{\"\(name)\":\"0000-00-00T00:00:00\($0)Z\",\"tag\":\"".utf8)
+        }
     }
     private static let headBytes = 48
+    /// The first member's name, which a crash leaves whole.
+    private static let nameBytes = 9
 
     /// True for the beginning of a line of ours. It may be cut off, or go on with zeros after a
     /// crash.
     private static func isOurs(_ head: some Collection<UInt8>) -> Bool {
-        if zip(flatBeginning, head).allSatisfy({ $0 == $1 }) { return true }
         let written = head.prefix { $0 != 0 }
-        // Zeros within the first member's name are not from us.
-        guard written.count >= min(head.count, flatBeginning.count) else { return false }
-        return nestedBeginnings.contains { form in
+        guard written.count >= min(head.count, nameBytes) else { return false }
+        return beginnings.contains { form in
             zip(form, written).allSatisfy { wanted, byte in
                 wanted == UInt8(ascii: "0")
                     ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : wanted == byte
@@ -121,7 +122,7 @@ final class OpenLogFile {
             // The zeros may end within a line.
             let next = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst()
             let isLine = [rest[...], next].contains {
-                $0.count >= flatBeginning.count && isOurs($0)
+                $0.count >= nameBytes && isOurs($0)
             }
             guard isLine else { throw foreign }
             break
