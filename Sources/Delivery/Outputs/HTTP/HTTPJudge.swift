@@ -7,16 +7,16 @@ import System
 /// counts.
 struct HTTPJudge {
     private let successes: Set<Int>
-    /// Secrets of the request. A server may echo them in its answer, whose text is shown to
-    /// operators.
-    private let secrets: [String]
+    /// A server may echo the request in its answer, whose text is shown to operators.
+    private let mask: EchoMask
 
     private static let messageBytesMax = 512
-    private static let segmentBytesMin = 12
+    /// What is read of an answer's body.
+    static let bodyBytesKept = 4 << 10
 
     init(_ target: HTTPTarget) {
         successes = target.successes
-        secrets = Self.secrets(of: target)
+        mask = EchoMask(texts: Self.secrets(of: target))
     }
 
     /// The url and the headers, and the parts of them that a server may repeat alone.
@@ -25,23 +25,46 @@ struct HTTPJudge {
         // The place leaves out the usual port, which the URL may name.
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         let path = url[start...].drop { !"/?#".contains($0) }
-        let (way, query) = (path.prefix { $0 != "?" }, path.drop { $0 != "?" }.dropFirst())
-        // Webhooks have a token in their path. A shorter segment is a usual word.
-        let segments = way.split(separator: "/").filter { $0.utf8.count >= segmentBytesMin }
-        let parameters = query.split(separator: "&")
-            .compactMap { $0.split(separator: "=", maxSplits: 1).last }
-        let values = target.headers.map(\.value.revealed)
-        // "Bearer token", "Token token=…".
-        var words: [Substring] = []
-        for word in values.flatMap({ $0.split(separator: " ").dropFirst() }) {
-            words += [word, word.drop { $0 != "=" }.dropFirst()]
+        let parameters = path.drop { $0 != "?" }.split(separator: "&")
+            .map { $0.drop { $0 != "=" }.dropFirst() }
+        // Webhooks have a token in their path.
+        var parts = path.prefix { $0 != "?" }.split(separator: "/").filter(isTelling)
+        parts += parameters.filter { !isWord($0) }
+        for header in target.headers {
+            let value = header.value.revealed
+            parts.append(value[...])
+            guard !harmless.contains(header.name.lowercased()) else { continue }
+            let words = value.split { " ,;=".contains($0) }.prefix(wordsMax)
+            parts += words.dropLast().filter(isTelling) + words.suffix(1).filter { !isWord($0) }
+            // "Token token=…" and "id=7, key=…"
+            parts += value.split { " ,;".contains($0) }.prefix(wordsMax)
+                .map { $0.drop { $0 != "=" }.dropFirst() }.filter { !isWord($0) }
         }
-        let basic = words.compactMap { base64Decoded(Array($0.utf8)[...], .standard) }
-            .map { String(decoding: $0, as: UTF8.self) }
-        let parts: [Substring] =
-            segments + parameters + words + basic.flatMap { $0.split(separator: ":") }
         let decoded = parts.compactMap { percentDecodedText(Array($0.utf8)[...]) }
-        return [url, String(path)] + values + basic + parts.map(String.init) + decoded
+        let basic = parts.compactMap { base64Decoded(Array($0.utf8)[...], .standard) }
+            .map { String(decoding: $0, as: UTF8.self) }.filter { $0.contains(":") }
+        let passwords = basic.map { String($0.drop { $0 != ":" }.dropFirst()) }
+        return [url, String(path)] + parts.map(String.init) + decoded + basic + passwords
+    }
+
+    /// Fields whose words are no secrets.
+    private static let harmless: Set = [
+        "accept", "accept-encoding", "accept-language", "content-type", "user-agent",
+    ]
+    private static let wordsMax = 16
+
+    /// True for a word of a language, as "json" and "true", which other text has, too.
+    private static func isWord(_ text: Substring) -> Bool {
+        text.utf8.count < 8 && text.allSatisfy { $0.isLowercase }
+    }
+
+    /// True for what hardly has another meaning than that of a secret.
+    private static func isTelling(_ text: Substring) -> Bool {
+        let isMixed =
+            text.contains(where: \.isNumber)
+            || text.contains(where: \.isUppercase)
+                && text.contains(where: \.isLowercase)
+        return text.utf8.count >= (isMixed ? 8 : 20)
     }
 
     func judge(_ response: TransferResponse) -> Judgement {
@@ -88,11 +111,13 @@ struct HTTPJudge {
         let text = String(decoding: response.body, as: UTF8.self)
         let words = text.unicodeScalars.split { $0.value <= 0x20 || $0.value == 0x7f }
         let said = words.map { String($0) }.joined(separator: " ")
-        return said.isEmpty ? "HTTP status \(response.head.status)" : redacted(said)
+        guard !said.isEmpty else { return "HTTP status \(response.head.status)" }
+        let isCut = response.body.count >= HTTPJudge.bodyBytesKept
+        return mask.blotted(said, bytesMax: Self.messageBytesMax, isCut: isCut)
     }
 
     private func redacted(_ text: String) -> String {
-        EchoMask(texts: secrets).blotted(text, bytesMax: Self.messageBytesMax)
+        mask.blotted(text, bytesMax: Self.messageBytesMax)
     }
 
     /// Scheme, host and port: the rest may hold a token.

@@ -89,7 +89,7 @@ extension ResponseUse {
     static var httpAnswer: ResponseUse {
         ResponseUse(
             headers: ["date", "location", "retry-after", "x-request-id"],
-            body: .first(4 << 10, max: 1 << 20)
+            body: .first(HTTPJudge.bodyBytesKept, max: 1 << 20)
         )
     }
 }
