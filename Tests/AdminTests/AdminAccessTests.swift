@@ -45,6 +45,34 @@ import Testing
         #expect(refused.text.contains("may only read"))
     }
 
+    @Test(
+        "One token takes half of the places, readers three quarters; a place comes back by itself"
+    )
+    func places() throws {
+        let readers = ["a", "b"].map { String(repeating: $0, count: 32) }
+        let keys = AdminKeys(
+            main: Secret(SandboxedGateway.token),
+            named: readers.map {
+                NamedToken(name: String($0.prefix(1)), secret: Secret($0), role: .read)
+            }
+        )
+        func holder(_ token: String) throws -> AdminHolder {
+            try #require(keys.holder(of: "Bearer \(token)".utf8))
+        }
+        let places = AdminPlaces(8)
+        func taken(_ token: String) throws -> [AdminPlaces.Place] {
+            let holder = try holder(token)
+            return (0..<8).compactMap { _ in places.take(for: holder) }
+        }
+        var ofFirst = try taken(readers[0])
+        let ofSecond = try taken(readers[1])
+        let ofMain = try taken(SandboxedGateway.token)
+        #expect((ofFirst.count, ofSecond.count, ofMain.count) == (4, 2, 2))
+        ofFirst.removeLast()
+        #expect(try taken(SandboxedGateway.token).count == 1)
+        withExtendedLifetime((ofFirst, ofSecond, ofMain)) {}
+    }
+
     @Test("The audit log has each change with the name of its token")
     func audited() throws {
         let trial = try trial()

@@ -48,11 +48,6 @@ struct AdminCall: Sendable {
         shared.audit.record(entry(action, subject, after: after))
     }
 
-    /// Records what tokens for reading may do, too.
-    func recordLook(_ action: String, _ subject: String) {
-        shared.audit.record(look: entry(action, subject))
-    }
-
     // MARK: - Answering
 
     /// Answers with the result of the work, or with its problem. nil: the work answers itself.
@@ -82,12 +77,8 @@ struct AdminCall: Sendable {
             if !worker.post({ respond(work) }) { responder.send(full.response) }
             return
         }
-        let isPosted =
-            viewers.take(holder)
-            && worker.post {
-                defer { viewers.give(holder) }
-                respond(work)
-            }
+        let place = viewers.take(for: holder)
+        let isPosted = place != nil && worker.post { withExtendedLifetime(place) { respond(work) } }
         if !isPosted { responder.send(full.response) }
     }
 }
@@ -124,7 +115,7 @@ extension Response {
 
 extension HTTPProblem {
     static let tooManyViews = busy(
-        "too many requests of operators are waiting; try again (GET /admin/queue?streams=0 needs no waiting)"
+        "too many requests of operators, or of this token, are waiting; try again (GET /admin/queue?streams=0 needs no waiting)"
     )
 
     static func busy(_ reason: String) -> HTTPProblem { HTTPProblem(503, "ServerBusy", reason) }

@@ -34,13 +34,13 @@ final class PiecedAnswers: Sendable {
         to responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) throws(HTTPProblem) {
-        guard places.take(holder) else {
+        guard let place = places.take(for: holder) else {
             throw .busy(
                 "\(places.shares.ofToken) exports or long dead letters of a token are sent at a time, and "
                     + "\(places.shares.all) of all; retry when one ends"
             )
         }
-        let answer = PiecedAnswer(self, holder, head, responder, piece)
+        let answer = PiecedAnswer(self, place, head, responder, piece)
         guard worker.post({ answer.begin() }) else { throw .tooManyViews }
     }
 }
@@ -52,7 +52,7 @@ private final class PiecedAnswer: Sendable {
     private static let unsentBytesMax = 64 << 20
 
     private let answers: PiecedAnswers
-    private let holder: AdminHolder
+    private let place: AdminPlaces.Place
     private let head: Response
     private let responder: Responder
     private let piece: @Sendable (Int) -> [UInt8]?
@@ -60,16 +60,14 @@ private final class PiecedAnswer: Sendable {
 
     init(
         _ answers: PiecedAnswers,
-        _ holder: AdminHolder,
+        _ place: AdminPlaces.Place,
         _ head: Response,
         _ responder: Responder,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) {
-        (self.answers, self.holder, self.head) = (answers, holder, head)
+        (self.answers, self.place, self.head) = (answers, place, head)
         (self.responder, self.piece) = (responder, piece)
     }
-
-    deinit { answers.places.give(holder) }
 
     func begin() {
         // Nil: the request was HEAD.
