@@ -57,6 +57,10 @@ package struct AuditEntry: Sendable, Equatable {
         self.after = after
     }
 
+    /// What may be done without the right to change anything.
+    package static let looks = ["export capture", "log in", "log out"]
+    package var isLook: Bool { Self.looks.contains(action) }
+
     /// Longer texts are cut off.
     package static let textBytesMax = 4096
 }

@@ -82,7 +82,7 @@ extension AdminCall {
         _ type: String,
         _ piece: @escaping @Sendable (Int) -> [UInt8]?
     ) throws(HTTPProblem) -> Response? {
-        recordLook("export capture", session.id)
+        record("export capture", session.id)
         let name = "attachment; filename=\"sluice-\(session.id).\(ending)\""
         let fields = [(name: "content-disposition", value: name)]
         let response = Response(status: 200, contentType: type, fields: fields, body: [])
@@ -99,7 +99,7 @@ extension AdminCall {
 
     func captureCurl() throws(HTTPProblem) -> Response {
         let found = try foundRecord()
-        recordLook("export capture", "\(values[0])/\(found.number)")
+        record("export capture", "\(values[0])/\(found.number)")
         return Response(text: try CurlLine(found).text)
     }
 

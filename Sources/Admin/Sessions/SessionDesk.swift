@@ -83,7 +83,7 @@ extension AdminHandler {
     private func opened(_ holder: AdminHolder, _ call: AdminCall) -> Response {
         let id = door.open(holder)
         let actor = Operator(holder, at: call.head.peer)
-        shared.audit.record(look: actor.entry("log in", "console"))
+        shared.audit.record(actor.entry("log in", "console"))
         var response = AdminCall.session(of: holder, until: .now + ConsoleSessions.ageMax)
         response.fields.append(AdminDoor.cookie(id, isSecure: isSecure))
         return response
@@ -95,7 +95,7 @@ extension AdminHandler {
         guard let session = call.visitor?.session else { return response }
         door.close(session)
         shared.tail.closeOver()
-        call.recordLook("log out", "console")
+        call.record("log out", "console")
         response.fields.append(AdminDoor.cookie(nil, isSecure: isSecure))
         return response
     }

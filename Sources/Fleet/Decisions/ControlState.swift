@@ -6,6 +6,7 @@ import System
 struct ControlState {
     /// Entries of the audit log that are kept. The log itself keeps twice as many.
     static let auditMax = 10_000
+    private static let looksMax = 2_000
     /// What the log keeps at most. An engine has room for twice as much.
     static let bytesMax = 128 << 20
 
@@ -36,7 +37,16 @@ struct ControlState {
             AuditRecord(id: Int64(number), time: entry.time, entry: audited, node: entry.node)
         )
         // Many at a time: each removal moves the rest.
-        if audit.count >= Self.auditMax + 1000 { audit.removeFirst(audit.count - Self.auditMax) }
+        if audit.count >= Self.auditMax + 1000 {
+            // Those who only looked push no change out.
+            let looks = audit.count { $0.entry.isLook }
+            var spare = max(0, looks - Self.looksMax)
+            audit.removeAll { record in
+                defer { if record.entry.isLook { spare -= 1 } }
+                return record.entry.isLook && spare > 0
+            }
+            audit.removeFirst(max(0, audit.count - Self.auditMax))
+        }
         return missing
     }
 

@@ -15,21 +15,17 @@ package struct AuditTrail: Sendable {
     }
 
     /// Records a change that is made already. If the line cannot be stored, the journal still has
-    /// it.
-    package func record(_ entry: AuditEntry) {
+    /// it. Of what is in everybody's power, most is left out when it is done again and again.
+    package func record(_ entry: AuditEntry, at now: Moment = .now) {
+        var entry = entry
+        if entry.isLook {
+            guard let left = looks.take(entry, now) else { return }
+            if left > 0 { entry.after = "\(left) more since the last entry of this kind" }
+        }
         tell(entry)
-        decisions.decide(Decision([:], entry)) { [self] refusal in
+        decisions.decide(Decision([:], entry)) { [self, entry] refusal in
             if let refusal { missing(entry, refusal.reason) }
         }
-    }
-
-    /// Records that somebody looked or logged in, which is in everybody's power: so often that it
-    /// pushes no change out of the log.
-    package func record(look entry: AuditEntry, at now: Moment = .now) {
-        guard let left = looks.take(entry, now) else { return }
-        var entry = entry
-        if left > 0 { entry.after = "\(left) more since the last entry of this kind" }
-        record(entry)
     }
 
     func missing(_ entry: AuditEntry, _ reason: String) {
@@ -62,7 +58,7 @@ private final class RecordedLooks: Sendable {
     private static let burst = 20
     private static let pause: Duration = .seconds(60)
     /// Actors are tokens, with the certificates of their holders.
-    private static let actorsMax = 1024
+    private static let keptMax = 1024
 
     private let allowances = Locked<[String: Allowance]>([:])
 
@@ -70,7 +66,10 @@ private final class RecordedLooks: Sendable {
     func take(_ entry: AuditEntry, _ now: Moment) -> Int? {
         allowances.withLock { allowances in
             let key = "\(entry.actor) \(entry.action)"
-            if allowances[key] == nil, allowances.count >= Self.actorsMax { return nil }
+            if allowances[key] == nil, allowances.count >= Self.keptMax {
+                allowances = allowances.filter { now - $0.value.since < Self.pause * Self.burst }
+                if allowances.count >= Self.keptMax { return nil }
+            }
             var own = allowances[key] ?? Allowance(entries: Self.burst, since: now)
             let minutes = Int((now - own.since) / Self.pause)
             if minutes > 0 {

@@ -7,6 +7,8 @@ import System
 final class DecisionTable {
     /// The greatest number of entries in the audit log. New entries replace the oldest ones.
     static let entriesMax: Int64 = 10_000
+    /// Of them, entries of those who only looked: they push no change out.
+    static let looksMax: Int64 = 2_000
 
     private let transaction: WriteTransaction
     private let save: Statement
@@ -16,6 +18,7 @@ final class DecisionTable {
     private let all: Statement
     private let addEntry: Statement
     private let trim: Statement
+    private let trimLooks: Statement
     private let newest: Statement
 
     init(
@@ -35,6 +38,13 @@ final class DecisionTable {
             """
             DELETE FROM audit WHERE id IN
                 (SELECT id FROM audit ORDER BY id DESC LIMIT 100 OFFSET \(Self.entriesMax))
+            """
+        )
+        trimLooks = try connection.prepare(
+            """
+            DELETE FROM audit WHERE id IN
+                (SELECT id FROM audit WHERE action IN (\(AuditEntry.looks.map { "'\($0)'" }.joined(separator: ", ")))
+                ORDER BY id DESC LIMIT 100 OFFSET \(Self.looksMax))
             """
         )
         newest = try connection.prepare(
@@ -91,6 +101,8 @@ final class DecisionTable {
         }
         try addEntry.run()
         try trim.run()
+        // It reads the whole log, but few looks of a token are recorded.
+        if entry.isLook { try trimLooks.run() }
     }
 
     func entries(before id: Int64, limit: Int) throws(SQLiteError) -> [AuditRecord] {
