@@ -78,7 +78,7 @@ struct Login {
 
     private static func content(of file: String) throws(NATSError) -> Secret {
         do throws(FileProblem) {
-            var content = try fileContent(file, bytesMax: fileBytesMax)
+            var content = try fileContent(file, bytesMax: fileBytesMax, waits: false)
             defer { wipe(&content) }
             return content.withUnsafeBytes { Secret(copying: $0) }
         } catch {

@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import System
 
 /// Reads PEM files for OpenSSL; errors name the file.
 enum TLSFiles {
@@ -61,10 +62,24 @@ enum TLSFiles {
         throw isLocked ? .keyIsLocked(file: file) : .holdsNoKey(file: file)
     }
 
+    private static let bytesMax = 16 << 20
+
+    /// The content of a file. A pipe is refused: it would hold the thread.
     private static func open(_ file: String) throws(TLSError) -> OpaquePointer {
-        if let content = BIO_new_file(file, "r") { return content }
-        let code = errno
-        ERR_clear_error()
-        throw .unreadable(file: file, reason: String(cString: strerror(code)))
+        do throws(FileProblem) {
+            var content = try fileContent(file, bytesMax: bytesMax, waits: false)
+            // It may be a key.
+            defer {
+                content.withUnsafeMutableBytes { bytes in
+                    if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
+                }
+            }
+            guard let copy = BIO_new(BIO_s_mem()),
+                content.isEmpty || BIO_write(copy, content, CInt(content.count)) == content.count
+            else { throw FileProblem(reason: "memory is short") }
+            return copy
+        } catch {
+            throw .unreadable(file: file, reason: error.reason)
+        }
     }
 }

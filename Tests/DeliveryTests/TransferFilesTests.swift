@@ -21,7 +21,9 @@ import Testing
         case "authorities": options.trust = .authorities(file: pipe)
         case "certificate":
             options.clientCertificate = .init(chainFile: pipe, keyFile: "/dev/null")
-        default: options.clientCertificate = .init(chainFile: pipe, keyFile: pipe)
+        default:
+            let certificate = TestCertificates.shared.certificate("client")
+            options.clientCertificate = .init(chainFile: certificate, keyFile: pipe)
         }
         let transfer = Transfer(options)
         let url = "https://127.0.0.1:\(server.port)/"
