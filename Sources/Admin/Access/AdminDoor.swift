@@ -20,7 +20,6 @@ final class AdminDoor {
     /// Secure and Path=/.
     static let secureCookie = "__Host-sluice"
     static let plainCookie = "sluice"
-    private static let sessionIDsMax = 8
 
     private let access: AdminTokens
     private let journal: Journal
@@ -160,7 +159,6 @@ final class AdminDoor {
                 )
                 guard sides.count == 2 else { continue }
                 if sides[0].elementsEqual(cookieName.utf8) { found.append(sides[1]) }
-                if found.count == Self.sessionIDsMax { return found }
             }
         }
         return found

@@ -12,6 +12,7 @@ enum BrowserRules {
     static func problem(
         with head: RequestHead,
         changes: Bool,
+        isSecure: Bool,
         _ settings: AdminSettings
     ) -> HTTPProblem? {
         if let problem = hostProblem(head, settings) { return problem }
@@ -25,7 +26,7 @@ enum BrowserRules {
                     + "scripts send Authorization instead"
             )
         }
-        return originProblem(head, settings)
+        return originProblem(head, isSecure: isSecure)
     }
 
     /// A name that is not ours may be another site's, whose DNS answers with our address
@@ -44,7 +45,7 @@ enum BrowserRules {
     }
 
     /// A page names its origin with each request that may change something.
-    static func originProblem(_ head: RequestHead, _ settings: AdminSettings) -> HTTPProblem? {
+    static func originProblem(_ head: RequestHead, isSecure: Bool) -> HTTPProblem? {
         if let site = head.field("sec-fetch-site"), site != "same-origin", site != "none" {
             return refused("a page of another site sent this request")
         }
@@ -52,7 +53,7 @@ enum BrowserRules {
         let parts = origin.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1].isEmpty,
             // Before a listener without TLS may stand a proxy with it.
-            settings.tls == nil || parts[0] == "https:",
+            !isSecure || parts[0] == "https:",
             parts[2].lowercased() == (head.field("host") ?? "").lowercased()
         else { return refused("a page of \(clipped(origin)) sent this request") }
         return nil

@@ -245,7 +245,8 @@ package final class AdminHandler: RequestHandler {
         // A page of another site can make a browser send this request.
         if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
             let problem = BrowserRules.hostProblem(head, settings)
-                ?? (head.method == .post ? BrowserRules.originProblem(head, settings) : nil)
+                ?? (head.method == .post
+                    ? BrowserRules.originProblem(head, isSecure: isSecure) : nil)
         {
             throw Refused(problem)
         }
@@ -262,7 +263,12 @@ package final class AdminHandler: RequestHandler {
         guard visitor.session != nil else { return visitor }
         guard settings.hasConsole else { throw Refused(door.strangerAnswer(head, nil)) }
         let changes = !head.method.isReading
-        if let problem = BrowserRules.problem(with: head, changes: changes, settings) {
+        if let problem = BrowserRules.problem(
+            with: head,
+            changes: changes,
+            isSecure: isSecure,
+            settings
+        ) {
             throw Refused(problem)
         }
         return visitor

@@ -23,6 +23,12 @@ import Testing
         #expect(answer["strict-transport-security"] == "max-age=31536000")
         #expect(try trial.get("/admin/status", token: "nonsense").status == 401)
         #expect(try trial.admin().get("/healthz").status == 200)
+        // A page that came without TLS may be anybody's.
+        for (origin, status) in [("http://127.0.0.1", 403), ("https://127.0.0.1", 401)] {
+            let fields: KeyValuePairs = ["host": "127.0.0.1", "origin": origin]
+            let login = try trial.admin().post("/admin/session", [UInt8](), fields)
+            #expect(login.status == status, "\(origin)")
+        }
         var plain = trial.admin()
         plain.tls = nil
         #expect(try plain.get("/healthz").status == 400)
