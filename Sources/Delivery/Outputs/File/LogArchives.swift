@@ -64,9 +64,7 @@ final class LogArchives {
     private func tidy() throws(SystemError) -> Duration? {
         var archives: [ArchiveName] = []
         for name in fileNames(in: target.directory) {
-            guard let archive = ArchiveName(name, of: target.name), isOurs(archive) else {
-                continue
-            }
+            guard let archive = ArchiveName(name, of: target.name) else { continue }
             if archive.isPartial {
                 try remove(archive)
             } else {
@@ -80,7 +78,7 @@ final class LogArchives {
         )
         for archive in archives where !kept.contains(archive.original) { try remove(archive) }
         archives.removeAll { !kept.contains($0.original) }
-        for archive in archives where !archive.isCompressed {
+        for archive in archives where !archive.isCompressed && isOurs(archive) {
             // A crash came between the last two steps of its compression.
             if groups[archive.original, default: []].contains(where: \.isCompressed) {
                 try remove(archive)
@@ -107,6 +105,7 @@ final class LogArchives {
     }
 
     private func remove(_ archive: ArchiveName) throws(SystemError) {
+        guard isOurs(archive) else { return }
         let path = "\(target.directory)/\(archive.name)"
         do throws(SystemError) {
             _ = try system("unlink") { unlink(path) }
