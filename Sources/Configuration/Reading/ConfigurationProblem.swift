@@ -99,7 +99,8 @@ package final class ProblemReport {
         guard hasTooManyPatterns else { return }
         throw Mismatch(
             "the regular expressions up to here compile to more than \(Self.instructionsMax) "
-                + "instructions; write fewer or smaller ones: repeat counts such as {25} and classes "
+                + "instructions, with \(Self.instructionsMax / 20) for each that is wrong; later ones "
+                + "are not read. Write fewer or smaller ones: repeat counts such as {25} and classes "
                 + "such as \\pL are large"
         )
     }
