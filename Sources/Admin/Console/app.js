@@ -165,7 +165,7 @@ async function show() {
     refresh: () => refresh(here),
     title: (text) => {
       heading.textContent = visible(text);
-      document.title = `${text} · Sluice`;
+      document.title = `${visible(text)} · Sluice`;
     },
   };
   const here = page;

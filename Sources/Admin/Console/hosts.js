@@ -1,6 +1,6 @@
 // Who sends, and where names lead.
 
-import { badge, button, bytes, count, field, h, note, pairs, replace, span, time } from "./dom.js";
+import { badge, button, bytes, count, field, h, inertJSON, note, pairs, replace, span, time } from "./dom.js";
 import { call, get, part, post } from "./api.js";
 import { change } from "./dialog.js";
 import { link } from "./lists.js";
@@ -68,7 +68,7 @@ export const resolvers = {
         replace(box, note("warn", "asking…"));
         try {
           const answer = await post("admin/resolvers/lookup", { query: { host: document.getElementById("lookup").value.trim() } });
-          replace(box, h("pre", {}, JSON.stringify(answer, null, 2)));
+          replace(box, h("pre", {}, inertJSON(answer, 2)));
         } catch (problem) { replace(box, note("bad", problem.message)); }
       } }, field("Look up a host", name, "asks every resolver, and connects to each address"), h("button", { class: "primary" }, "Look up")) : null,
       found,
