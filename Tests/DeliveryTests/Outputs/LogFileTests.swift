@@ -356,11 +356,11 @@ private func log(_ second: Int) -> String {
     func longTornLine() {
         let long = String(repeating: "x", count: 1_000_000)
         for start in ["", log(1)] {
-            directory.file("logs.ndjson", start + log(2).dropLast(3) + long)
+            directory.file("logs.ndjson", start + String(log(2).dropLast(3)) + long)
             let file = file()
             #expect(write("{\"z\":0}\n", to: file) == [nil])
             #expect(content == start + "{\"z\":0}\n")
-            directory.file("logs.ndjson", start + log(2).dropLast(3) + long + "\"}")
+            directory.file("logs.ndjson", start + String(log(2).dropLast(3)) + long + "\"}")
             #expect(write("{\"z\":0}\n", to: self.file()) == ["LOCKED"])
         }
     }
@@ -402,11 +402,11 @@ private func log(_ second: Int) -> String {
         )
         #expect(
             readFile("\(path).20250114T083000Z.1")
-                == Array(log(1) + log(2).utf8)
+                == Array((log(1) + log(2)).utf8)
         )
         #expect(
             readFile("\(path).20250114T083000Z.2")
-                == Array(log(3) + log(4).utf8)
+                == Array((log(3) + log(4)).utf8)
         )
         #expect(readFile(path) == Array(log(5).utf8))
         // Larger than the bound by itself.
@@ -436,7 +436,7 @@ private func log(_ second: Int) -> String {
         #expect(write(log(4), to: file) == [nil])
         #expect(write(log(5), to: file) == [nil])
         #expect(directory.names.count == 3)
-        #expect(readFile(path) == Array(log(4) + log(5).utf8))
+        #expect(readFile(path) == Array((log(4) + log(5)).utf8))
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         file.use(DestinationSettings(name: "f", .stdout(.flat)))
         finish(self.file(rotation))
