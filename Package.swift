@@ -338,6 +338,6 @@ let package = Package(
 
 // SLUICE_TESTS=Queue,HTTP builds only these rooms' tests: tests take most of a debug build.
 if let rooms = Context.environment["SLUICE_TESTS"], !rooms.isEmpty {
-    let chosen = rooms.split(separator: ",").map { "\($0)Tests" }
+    let chosen = rooms.split(separator: ",").map { $0.hasSuffix("Tests") ? "\($0)" : "\($0)Tests" }
     package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
 }
