@@ -98,3 +98,79 @@ package struct SealingKey: Sendable {
         return key.withUnsafeBytes { Secret(copying: $0) }
     }
 }
+
+/// The reason why a stored credential cannot be opened or sealed.
+package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertible {
+    case keyTooShort
+    case keyTooSimple
+    case passphraseNotOffered
+    case otherVersion
+    case otherKey
+    case changed
+
+    package var description: String {
+        switch self {
+        case .keyTooShort:
+            "the encryption key is too short; give 64 hexadecimal digits, base64 of 32 bytes, or a "
+                + "passphrase of at least 32 characters (openssl rand -hex 32 makes one)"
+        case .keyTooSimple:
+            "the encryption key has too few different characters; openssl rand -hex 32 makes one"
+        case .passphraseNotOffered:
+            "OpenSSL cannot derive a key from a passphrase here (FIPS mode?); give 64 hexadecimal digits, openssl rand "
+                + "-hex 32 makes them"
+        case .otherVersion:
+            "this version does not know the stored credential's format; push the credential again"
+        case .otherKey:
+            "the stored credential was sealed with another encryption key; bring that key back, or push "
+                + "the credential again"
+        case .changed:
+            "the stored credential was changed or belongs to another name; push the credential again"
+        }
+    }
+}
+
+/// Derives a key from a passphrase with scrypt (RFC 7914), slowly enough to make guessing
+/// expensive: about a tenth of a second and 16 MiB.
+package enum Scrypt {
+    package static let saltBytes = 16
+    private static let cost: UInt64 = 1 << 14
+    private static let blockSize: UInt64 = 8
+    private static let parallel: UInt64 = 5
+    private static let memoryMax: UInt64 = 64 << 20
+
+    /// False when OpenSSL runs in FIPS mode, which has no scrypt.
+    package static var isOffered: Bool {
+        EVP_PBE_scrypt("", 0, [0], 1, 2, 1, 1, memoryMax, nil, 0) == 1
+    }
+
+    package static func key(from passphrase: UnsafeRawBufferPointer, salt: [UInt8]) -> Secret {
+        key(from: passphrase, salt: salt, cost: cost, blockSize: blockSize, parallel: parallel)
+    }
+
+    package static func key(
+        from passphrase: UnsafeRawBufferPointer,
+        salt: [UInt8],
+        cost: UInt64,
+        blockSize: UInt64,
+        parallel: UInt64
+    ) -> Secret {
+        var key = [UInt8](repeating: 0, count: AESGCM.keyBytes)
+        defer { wipe(&key) }
+        let text = passphrase.bindMemory(to: CChar.self).baseAddress
+        let isDone =
+            EVP_PBE_scrypt(
+                text,
+                passphrase.count,
+                salt,
+                salt.count,
+                cost,
+                blockSize,
+                parallel,
+                memoryMax,
+                &key,
+                key.count
+            ) == 1
+        precondition(isDone, "out of memory")
+        return key.withUnsafeBytes { Secret(copying: $0) }
+    }
+}

@@ -149,11 +149,9 @@ final class EventLoop {
         }
         resumed.removeAll(keepingCapacity: true)
     }
-}
 
-// MARK: - Stopping
+    // MARK: - Stopping
 
-extension EventLoop {
     /// Stops accepting, lets requests in progress finish, and ends at the deadline.
     func beginStopping(by deadline: Moment) {
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
@@ -175,6 +173,39 @@ extension EventLoop {
             stream.end(.cut)
             runTurn(connection)
             if connection.hasOutput { close(connection) }
+        }
+    }
+
+    // MARK: - The end of a connection
+
+    func close(_ connection: ClientConnection) {
+        guard !connection.isClosed else { return }
+        connection.phase = .closed
+        connection.request.abandonment?.set()
+        connection.input.discard(to: &pool)
+        releaseHoldings(connection)
+        wheel.disarm(Int(connection.token.slot))
+        if connection.isRefused {
+            acceptor.refusedCount -= 1
+        } else {
+            port.connectionCount.remove(from: connection.client.neighbourhood)
+        }
+        if connection.unsent.isCut || connection.isStreaming || connection.hasOutput {
+            connection.socket.breakOff()
+        }
+        connections.remove(connection.token)
+        // The stream closes last, because its writer may read these counters.
+        connection.stream?.close()
+        connection.stream = nil
+    }
+
+    /// True if no request or answer is lost when the client closes the connection now.
+    func canCloseWithoutLoss(_ connection: ClientConnection) -> Bool {
+        switch connection.phase {
+        // Clients end an endless stream by closing the connection.
+        case .proxyHeader, .idle, .streaming, .lingering, .closed: true
+        case .finishing: !connection.hasOutput
+        case .handshaking, .head, .body, .answering: false
         }
     }
 }

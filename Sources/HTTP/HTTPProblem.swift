@@ -1,5 +1,92 @@
 import JSON
 
+/// Why the server itself refuses a request, or ends it before its handler answers.
+package struct RequestProblem: Error, Equatable, Sendable {
+    /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
+    package let status: Int
+    /// One sentence for the client's developer.
+    package let reason: String
+
+    package init(status: Int, reason: String) {
+        self.status = status
+        self.reason = reason
+    }
+
+    // MARK: - Unreadable or slow requests
+
+    static func malformed(_ reason: String) -> RequestProblem {
+        RequestProblem(status: 400, reason: reason)
+    }
+
+    static let plainHTTP = malformed(
+        "this port speaks TLS, but the client sent plain HTTP; use https"
+    )
+    static let headTooSlow = RequestProblem(
+        status: 408,
+        reason: "the head of the request did not arrive in time"
+    )
+    static let bodyTooSlow = RequestProblem(
+        status: 408,
+        reason: "the body of the request stopped or arrived too slowly"
+    )
+
+    // MARK: - Too large
+
+    static func bodyTooLarge(_ bodyBytesMax: Int) -> RequestProblem {
+        RequestProblem(status: 413, reason: "the body is larger than \(bodyBytesMax) bytes")
+    }
+
+    static func answerTooLarge(_ count: Int, most: Int) -> RequestProblem {
+        RequestProblem(
+            status: 500,
+            reason:
+                "the answer would have \(count) bytes, more than the limit of \(most); request less"
+        )
+    }
+
+    // MARK: - No room now
+
+    static let tooManyHeads = RequestProblem(
+        status: 503,
+        reason:
+            "too many request heads are in flight (limits.heads_in_flight), in total or "
+            + "from one address; try again"
+    )
+    static let tooManyBodies = RequestProblem(
+        status: 503,
+        reason:
+            "too many request bodies are in flight (limits.bodies_in_flight), in total or from one "
+            + "address; try again"
+    )
+    static let tooManyLargeRequests = RequestProblem(
+        status: 503,
+        reason:
+            "large requests fill half of limits.bodies_in_flight in total, or a quarter from "
+            + "one address; try again, or send smaller ones"
+    )
+    static let waitedTooLong = RequestProblem(
+        status: 503,
+        reason: "the gateway could not start this request within limits.large_wait; try again"
+    )
+    static let tooManyAnswers = RequestProblem(
+        status: 503,
+        reason:
+            "too many answers are unread (limits.answers_in_flight), in total or from one "
+            + "address; try again"
+    )
+
+    // MARK: - No longer admitted
+
+    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still
+    /// admitted.
+    static let staleClient = RequestProblem(
+        status: 503,
+        reason:
+            "the client certificate of this connection has expired, or the rules for clients "
+            + "have changed; reconnect"
+    )
+}
+
 /// An error answer in the gateway's own format: `{"error":{"code":…,"message":…}}`.
 package struct HTTPProblem: Error, Equatable, Sendable {
     package let status: Int

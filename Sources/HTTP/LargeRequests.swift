@@ -1,5 +1,73 @@
+import Glibc
 import Net
+import Synchronization
 import System
+
+/// A request that waits for a worker thread.
+final class LargeRequest: Sendable {
+    /// Tells the worker that the client's connection is closed.
+    final class Abandonment: Sendable {
+        private let flag = Atomic<Bool>(false)
+
+        var isSet: Bool { flag.load(ordering: .relaxed) }
+
+        func set() { flag.store(true, ordering: .relaxed) }
+    }
+
+    let head: RequestHead
+    let admitted: RequestHandler.Admitted?
+    let body: DetachedBody
+    let responder: Responder
+    /// nil for a proxy, which stands for many clients.
+    let neighbourhood: Neighbourhood?
+    /// The estimated work: an upper bound of the content's bytes.
+    let cost: Int
+    let arrival = Moment.now
+    let abandonment = Abandonment()
+
+    init(
+        _ head: RequestHead,
+        _ admitted: RequestHandler.Admitted?,
+        _ body: DetachedBody,
+        cost: Int,
+        _ neighbourhood: Neighbourhood?,
+        _ responder: Responder
+    ) {
+        self.head = head
+        self.admitted = admitted
+        self.body = body
+        self.cost = cost
+        self.neighbourhood = neighbourhood
+        self.responder = responder
+    }
+
+    /// The memory that it holds while it waits.
+    var heldBytes: Int { body.capacity + head.heldBytes }
+}
+
+/// A request body that owns its memory, so that a handler may read it on another thread.
+final class DetachedBody: Sendable {
+    /// Read-only after the initialiser; freed with the last reference.
+    private nonisolated(unsafe) let block: UnsafeMutableRawPointer
+    private let range: Range<Int>
+    /// The block's capacity, which is the body's cost in memory.
+    let capacity: Int
+
+    /// Takes ownership of the block.
+    init(_ block: BufferPool.Block, _ range: Range<Int>) {
+        self.block = block.memory
+        self.range = range
+        capacity = block.capacity
+    }
+
+    deinit { free(block) }
+
+    /// The 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while
+    /// this object lives.
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: block + range.lowerBound, count: range.count)
+    }
+}
 
 /// Runs large requests on worker threads, so that an event loop keeps serving its other
 /// connections.
@@ -141,4 +209,67 @@ final class LargeRequests: Sendable {
 
     /// A single waiting request always has room.
     private func charge(of request: LargeRequest) -> Int { min(request.heldBytes, budget.limit) }
+}
+
+/// The order in which waiting requests get their turn: start-time fair queueing over
+/// neighbourhoods.
+///
+/// A request gets a start tag on arrival: the end of its neighbourhood's previous request, or the
+/// start tag of the running request if that is later. Requests run in the order of their tags. So a
+/// neighbourhood with a long backlog delays another one's request by only one of its own requests,
+/// whatever its requests cost.
+struct FairOrder<Element> {
+    private struct Turn: Comparable {
+        let start: Int
+        let number: Int
+
+        /// Arrival order decides between equal tags.
+        static func < (one: Turn, other: Turn) -> Bool {
+            (one.start, one.number) < (other.start, other.number)
+        }
+    }
+
+    /// The limit of remembered neighbourhoods; others start like new ones.
+    private static var neighbourhoodsMax: Int { 16_384 }
+
+    private var waiting = PriorityQueue<Turn, Element>()
+    /// The end of each neighbourhood's last request, in the unit of costs.
+    private var ends: [Neighbourhood?: Int] = [:]
+    private var now = 0
+    private var count = 0
+
+    var waitingCount: Int { waiting.count }
+    var rememberedCount: Int { ends.count }
+
+    mutating func add(_ element: Element, of neighbourhood: Neighbourhood?, cost: Int) {
+        if ends.count >= Self.neighbourhoodsMax { forgetNeighbourhoods() }
+        let start = max(now, ends[neighbourhood] ?? 0)
+        ends[neighbourhood] = start + max(1, cost)
+        count += 1
+        waiting.add(element, at: Turn(start: start, number: count))
+    }
+
+    mutating func takeNext() -> Element? {
+        guard let (turn, element) = waiting.takeFirst() else { return nil }
+        // An empty queue starts over, so no neighbourhood is ahead of another.
+        if waiting.count == 0 { (now, ends) = (0, [:]) } else { now = turn.start }
+        return element
+    }
+
+    /// Removes all elements that meet the condition.
+    mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        waiting.removeAll { element in
+            guard condition(element) else { return false }
+            removed.append(element)
+            return true
+        }
+        return removed
+    }
+
+    private mutating func forgetNeighbourhoods() {
+        let now = now
+        ends = ends.filter { $0.value > now }
+        if ends.count >= Self.neighbourhoodsMax { ends = [:] }
+    }
 }

@@ -154,17 +154,13 @@ extension RequestHead {
                     ? came | 0x20 == asked : came == asked
             }
     }
-}
 
-extension RequestHead {
     /// The memory that the head occupies, with what a handler's `admit` keeps about it: less than a
     /// kibibyte.
     var heldBytes: Int { bytes.count + fields.count * MemoryLayout<Field>.stride + 1024 }
-}
 
-// MARK: - What the fields say of the body
+    // MARK: - What the fields say of the body
 
-extension RequestHead {
     /// True if the request has a body, other than one of length 0.
     package var announcesBody: Bool {
         if fieldRange("transfer-encoding") != nil { return true }
@@ -179,11 +175,9 @@ extension RequestHead {
         // The parser has checked that it is a number.
         return bytes[length].reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) }
     }
-}
 
-// MARK: - The query
+    // MARK: - The query
 
-extension RequestHead {
     /// The query's pairs, decoded; nil when the query is malformed.
     package var queryPairs: [(name: String, value: String)]? {
         guard let query, !query.isEmpty else { return [] }

@@ -61,3 +61,138 @@ package struct Response: Sendable {
         self.init(status: status, fields: all, body: body)
     }
 }
+
+/// Writes answers as bytes (RFC 9112 sections 4 to 6).
+struct ResponseWriter {
+    static let continueResponse = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+    /// The facts of the request that its answer depends on.
+    struct Asked {
+        /// HEAD: the answer has the body's length but not the body.
+        var isHead = false
+        /// HTTP/1.0 clients must be told that the connection persists.
+        var minorVersion = 1
+    }
+
+    /// A larger body gets room of exactly its size, instead of doubled capacity.
+    private static let smallBytes = 64 << 10
+
+    var asked = Asked()
+    var closes = false
+
+    func write(_ response: Response, stampedBy handler: any RequestHandler, to bytes: inout [UInt8])
+    {
+        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append(decimal: response.status)
+        bytes.append(.space)
+        bytes.append(contentsOf: reasonPhrase(response.status).utf8)
+        bytes.append(contentsOf: "\r\n".utf8)
+        for field in response.fields where !isOwn(field.name) {
+            bytes.append(field: field.name, field.value)
+        }
+        // RFC 9110 section 8.6: no length with 1xx and 204; with 304 it would describe another
+        // answer.
+        let hasBody = response.mayHaveBody
+        if hasBody, response.stream != nil {
+            // HTTP/1.0 has no chunks: there the end of the connection ends the body.
+            if asked.minorVersion > 0 {
+                bytes.append(contentsOf: "transfer-encoding: chunked\r\n".utf8)
+            }
+        } else if hasBody {
+            bytes.append(contentsOf: "content-length: ".utf8)
+            bytes.append(decimal: response.body.count)
+            bytes.append(contentsOf: "\r\n".utf8)
+        }
+        if closes {
+            bytes.append(contentsOf: "connection: close\r\n".utf8)
+        } else if asked.minorVersion == 0 {
+            bytes.append(contentsOf: "connection: keep-alive\r\n".utf8)
+        }
+        handler.stamp(&bytes, of: response)
+        bytes.append(contentsOf: "\r\n".utf8)
+        guard hasBody, !asked.isHead, response.stream == nil else { return }
+        if case .afterBody(let count)? = response.breaks {
+            bytes.append(contentsOf: response.body.prefix(count))
+        } else {
+            let count = response.body.count
+            if count > Self.smallBytes { bytes.reserveCapacity(bytes.count + count) }
+            bytes.append(contentsOf: response.body)
+        }
+    }
+
+    /// Only the server writes fields about framing.
+    private func isOwn(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 10: name.lowercased() == "connection"
+        case 14: name.lowercased() == "content-length"
+        case 17: name.lowercased() == "transfer-encoding"
+        default: false
+        }
+    }
+}
+
+extension Response {
+    var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(decimal number: Int) {
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+
+    /// Replaces characters that would end the field, and so begin another field or answer, by
+    /// spaces.
+    fileprivate mutating func append(field name: String, _ value: String) {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return }
+        append(contentsOf: name.utf8)
+        append(UInt8(ascii: ":"))
+        append(.space)
+        let start = count
+        append(contentsOf: value.utf8)
+        for index in start..<count where !self[index].isFieldContent { self[index] = .space }
+        append(.carriageReturn)
+        append(.lineFeed)
+    }
+}
+
+private func reasonPhrase(_ status: Int) -> String {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 206: "Partial Content"
+    case 301: "Moved Permanently"
+    case 302: "Found"
+    case 303: "See Other"
+    case 304: "Not Modified"
+    case 307: "Temporary Redirect"
+    case 308: "Permanent Redirect"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 406: "Not Acceptable"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 410: "Gone"
+    case 411: "Length Required"
+    case 412: "Precondition Failed"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 417: "Expectation Failed"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    case 505: "HTTP Version Not Supported"
+    default: "Status"
+    }
+}

@@ -178,3 +178,126 @@ package struct HandshakeError: Error, Equatable {
     package let kind: Kind
     package let reason: String
 }
+
+/// Notes about a session's reads, taken while OpenSSL works on it.
+///
+/// OpenSSL calls back from within its own calls. The notes are kept in the reader's callback
+/// argument, which both sides can reach; it is as large as a pointer and costs no memory.
+struct TLSReader {
+    /// The limit of handshake messages in one call. A handshake has at most seven.
+    ///
+    /// OpenSSL processes messages between requests (KeyUpdate, renegotiation attempts) for as long
+    /// as they come. A client that sends nothing else would hold its loop inside one `SSL_read`.
+    static let messagesMax = 16
+
+    private let reader: OpaquePointer?
+
+    init(of session: OpaquePointer?) {
+        reader = SSL_get_rbio(session)
+    }
+
+    /// Starts taking notes.
+    func watch(_ session: OpaquePointer) {
+        BIO_set_callback_ex(reader, aroundRead)
+        SSL_set_msg_callback(session, afterMessage)
+    }
+
+    /// Clears the notes before a call: a record that was already buffered tells nothing about the
+    /// socket.
+    func forget() { BIO_set_callback_arg(reader, nil) }
+
+    /// True if the last read returned less than it had room for. The socket is then empty until the
+    /// next event, and another read would only waste a system call.
+    fileprivate(set) var wasEmptied: Bool {
+        get { notes & 1 == 1 }
+        nonmutating set { notes = notes & ~1 | (newValue ? 1 : 0) }
+    }
+
+    /// Handshake messages since `forget`.
+    fileprivate var messages: Int {
+        get { notes >> 1 }
+        nonmutating set { notes = newValue << 1 | notes & 1 }
+    }
+
+    private var notes: Int {
+        get { Int(bitPattern: BIO_get_callback_arg(reader)) }
+        nonmutating set {
+            // The pointer is a number in disguise and is never dereferenced.
+            BIO_set_callback_arg(reader, UnsafeMutablePointer<CChar>(bitPattern: newValue))
+        }
+    }
+
+    fileprivate init(_ reader: OpaquePointer?) {
+        self.reader = reader
+    }
+}
+
+private func aroundRead(
+    _ reader: OpaquePointer?,
+    _ operation: CInt,
+    _ bytes: UnsafePointer<CChar>?,
+    _ room: Int,
+    _ whole: CInt,
+    _ long: Int,
+    _ result: CInt,
+    _ count: UnsafeMutablePointer<Int>?
+) -> Int {
+    if operation == BIO_CB_READ, TLSReader(reader).messages > TLSReader.messagesMax {
+        // The error must not look retryable.
+        BIO_clear_flags(reader, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+        errno = EPROTO
+        return -1
+    }
+    if operation == BIO_CB_READ | BIO_CB_RETURN, result > 0, let count {
+        TLSReader(reader).wasEmptied = count.pointee < room
+    }
+    return Int(result)
+}
+
+private func afterMessage(
+    _ isOurs: CInt,
+    _ version: CInt,
+    _ kind: CInt,
+    _ bytes: UnsafeRawPointer?,
+    _ count: Int,
+    _ session: OpaquePointer?,
+    _ argument: UnsafeMutableRawPointer?
+) {
+    guard isOurs == 0, kind == SSL3_RT_HANDSHAKE else { return }
+    TLSReader(of: session).messages += 1
+}
+
+/// Counts the memory that OpenSSL holds for one session, through OpenSSL's own allocations. Only
+/// the session's thread uses it.
+///
+/// OpenSSL allocates room for a message once four bytes have told its length (128 KiB for a
+/// ClientHello), and a buffer for each record that has begun. So a client decides how much memory
+/// it takes.
+final class TLSMemory {
+    /// What an idle TLS connection may hold without a charge; docs/scaling.md counts this for each
+    /// connection.
+    private static let idleBytes = 16 << 10
+    /// The same with a client certificate and two intermediates. Anything above is charged.
+    private static let settledMax = 32 << 10
+    /// The record buffer, which exists while part of a record is pending.
+    private static let recordBytes = 17 << 10
+
+    private var bytes = 0
+    /// The size after the handshake; a client certificate increases it.
+    private var settledBytes = idleBytes
+
+    static var ofThread: Int { sluice_openssl_bytes() }
+
+    var heldBytes: Int { max(0, bytes - settledBytes) }
+
+    func note(since before: Int) {
+        bytes += Self.ofThread - before
+    }
+
+    /// Records the size after the handshake. Bytes that followed the handshake are in transit, so
+    /// their record buffer does not count as idle memory.
+    func settle(since before: Int, hasPending: Bool) {
+        let held = bytes + Self.ofThread - before - (hasPending ? Self.recordBytes : 0)
+        settledBytes = min(max(Self.idleBytes, held), Self.settledMax)
+    }
+}

@@ -110,3 +110,86 @@ extension WallTime {
         return "\(date)T\(clock).\(padded(milliseconds % 1000, 3))Z"
     }
 }
+
+// English names in any locale, unlike strftime's.
+private let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+private let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+]
+
+extension WallTime {
+    /// "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7), for `Date`.
+    package var httpDate: String {
+        let parts = calendar
+        let day = "\(weekdays[Int(parts.tm_wday)]), \(twoDigits(parts.tm_mday))"
+        let date = "\(day) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
+        return "\(date) \(parts.clock(separator: ":")) GMT"
+    }
+
+    /// "20250114T083000Z", for `x-log-date`.
+    package var compactISO8601: String {
+        "\(compactDay)T\(calendar.clock(separator: ""))Z"
+    }
+
+    /// "20250114", the day for which a v4 signing key is valid.
+    package var compactDay: String {
+        let parts = calendar
+        return "\(parts.tm_year + 1900)\(twoDigits(parts.tm_mon + 1))\(twoDigits(parts.tm_mday))"
+    }
+
+    /// Parses "Tue, 14 Jan 2025 08:30:00 GMT"; nil for any other form. The weekday is not checked
+    /// against the date, because nothing relies on it.
+    package init?(httpDate text: String) {
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT",
+            let day = Int32(words[1]), (1...31).contains(day),
+            let month = months.firstIndex(of: String(words[2])),
+            let year = Int32(words[3]), (1970...9999).contains(year)
+        else { return nil }
+        let clock = words[4].split(separator: ":").compactMap { Int32($0) }
+        guard clock.count == 3 else { return nil }
+        self.init(year, Int32(month) + 1, day, clock)
+    }
+
+    /// Parses "20250114T083000Z"; nil for any other form.
+    package init?(compactISO8601 text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z")
+        else { return nil }
+        let digits = bytes[..<8] + bytes[9..<15]
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        func number(_ range: Range<Int>) -> Int32 {
+            bytes[range].reduce(0) { $0 * 10 + Int32($1 & 15) }
+        }
+        let (year, month, day) = (number(0..<4), number(4..<6), number(6..<8))
+        guard (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
+            return nil
+        }
+        self.init(year, month, day, [number(9..<11), number(11..<13), number(13..<15)])
+    }
+
+    /// Second 60 is a leap second.
+    private init?(_ year: Int32, _ month: Int32, _ day: Int32, _ clock: [Int32]) {
+        guard (0...23).contains(clock[0]), (0...59).contains(clock[1]),
+            (0...60).contains(clock[2])
+        else { return nil }
+        var parts = tm()
+        parts.tm_year = year - 1900
+        parts.tm_mon = month - 1
+        parts.tm_mday = day
+        parts.tm_hour = clock[0]
+        parts.tm_min = clock[1]
+        parts.tm_sec = clock[2]
+        self.init(seconds: Int64(timegm(&parts)))
+    }
+}
+
+extension tm {
+    fileprivate func clock(separator: String) -> String {
+        [tm_hour, tm_min, tm_sec].map(twoDigits).joined(separator: separator)
+    }
+}
+
+private func twoDigits(_ number: Int32) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+}

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// The process's current use of resources, as the kernel counts it.
@@ -37,4 +38,101 @@ package struct ProcessFigures: Sendable {
         // Not counted: ".", "..", and the descriptor of the listing itself.
         return max(0, count - (path.hasSuffix("fd") ? 3 : 2))
     }
+}
+
+/// The time that the process's threads of one name had a core, and waited for one.
+package struct ThreadFigures: Sendable, Equatable {
+    package let name: String
+    package private(set) var cpu: Duration
+    /// Ready to run while other threads had all cores. On a full machine it shows who starves.
+    package private(set) var waited: Duration
+
+    /// All threads of the process that run now, by name. Empty if the kernel does not count.
+    package static var now: [ThreadFigures] {
+        var byName: [String: ThreadFigures] = [:]
+        for thread in entries(in: "/proc/self/task") {
+            let path = "/proc/self/task/\(thread)"
+            // A thread may end between two calls.
+            guard let name = text("\(path)/comm"), let counts = text("\(path)/schedstat"),
+                let figures = ThreadFigures(name: name, schedstat: counts)
+            else { continue }
+            byName[name, default: ThreadFigures(name: name)].add(figures)
+        }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
+    private init(name: String) {
+        (self.name, cpu, waited) = (name, .zero, .zero)
+    }
+
+    /// The kernel writes nanoseconds on a core, nanoseconds that it waited for one, and the number
+    /// of turns.
+    init?(name: String, schedstat: String) {
+        let numbers = schedstat.split(separator: " ").map { Int64($0) }
+        guard numbers.count == 3, let cpu = numbers[0], let waited = numbers[1] else { return nil }
+        self.name = name
+        self.cpu = .nanoseconds(cpu)
+        self.waited = .nanoseconds(waited)
+    }
+
+    private mutating func add(_ other: ThreadFigures) {
+        cpu += other.cpu
+        waited += other.waited
+    }
+
+    private static func text(_ path: String) -> String? {
+        guard var content = try? fileContent(path, bytesMax: 4096) else { return nil }
+        if content.last == UInt8(ascii: "\n") { content.removeLast() }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    private static func entries(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}
+
+/// Core dumps, which would contain the credentials.
+package enum CoreDumps {
+    /// Call this first in the process. Returns false when the system refuses.
+    @discardableResult
+    package static func forbid() -> Bool {
+        sluice_forbid_dumps() == 0
+    }
+}
+
+/// The process's limit of open descriptors.
+package enum DescriptorLimit {
+    /// Raises the soft limit to the hard limit and returns the limit in force.
+    ///
+    /// The soft limit is 1,024 on most systems, for programs that use `select`.
+    package static func raise() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return 1024
+        }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = raised.rlim_max
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 {
+                limit = raised
+            }
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+/// The host's name, which tells gateways apart; nil where the system has none.
+package func machineName() -> String? {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0, name[0] != 0 else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }

@@ -1,3 +1,5 @@
+import CSystem
+
 private let upperDigits = Array("0123456789ABCDEF".utf8)
 private let lowerDigits = Array("0123456789abcdef".utf8)
 
@@ -145,9 +147,7 @@ extension String {
         while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
         return String(self[..<end])
     }
-}
 
-extension String {
     /// Replaces single ASCII characters. `replacing` and a `switch` over Characters would miss one
     /// that a combining mark follows: the two together are another Character.
     package func escaping(_ marks: KeyValuePairs<Unicode.Scalar, String>) -> String {
@@ -160,5 +160,13 @@ extension String {
             }
         }
         return String(text)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True if the text is somewhere in these bytes, as an empty one always is. The C library
+    /// searches.
+    package func contains(_ text: [UInt8]) -> Bool {
+        baseAddress.map { sluice_find($0, count, text, text.count) } ?? text.isEmpty
     }
 }

@@ -1,3 +1,107 @@
+/// How a body is compressed on the wire; none is nil.
+package enum ContentCoding: String, Sendable, CaseIterable {
+    /// A frame (the LZ4 frame format), or one raw block as SLS's SDKs send it, whose content's size
+    /// must be told beside it. No block begins as a frame does.
+    case lz4
+    /// A zlib stream (RFC 1950), in SLS as in HTTP.
+    case deflate
+    case gzip
+    case zstd
+    /// One raw block, or the framing format. No block begins as the framing format does.
+    case snappy
+
+    /// The names in `x-log-compresstype`, as SLS has them.
+    package static let compressTypes: KeyValuePairs<String, ContentCoding> = [
+        "lz4": .lz4, "deflate": .deflate, "gzip": .gzip, "zstd": .zstd, "x-gzip": .gzip,
+    ]
+
+    /// The names in `Content-Encoding`, the registered ones first. The Collector of OpenTelemetry
+    /// calls deflate `zlib`; its `snappy` is framed in older versions and a block in newer ones,
+    /// which say `x-snappy-framed` for frames.
+    package static let contentEncodings: KeyValuePairs<String, ContentCoding> = [
+        "gzip": .gzip, "x-gzip": .gzip, "deflate": .deflate, "zlib": .deflate, "zstd": .zstd,
+        "lz4": .lz4, "snappy": .snappy, "x-snappy-framed": .snappy,
+    ]
+
+    /// A value of `x-log-compresstype`, in any case.
+    package init?(compressType name: String) {
+        self.init(name, among: Self.compressTypes)
+    }
+
+    /// A value of `Content-Encoding`, in any case.
+    package init?(contentEncoding name: String) {
+        self.init(name, among: Self.contentEncodings)
+    }
+
+    private init?(_ name: String, among names: KeyValuePairs<String, ContentCoding>) {
+        let wanted = name.lowercased()
+        guard let known = names.first(where: { $0.key == wanted }) else { return nil }
+        self = known.value
+    }
+}
+
+/// How far a body may grow when it is inflated.
+package struct InflateLimit: Sendable, Equatable {
+    /// SLS's own bound of a request.
+    package var bytes = 10 << 20
+    /// Bytes out for each byte in, beyond `freeBytes`. Logs shrink five- to twentyfold, the most
+    /// repetitive ones fiftyfold; a bomb of zeros a thousandfold with deflate and far more with
+    /// zstd. At 200, a client has to send fifty KiB to cause ten MiB of work.
+    package var ratio = 200
+    /// Up to here no ratio is suspicious, because the work is small.
+    package var freeBytes = 1 << 20
+
+    package init(bytes: Int = 10 << 20, ratio: Int = 200, freeBytes: Int = 1 << 20) {
+        self.bytes = bytes
+        self.ratio = ratio
+        self.freeBytes = freeBytes
+    }
+
+    /// The most content of a body of this size.
+    package func allowance(for compressed: Int) -> Int {
+        min(bytes, max(freeBytes, compressed.multipliedReportingOverflow(by: ratio).partialValue))
+    }
+
+    /// The most that the logs of a body of this size may become when they repeat shared texts.
+    /// Repeating could get around the bound for inflating, so it has the same measure.
+    package func repeating(for sent: Int) -> Int { 2 * allowance(for: sent) }
+
+    func exceeded(by compressed: Int) -> InflateError {
+        allowance(for: compressed) == bytes
+            ? .tooLarge(limit: bytes) : .suspiciousRatio(limit: ratio)
+    }
+}
+
+/// Why a body cannot be inflated.
+package enum InflateError: Error, Equatable, Sendable, CustomStringConvertible {
+    case tooLarge(limit: Int)
+    case suspiciousRatio(limit: Int)
+    case corrupt(String)
+    /// Nothing is wrong with it; the gateway has no memory for it now.
+    case noMemory
+    /// The content is not as long as the request says; nil when it is longer by an unknown amount.
+    case sizeMismatch(declared: Int, actual: Int?)
+    /// An lz4 block does not tell how large its content is.
+    case sizeMissing
+
+    package var description: String {
+        switch self {
+        case .tooLarge(let limit):
+            "the inflated body exceeds \(limit) bytes; send smaller batches"
+        case .suspiciousRatio(let limit):
+            "the body inflates more than \(limit)-fold; send it uncompressed or in smaller batches"
+        case .corrupt(let reason): reason
+        case .noMemory: "the gateway has no memory to inflate the body now; send the logs again"
+        case .sizeMismatch(let declared, let actual?):
+            "the body holds \(actual) bytes, but x-log-bodyrawsize says \(declared)"
+        case .sizeMismatch(let declared, nil):
+            "the body holds more bytes than x-log-bodyrawsize says (\(declared))"
+        case .sizeMissing:
+            "a block of lz4 needs x-log-bodyrawsize, the size of its content in bytes; an lz4 frame does not"
+        }
+    }
+}
+
 /// Inflates request bodies into a buffer that it reuses. There is one for each thread.
 ///
 /// Streams are inflated in steps and measured as they grow; nothing is allocated because a header

@@ -44,3 +44,68 @@ package struct ByteText: Hashable, Sendable {
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
+
+/// Finds texts by their bytes: open addressing over the numbers that an owner gives to its texts.
+///
+/// Swift's `String` compares and hashes in canonical form, which costs a hundred times as much for
+/// text that is not ASCII, and takes texts of different bytes for the same. The hash function is
+/// seeded for each process, so an attacker cannot choose texts that collide.
+struct ByteIndex {
+    private static let firstSlots = 32
+
+    /// The hash in the upper half, the number plus one in the lower half; zero is an empty slot.
+    /// Their count is a power of two, or zero.
+    private var slots: [UInt64] = []
+    private var count = 0
+
+    /// Forgets all texts. Many slots are given back, since clearing them would slow down later uses
+    /// with few texts.
+    mutating func removeAll() {
+        guard count > 0 else { return }
+        if slots.count > 4 * Self.firstSlots {
+            slots = []
+        } else {
+            for slot in slots.indices { slots[slot] = 0 }
+        }
+        count = 0
+    }
+
+    static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        var hasher = Hasher()
+        hasher.combine(bytes: UnsafeRawBufferPointer(text))
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+
+    /// The number of a text with this hash that the owner takes for the same.
+    func number(_ hash: UInt32, where isSame: (Int) -> Bool) -> Int? {
+        guard count > 0 else { return nil }
+        var slot = Int(hash) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let number = Int(UInt32(truncatingIfNeeded: slots[slot])) - 1
+            if UInt32(truncatingIfNeeded: slots[slot] >> 32) == hash, isSame(number) {
+                return number
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// Adds a text that is not there. The number is below 2^32 - 1.
+    mutating func insert(_ hash: UInt32, _ number: Int) {
+        if (count + 1) * 2 > slots.count { grow() }
+        put(UInt64(hash) << 32 | UInt64(number + 1))
+        count += 1
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = Array(repeating: 0, count: max(Self.firstSlots, 2 * old.count))
+        for entry in old where entry != 0 { put(entry) }
+    }
+
+    private mutating func put(_ entry: UInt64) {
+        var slot = Int(entry >> 32) & (slots.count - 1)
+        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = entry
+    }
+}

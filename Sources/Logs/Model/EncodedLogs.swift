@@ -124,3 +124,109 @@ package struct EncodedLogs: Sendable, Equatable {
         return try result.get()
     }
 }
+
+/// The `Log` entries of encoded logs, one after the other, without copying any.
+///
+/// The bytes may come from disk: a walk over damaged ones ends in an error, never outside of them.
+package struct LogEntries {
+    private let bytes: UnsafeRawBufferPointer
+    /// Where the next entry starts.
+    package private(set) var position = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// The range of the next entry, its tag and length included; nil at the end.
+    package mutating func next() throws(ProtobufError) -> Range<Int>? {
+        guard position < bytes.count else { return nil }
+        let start = position
+        guard bytes[start] == GroupTag.logs else { throw fault("no log entry starts here") }
+        var pointer = start + 1
+        var size = 0
+        var shift = 0
+        while true {
+            guard pointer < bytes.count, shift < 35 else {
+                throw fault("the entry's length is broken")
+            }
+            let byte = bytes[pointer]
+            pointer += 1
+            size |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80 { break }
+        }
+        guard size <= bytes.count - pointer else { throw fault("the entry is cut off") }
+        position = pointer + size
+        return start..<position
+    }
+
+    private func fault(_ reason: String) -> ProtobufError {
+        ProtobufError(position: position, reason: reason)
+    }
+
+    /// How many entries there are.
+    package static func count(_ bytes: [UInt8]) throws(ProtobufError) -> Int {
+        let result: Result<Int, ProtobufError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ProtobufError) in
+                var entries = LogEntries(bytes)
+                var count = 0
+                while try entries.next() != nil { count += 1 }
+                return count
+            }
+        }
+        return try result.get()
+    }
+}
+
+/// One log read back for people: dead letters, the live tail, tests.
+package struct LogEntry: Sendable {
+    package let time: LogTime
+    package let fields: [(key: String, value: String)]
+
+    package init(time: LogTime, fields: [(key: String, value: String)]) {
+        self.time = time
+        self.fields = fields
+    }
+
+    /// Reads one entry as `LogEntries` found it, tag and length included.
+    package init(_ entry: UnsafeRawBufferPointer) throws(ProtobufError) {
+        var outer = ProtobufReader(entry)
+        guard case (1, .bytes(let range))? = try outer.next() else {
+            throw outer.fault(0, "no log entry starts here")
+        }
+        var log = ProtobufReader(entry, in: range)
+        var seconds: UInt32?
+        var nanoseconds: UInt32 = 0
+        var fields: [(key: String, value: String)] = []
+        while let field = try log.next() {
+            switch field {
+            case (1, .number(let value)): seconds = UInt32(truncatingIfNeeded: value)
+            case (2, .bytes(let range)): fields.append(try log.pair(in: range))
+            case (4, .fixed32(let value)): nanoseconds = value
+            default: continue
+            }
+        }
+        guard let seconds, nanoseconds < 1_000_000_000 else {
+            throw log.fault(0, "the log has no valid time")
+        }
+        time = LogTime(seconds: seconds, nanoseconds: nanoseconds)
+        self.fields = fields
+    }
+}
+
+extension LogTime {
+    /// The time of an encoded entry, tag and length included, without reading its fields; nil when
+    /// the entry has none.
+    package init?(ofEntry entry: UnsafeRawBufferPointer) {
+        var outer = ProtobufReader(entry)
+        guard case (1, .bytes(let range))? = try? outer.next() else { return nil }
+        var log = ProtobufReader(entry, in: range)
+        while let field = try? log.next() {
+            guard case (1, .number(let seconds)) = field else { continue }
+            guard let seconds = UInt32(exactly: seconds) else { return nil }
+            self.init(seconds: seconds)
+            return
+        }
+        return nil
+    }
+}

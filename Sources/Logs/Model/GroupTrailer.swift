@@ -66,11 +66,12 @@ package struct GroupTrailer: Hashable, Sendable {
         ending.append(pairTagged: GroupTag.logTags, key: "__pack_id__", value: packID)
         return ending
     }
-}
 
-// For status pages and dead letters. Bytes that do not parse, which only a damaged store has, end
-// the reading: the part before them is still shown.
-extension GroupTrailer {
+    // MARK: - For status pages and dead letters
+
+    // Only a damaged store has bytes that do not parse. They end the reading; the part before them
+    // is still shown.
+
     package var topic: String { text(ofField: 3) }
     package var source: String { text(ofField: 4) }
 

@@ -45,3 +45,57 @@ package struct TimeWindow: Sendable, Equatable {
         return UInt32(clamping: earliest)...UInt32(clamping: max(earliest, latest))
     }
 }
+
+/// When a batch came, and by how much its device's clock is wrong.
+package struct BatchTiming: Sendable, Equatable {
+    /// The time of logs that bring none. With the offset, it is the time that others are measured
+    /// by.
+    package var arrival: WallTime
+    package var skew: ClockSkew
+    /// SLS's clock minus the host's, where the host's is known to be wrong: SLS's clock decides if
+    /// a log is late.
+    package var offset: Duration
+
+    package init(arrival: WallTime, skew: ClockSkew = .none, offset: Duration = .zero) {
+        self.arrival = arrival
+        self.skew = skew
+        self.offset = offset
+    }
+}
+
+/// By how much a device's clock is wrong, from what it showed when a request was sent.
+package struct ClockSkew: Sendable, Equatable {
+    /// The seconds to add to the device's times. They are whole, because a request is on its way
+    /// for parts of a second, so a smaller skew cannot be known.
+    package let seconds: Int64
+
+    package static let none = ClockSkew(seconds: 0)
+
+    /// Smaller ones are mostly the time that the request was on its way.
+    private static let leastSeconds: Int64 = 2
+    /// A device that is further off has no clock, but some other counter.
+    private static let mostSeconds: Int64 = 3653 * 86_400
+
+    package init(seconds: Int64) {
+        self.seconds = seconds
+    }
+
+    /// From the device's time as a header brings it: seconds since 1970, with a fraction perhaps,
+    /// or finer units, or RFC 3339. Nil when it cannot be read or cannot be a clock's.
+    package init?(clientTime: String, received: WallTime) {
+        var text = clientTime
+        guard case .time(let time) = text.withUTF8({ TimeReading($0) }) else { return nil }
+        let shown = Int64(time.seconds) * 1_000_000_000 + Int64(time.nanoseconds)
+        let difference = received.nanoseconds - shown
+        let half: Int64 = difference < 0 ? -500_000_000 : 500_000_000
+        let seconds = (difference + half) / 1_000_000_000
+        guard abs(seconds) <= Self.mostSeconds else { return nil }
+        self.seconds = abs(seconds) < Self.leastSeconds ? 0 : seconds
+    }
+
+    /// The true time; nil when SLS has no place for it.
+    func corrected(_ time: LogTime) -> LogTime? {
+        UInt32(exactly: Int64(time.seconds) + seconds)
+            .map { LogTime(seconds: $0, nanoseconds: time.nanoseconds) }
+    }
+}

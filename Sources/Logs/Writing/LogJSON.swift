@@ -1,3 +1,6 @@
+import Glibc
+import System
+
 /// Writes encoded logs as JSON objects, in one walk over their bytes and without a `String` for a
 /// log.
 package struct LogJSON: ~Copyable {
@@ -163,5 +166,129 @@ extension LogTime {
             throw reader.fault(log.lowerBound, "the log has no valid time")
         }
         self.init(seconds: seconds, nanoseconds: nanoseconds)
+    }
+}
+
+// Pieces of JSON, appended to the output.
+extension LogOutput {
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    mutating func append(_ text: [UInt8]) {
+        text.withUnsafeBufferPointer { append($0) }
+    }
+
+    @inline(__always)
+    mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        guard let source = text.baseAddress, !text.isEmpty else { return }
+        makeRoom(forBytes: text.count)
+        memcpy(end, source, text.count)
+        length += text.count
+    }
+
+    mutating func append(escaping text: String) {
+        var text = text
+        text.withUTF8 { append(escaping: $0) }
+    }
+
+    /// The inside of a JSON string. What is not UTF-8 becomes U+FFFD.
+    mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
+        guard text.isUTF8 else { return append(repairing: text) }
+        var plain = 0
+        for index in text.indices where Self.needsEscape(text[index]) {
+            append(UnsafeBufferPointer(rebasing: text[plain..<index]))
+            append(escape: text[index])
+            plain = index + 1
+        }
+        append(UnsafeBufferPointer(rebasing: text[plain...]))
+    }
+
+    private mutating func append(repairing text: UnsafeBufferPointer<UInt8>) {
+        let repaired = [UInt8](scratch: text.count * UTF8Sequence.growth) {
+            UTF8Sequence.repair(text, to: $0)
+        }
+        repaired.withUnsafeBufferPointer { append(escaping: $0) }
+    }
+
+    @inline(__always)
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func append(escape byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): append("\\\"")
+        case UInt8(ascii: "\\"): append("\\\\")
+        case UInt8(ascii: "\n"): append("\\n")
+        case UInt8(ascii: "\r"): append("\\r")
+        case UInt8(ascii: "\t"): append("\\t")
+        default:
+            append(byte < 0x10 ? "\\u000" : "\\u001")
+            let digit = byte & 15
+            append(byte: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+
+    private mutating func append(byte: UInt8) {
+        makeRoom(forBytes: 1)
+        end.pointee = byte
+        length += 1
+    }
+}
+
+/// Writes times as "2025-01-14T08:30:00.123Z", and remembers the text of the second before: most
+/// logs share theirs with their neighbours.
+struct RFC3339Clock {
+    private var second: UInt32?
+    /// "2025-01-14T08:30:00"
+    private var text: [UInt8] = []
+
+    /// A part below the second is written with three, six or nine digits.
+    mutating func write(_ time: LogTime, to output: inout LogOutput) {
+        if second != time.seconds {
+            text = Self.text(time.seconds)
+            second = time.seconds
+        }
+        output.append(text)
+        if time.nanoseconds > 0 {
+            output.append(".")
+            let (number, digits) =
+                switch time.nanoseconds {
+                case let part where part % 1_000_000 == 0: (part / 1_000_000, 3)
+                case let part where part % 1000 == 0: (part / 1000, 6)
+                case let part: (part, 9)
+                }
+            var fraction: [UInt8] = []
+            Self.append(Int(number), digits, to: &fraction)
+            output.append(fraction)
+        }
+        output.append("Z")
+    }
+
+    private static func text(_ seconds: UInt32) -> [UInt8] {
+        let parts = WallTime(seconds: Int64(seconds)).calendar
+        var text: [UInt8] = []
+        text.reserveCapacity(19)
+        append(Int(parts.tm_year) + 1900, 4, to: &text)
+        for (separator, number) in [
+            ("-", parts.tm_mon + 1), ("-", parts.tm_mday), ("T", parts.tm_hour),
+            (":", parts.tm_min), (":", parts.tm_sec),
+        ] as [(Unicode.Scalar, CInt)] {
+            text.append(UInt8(ascii: separator))
+            append(Int(number), 2, to: &text)
+        }
+        return text
+    }
+
+    private static func append(_ number: Int, _ digits: Int, to text: inout [UInt8]) {
+        var scale = 1
+        for _ in 1..<digits { scale *= 10 }
+        while scale > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(number / scale % 10))
+            scale /= 10
+        }
     }
 }

@@ -234,3 +234,175 @@ extension JSONCursor {
         out += count
     }
 }
+
+private let backslashes: UInt64 = 0x5C5C_5C5C_5C5C_5C5C
+private let lowBits: UInt64 = 0x0101_0101_0101_0101
+private let highBits: UInt64 = 0x8080_8080_8080_8080
+
+/// The high bit of each byte that is a backslash; the lowest set bit is exact.
+@inline(__always)
+private func backslashBits(_ word: UInt64) -> UInt64 {
+    let difference = word ^ backslashes
+    return (difference &- lowBits) & ~difference & highBits
+}
+
+/// Copies in words of eight bytes. The result is not zero when a backslash may be among them. Reads
+/// and writes up to seven bytes too many; a backslash in those counts, too.
+@inline(__always)
+func copyWords(
+    _ source: UnsafePointer<UInt8>,
+    _ count: Int,
+    to out: UnsafeMutablePointer<UInt8>
+) -> UInt64 {
+    var found: UInt64 = 0
+    var offset = 0
+    while offset < count {
+        let word = UnsafeRawPointer(source + offset).loadUnaligned(as: UInt64.self)
+        UnsafeMutableRawPointer(out + offset).storeBytes(of: word, as: UInt64.self)
+        found |= backslashBits(word)
+        offset += 8
+    }
+    return found
+}
+
+extension JSONCursor {
+    /// The next string, as it stands in the text.
+    mutating func string() throws(JSONFault) -> Range<Int> {
+        try expectToken(ahead: 1)
+        guard byte == UInt8(ascii: "\"") else { throw fault(.stringExpected) }
+        let start = position + 1
+        let count = try stringCount(start, before: position(ahead: 1))
+        skip()
+        return start..<start + count
+    }
+
+    /// The bytes of a string: between its closing quote and the next token lies only white space.
+    @inline(__always)
+    func stringCount(_ start: Int, before after: Int) throws(JSONFault) -> Int {
+        var last = after - 1
+        while isWhiteSpace(text[last]) { last -= 1 }
+        guard last >= start, text[last] == UInt8(ascii: "\"") else {
+            throw JSONFault(.unclosedString, at: start - 1)
+        }
+        return last - start
+    }
+
+    @inline(__always)
+    func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte <= 0x20 && (byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
+    }
+
+    /// Writes a string's content to memory and returns its size, which is at most that of its
+    /// text. Up to seven bytes behind it are overwritten.
+    func unescape(
+        _ start: Int,
+        _ count: Int,
+        to first: UnsafeMutablePointer<UInt8>
+    ) throws(JSONFault) -> Int {
+        let end = start + count
+        var source = start
+        var out = first
+        while source < end {
+            let word = UnsafeRawPointer(text + source).loadUnaligned(as: UInt64.self)
+            UnsafeMutableRawPointer(out).storeBytes(of: word, as: UInt64.self)
+            let found = backslashBits(UInt64(littleEndian: word))
+            let plain = found == 0 ? 8 : found.trailingZeroBitCount >> 3
+            guard plain < end - source else {
+                out += end - source
+                break
+            }
+            source += plain
+            out += plain
+            if found != 0 { try escape(&source, end, &out) }
+        }
+        return out - first
+    }
+
+    /// RFC 8259, section 7.
+    @inline(__always)
+    private func escape(
+        _ source: inout Int,
+        _ end: Int,
+        _ out: inout UnsafeMutablePointer<UInt8>
+    ) throws(JSONFault) {
+        let letter = source + 1 < end ? text[source + 1] : 0
+        let byte: UInt8
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): byte = letter
+        case UInt8(ascii: "n"): byte = 0x0A
+        case UInt8(ascii: "t"): byte = 0x09
+        case UInt8(ascii: "r"): byte = 0x0D
+        case UInt8(ascii: "b"): byte = 0x08
+        case UInt8(ascii: "f"): byte = 0x0C
+        case UInt8(ascii: "u"):
+            let scalar = try unicodeEscape(&source, end)
+            out = write(scalar, to: out)
+            return
+        default: throw JSONFault(.badEscape, at: source)
+        }
+        out.pointee = byte
+        out += 1
+        source += 2
+    }
+
+    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair, which a program writes that
+    /// cut a text within an emoji, is U+FFFD as it is in browsers: its sender hardly ever reads why
+    /// logs were refused.
+    private func unicodeEscape(_ source: inout Int, _ end: Int) throws(JSONFault) -> UInt32 {
+        guard let unit = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
+        source += 6
+        guard 0xD800...0xDFFF ~= unit else { return unit }
+        guard unit < 0xDC00, source + 1 < end, text[source] == UInt8(ascii: "\\"),
+            text[source + 1] == UInt8(ascii: "u")
+        else { return 0xFFFD }
+        guard let low = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
+        guard 0xDC00...0xDFFF ~= low else { return 0xFFFD }
+        source += 6
+        return 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
+    }
+
+    private func hexUnit(_ start: Int, _ end: Int) -> UInt32? {
+        guard start + 4 <= end else { return nil }
+        var unit: UInt32 = 0
+        for position in start..<start + 4 {
+            let digit: UInt8
+            switch text[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[position] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"):
+                digit = text[position] - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"):
+                digit = text[position] - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt32(digit)
+        }
+        return unit
+    }
+
+    private func write(
+        _ scalar: UInt32,
+        to out: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar >> shift & 0x3F) }
+        switch scalar {
+        case ..<0x80:
+            out[0] = UInt8(scalar)
+            return out + 1
+        case ..<0x800:
+            out[0] = 0xC0 | UInt8(scalar >> 6)
+            out[1] = tail(0)
+            return out + 2
+        case ..<0x10000:
+            out[0] = 0xE0 | UInt8(scalar >> 12)
+            out[1] = tail(6)
+            out[2] = tail(0)
+            return out + 3
+        default:
+            out[0] = 0xF0 | UInt8(scalar >> 18)
+            out[1] = tail(12)
+            out[2] = tail(6)
+            out[3] = tail(0)
+            return out + 4
+        }
+    }
+}

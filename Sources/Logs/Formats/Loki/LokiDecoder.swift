@@ -35,3 +35,168 @@ package final class LokiDecoder {
         }
     }
 }
+
+/// Writes the logs of a push, in one pass over it (pkg/push/push.proto of Loki).
+struct LokiProtobufReader: ~Copyable {
+    let limits: LogLimits
+    var writer: LogWriter
+    private var name: [UInt8] = []
+    private var value: [UInt8] = []
+    /// The labels of the stream that is being read.
+    private var tags = GatheredTags()
+    /// True when each entry so far of the stream that is being read had a time.
+    private var areTimed = true
+
+    init(limits: LogLimits) {
+        self.limits = limits
+        writer = LogWriter(limits: limits)
+    }
+
+    /// The memory that labels may use without growth.
+    var labelCapacity: Int { name.capacity + value.capacity + tags.capacity }
+
+    /// Gives back the memory that a body with larger logs or labels needed.
+    mutating func shrink(to bytes: Int) {
+        writer.shrink(to: bytes)
+        guard labelCapacity > bytes else { return }
+        (name, value, tags) = ([], [], GatheredTags())
+    }
+
+    mutating func push(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) -> [TrackedLogs] {
+        var streams = LokiStreams()
+        var fields = ProtobufReader(bytes)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return streams.groups }
+            switch field {
+            case (1, .bytes(let range)): try stream(bytes, range, &streams, at: start)
+            case (1, _): throw fields.wrongType(1, of: "PushRequest", at: start)
+            default: continue
+            }
+        }
+    }
+
+    private mutating func stream(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        _ streams: inout LokiStreams,
+        at position: Int
+    ) throws(ProtobufError) {
+        var labels: Range<Int>?
+        writer.startPart()
+        areTimed = true
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            switch field {
+            case (1, .bytes(let text)): labels = text
+            case (2, .bytes(let entry)): try self.entry(bytes, entry, at: start)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Stream", at: start)
+            default: continue
+            }
+        }
+        let logs = writer.logs
+        // Labels that are written as before are not parsed again.
+        let text = bytes.text(labels ?? range.lowerBound..<range.lowerBound)
+        if logs.count > 0, let known = streams.index(of: text) {
+            return streams.append(logs, at: known, areTimed: areTimed)
+        }
+        tags.removeAll()
+        if let labels { try gather(text, at: labels.lowerBound) }
+        guard logs.count > 0 else { return }
+        do throws(LokiMistake) {
+            let index = try streams.index(of: &tags, writtenAs: text, limits)
+            streams.append(logs, at: index, areTimed: areTimed)
+        } catch {
+            throw fields.fault(position, error.sentence)
+        }
+    }
+
+    private mutating func gather(
+        _ text: UnsafeBufferPointer<UInt8>,
+        at start: Int
+    ) throws(ProtobufError) {
+        var reader = LokiLabelText(text)
+        while true {
+            do throws(LokiLabelText.Mistake) {
+                guard try reader.next(name: &name, value: &value) else { return }
+            } catch {
+                throw ProtobufError(position: start + reader.position, reason: "\(error.reason)")
+            }
+            // A label without a value is none.
+            guard !value.isEmpty else { continue }
+            name.withUnsafeBufferPointer { name in
+                value.withUnsafeBufferPointer { value in tags.addUnchecked(name, value, limits) }
+            }
+        }
+    }
+
+    private mutating func entry(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        at start: Int
+    ) throws(ProtobufError) {
+        var fields = ProtobufReader(bytes, in: range)
+        try writer.checkRoom(at: start)
+        var line = range.lowerBound..<range.lowerBound
+        writer.startLog()
+        var isTimed = false
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            switch field {
+            case (1, .bytes(let time)):
+                isTimed = true
+                try self.time(bytes, time)
+            case (2, .bytes(let text)): line = text
+            case (3, .bytes(let label)):
+                let pair = try TextPair(bytes, label, of: "LabelPair")
+                metadata(bytes.text(pair.key), bytes.text(pair.value))
+            case (1...3, _): throw fields.wrongType(field.field, of: "Entry", at: start)
+            default: continue
+            }
+        }
+        writer.uncheckedField(name: LokiField.line, value: bytes.text(line))
+        try writer.endLog(at: start)
+        if !isTimed { areTimed = false }
+    }
+
+    private mutating func metadata(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        if LokiField.line ~= name {
+            writer.uncheckedField(name: LokiField.taken, value: value)
+        } else {
+            writer.uncheckedField(name: name, value: value)
+        }
+    }
+
+    /// google.protobuf.Timestamp.
+    private mutating func time(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>
+    ) throws(ProtobufError) {
+        var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            switch field {
+            case (1, .number(let number)): seconds = Int64(bitPattern: number)
+            case (2, .number(let number)):
+                guard number < 1_000_000_000 else {
+                    throw fields.fault(start, "nanos must lie between 0 and 999999999")
+                }
+                nanoseconds = UInt32(number)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Timestamp", at: start)
+            default: continue
+            }
+        }
+        guard seconds < 0 else {
+            return writer.time(seconds: UInt64(seconds), nanoseconds: nanoseconds)
+        }
+        writer.impossibleTime(written: "\(seconds)")
+    }
+}

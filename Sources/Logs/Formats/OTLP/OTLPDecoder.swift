@@ -55,3 +55,58 @@ package final class OTLPDecoder {
         }
     }
 }
+
+/// How the records of a request are written.
+enum OTLPForm {
+    /// As the Collector's exporter does: each record repeats what its resource and its scope say,
+    /// and has a field for all that it might say.
+    case whole
+    /// For requests that would become too large that way. Texts that many records would repeat are
+    /// their tags, and empty texts of a record are left out.
+    case lean
+
+    /// Reads a request in the whole form, and again in the lean one if that would be too large.
+    static func wholeElseLean(
+        _ read: (OTLPForm) throws(LogDecodingError) -> [TrackedLogs]
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        do throws(LogDecodingError) {
+            return try read(.whole)
+        } catch {
+            guard error.kind == .tooLarge else { throw error }
+            return try read(.lean)
+        }
+    }
+}
+
+/// Why a request is not OTLP.
+enum OTLPMistake: FormatMistake {
+    case integerExpected, numberExpected, booleanExpected
+    case hexExpected, base64Expected
+    case formerName, otherSignal, kindRepeated, disordered
+    case tooLarge(Int)
+
+    var kind: LogDecodingError.Kind {
+        if case .tooLarge = self { .tooLarge } else { .unreadable }
+    }
+
+    var concernsRequest: Bool { kind == .tooLarge }
+
+    var sentence: String {
+        switch self {
+        case .integerExpected:
+            "OTLP has a whole number here that fits its type, in quotes or without"
+        case .numberExpected: "OTLP has a number here, or \"NaN\", \"Infinity\" or \"-Infinity\""
+        case .booleanExpected: "OTLP has true or false here"
+        case .hexExpected: "the ids of traces and spans are hexadecimal digits, two for each byte"
+        case .base64Expected: "bytesValue must be base64"
+        case .formerName:
+            "instrumentationLibraryLogs is how OTLP called scopeLogs before 0.15; update the exporter"
+        case .otherSignal: "these are no logs; traces and metrics are not taken here"
+        case .kindRepeated: "a value can be of one kind only"
+        case .disordered:
+            "too much stands in front of its key, its scope or its resource; write those first"
+        case .tooLarge(let bytesMax):
+            "the logs take more than \(bytesMax) bytes as they are stored; send smaller batches"
+        }
+    }
+}

@@ -271,3 +271,74 @@ struct OTLPTexts: ~Copyable {
         return tags.tags
     }
 }
+
+/// What a record of OTLP says. Texts are ranges in the memory of `OTLPTexts`.
+struct OTLPRecord {
+    /// Nanoseconds since 1970; zero is none.
+    var time: UInt64 = 0
+    var observedTime: UInt64 = 0
+    var severityNumber: Int32 = 0
+    var flags: UInt32 = 0
+    var droppedAttributes: UInt32 = 0
+    var severityText = 0..<0
+    var attributes: Range<Int>?
+    var body = 0..<0
+    var traceID = 0..<0
+    var spanID = 0..<0
+    var eventName = 0..<0
+}
+
+/// A text that is settled: it is UTF-8, and stands in the memory of `OTLPTexts`.
+struct OTLPText {
+    var range = 0..<0
+    /// True when it was no text as it came.
+    var isRepaired = false
+}
+
+/// The texts of a resource and a scope, which records share with their neighbours. A resource's
+/// texts are repaired once, and not with each record.
+struct OTLPSharedTexts {
+    var host = OTLPText()
+    var service = OTLPText()
+    var resource = OTLPText()
+    var scopeName = OTLPText()
+    var scopeVersion = OTLPText()
+    var scopeAttributes = OTLPText()
+
+    /// The size of all of them, which each record repeats.
+    var bytes: Int {
+        host.range.count + service.range.count + resource.range.count
+            + scopeName.range.count + scopeVersion.range.count + scopeAttributes.range.count
+    }
+}
+
+/// The services of a request, each with its group of logs. Filters and routes match a service's
+/// name.
+struct OTLPServices {
+    /// Records of further services are without a service.
+    private static let servicesMax = 1024
+
+    private var present: [UInt8] = []
+    private var groups: [[UInt8]: Int] = [:]
+
+    func isPresent(_ service: UnsafeBufferPointer<UInt8>) -> Bool {
+        present.elementsEqual(service)
+    }
+
+    /// The next records are those of this service.
+    mutating func start(_ service: UnsafeBufferPointer<UInt8>) {
+        let name = Array(service)
+        present = groups.count < Self.servicesMax || groups[name] != nil ? name : []
+    }
+
+    var name: String? {
+        present.isEmpty ? nil : String(decoding: present, as: UTF8.self)
+    }
+
+    /// The group that already has records of this service; nil makes `number` that group.
+    mutating func group(orNew number: Int) -> Int? {
+        if let known = groups[present] { return known }
+        groups[present] = number
+        return nil
+    }
+}
