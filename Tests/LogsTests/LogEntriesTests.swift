@@ -60,10 +60,10 @@ import Testing
             #expect(count ?? 0 <= 300)
             _ = try? EncodedLogs(bytes: damaged, count: 10).read(unchecked: true)
         }
-        #expect(throws: ProtobufError.self) { try LogEntries.count([0x0A]) }
-        #expect(throws: ProtobufError.self) { try LogEntries.count([0x0A, 5, 0]) }
-        #expect(throws: ProtobufError.self) { try LogEntries.count([0x12, 0]) }
+        #expect(throws: LogDecodingError.self) { try LogEntries.count([0x0A]) }
+        #expect(throws: LogDecodingError.self) { try LogEntries.count([0x0A, 5, 0]) }
+        #expect(throws: LogDecodingError.self) { try LogEntries.count([0x12, 0]) }
         let endless: [UInt8] = [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
-        #expect(throws: ProtobufError.self) { try LogEntries.count(endless) }
+        #expect(throws: LogDecodingError.self) { try LogEntries.count(endless) }
     }
 }

@@ -68,7 +68,7 @@ import Testing
         arguments: [[], [0x12, 0x00], [0x0A, 0x02, 0x12, 0x05]]
     )
     func unreadable(bytes: [UInt8]) {
-        #expect(throws: ProtobufError.self) {
+        #expect(throws: LogDecodingError.self) {
             var result = EncodedLogs()
             try bytes.withUnsafeBytes {
                 try result.append(entry: $0, rewrittenTo: LogTime(seconds: 1))

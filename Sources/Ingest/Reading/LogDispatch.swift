@@ -65,7 +65,7 @@ final class LogDispatch {
                 try fanOut.add(group, plan)
                 continue
             }
-            do throws(ProtobufError) {
+            do throws(LogDecodingError) {
                 let shared = try machine.filter.redacted(group, plan)
                 let left = try filtered(group.logs, plan, &fanOut)
                 for (newPlan, labels, logs) in left.all {
@@ -99,7 +99,7 @@ final class LogDispatch {
         _ logs: DecodedLogs,
         _ plan: TagPlan,
         _ fanOut: inout FanOut
-    ) throws(ProtobufError) -> LogsByTag {
+    ) throws(LogDecodingError) -> LogsByTag {
         var left = LogsByTag()
         guard let filter = machine?.filter else { return left }
         let sound = try filter.apply(to: logs.sound, plan, trace: trace)
@@ -254,7 +254,7 @@ extension LogFilter {
         _ group: LogGroup,
         _ plan: TagPlan,
         after earlier: TagPlan? = nil
-    ) throws(ProtobufError) -> LogGroup {
+    ) throws(LogDecodingError) -> LogGroup {
         guard coversStreams(plan) else { return group }
         let own = group.tracked.topic.flatMap { $0.isEmpty ? nil : $0 }
         var fields = [

@@ -50,7 +50,7 @@ struct TakenPart {
     /// policy.
     func batch() throws(Refusal) -> Batch {
         var logs = logs
-        do throws(ProtobufError) {
+        do throws(LogDecodingError) {
             try logs.setAside(largerThan: Self.packetBytes - trailer.bytes.count)
         } catch {
             // Our own encoding, not the client's.

@@ -49,10 +49,9 @@ package enum LZ4 {
         _ block: [UInt8],
         rawBytes: Int
     ) throws(LZ4Error) -> [UInt8] {
-        let result: Result<[UInt8], LZ4Error> = block.withUnsafeBytes { block in
-            Result { () throws(LZ4Error) in try decompress(block, rawBytes: rawBytes) }
+        try block.withUnsafeBufferPointer { block throws(LZ4Error) in
+            try decompress(UnsafeRawBufferPointer(block), rawBytes: rawBytes)
         }
-        return try result.get()
     }
 
     /// Bytes written, negative when the block is damaged or holds more.
@@ -122,16 +121,10 @@ package struct LZ4Stitcher: ~Copyable {
     }
 
     package mutating func append(_ block: [UInt8], rawBytes: Int) throws(LZ4Error) {
-        // Typed throws do not pass through withUnsafeBytes of an array yet.
-        let failure: LZ4Error? = block.withUnsafeBytes { block in
-            do throws(LZ4Error) {
-                try append(block, rawBytes: rawBytes)
-                return nil
-            } catch {
-                return error
-            }
+        // Typed throws do not pass through an array's withUnsafeBytes yet.
+        try block.withUnsafeBufferPointer { block throws(LZ4Error) in
+            try append(UnsafeRawBufferPointer(block), rawBytes: rawBytes)
         }
-        if let failure { throw failure }
     }
 
     /// Appends bytes as they are, such as a LogGroup's trailer.

@@ -84,26 +84,22 @@ package struct DecodedLogs: Sendable, Equatable {
     }
 
     /// Sets aside logs that are larger than any packet. It costs one comparison when no log can be.
-    package mutating func setAside(largerThan bytesMax: Int) throws(ProtobufError) {
+    package mutating func setAside(largerThan bytesMax: Int) throws(LogDecodingError) {
         guard sound.bytes.count > bytesMax else { return }
         let all = sound
         var kept = EncodedLogs()
         kept.bytes.reserveCapacity(all.bytes.count)
-        let result: Result<Void, ProtobufError> = all.bytes.withUnsafeBufferPointer { bytes in
-            Result { () throws(ProtobufError) in
-                var entries = LogEntries(UnsafeRawBufferPointer(bytes))
-                while let range = try entries.next() {
-                    let entry = UnsafeBufferPointer(rebasing: bytes[range])
-                    if entry.count > bytesMax {
-                        setAside(entry, count: 1, for: .logTooLarge(bytesMax: bytesMax))
-                    } else {
-                        kept.bytes.append(contentsOf: entry)
-                        kept.count += 1
-                    }
+        try all.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            var entries = LogEntries(UnsafeRawBufferPointer(bytes))
+            while let range = try entries.next() {
+                let entry = UnsafeBufferPointer(rebasing: bytes[range])
+                if entry.count > bytesMax {
+                    setAside(entry, count: 1, for: .logTooLarge(bytesMax: bytesMax))
+                } else {
+                    kept.append(entry: UnsafeRawBufferPointer(entry))
                 }
             }
         }
-        try result.get()
         sound = kept
     }
 }

@@ -52,7 +52,7 @@ package struct EncodedLogs: Sendable, Equatable {
     package mutating func append(
         entry: UnsafeRawBufferPointer,
         rewrittenTo time: LogTime
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var outer = ProtobufReader(entry)
         guard case (1, .bytes(let range))? = try outer.next() else {
             throw outer.fault(0, "no log entry starts here")
@@ -98,30 +98,25 @@ package struct EncodedLogs: Sendable, Equatable {
     package func pieces(
         atMost maxBytes: Int,
         logs maxLogs: Int = .max
-    ) throws(ProtobufError) -> [EncodedLogs] {
+    ) throws(LogDecodingError) -> [EncodedLogs] {
         if bytes.count <= maxBytes && count <= maxLogs { return count == 0 ? [] : [self] }
-        let result: Result<[EncodedLogs], ProtobufError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(ProtobufError) in
-                var pieces: [EncodedLogs] = []
-                var entries = LogEntries(bytes)
-                var start = 0
-                var end = 0
-                var logs = 0
-                while let entry = try entries.next() {
-                    if logs > 0 && (entry.upperBound - start > maxBytes || logs >= maxLogs) {
-                        pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
-                        (start, logs) = (entry.lowerBound, 0)
-                    }
-                    end = entry.upperBound
-                    logs += 1
-                }
-                if logs > 0 {
+        return try bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            var pieces: [EncodedLogs] = []
+            var entries = LogEntries(UnsafeRawBufferPointer(bytes))
+            var (start, end, logs) = (0, 0, 0)
+            while let entry = try entries.next() {
+                if logs > 0 && (entry.upperBound - start > maxBytes || logs >= maxLogs) {
                     pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+                    (start, logs) = (entry.lowerBound, 0)
                 }
-                return pieces
+                end = entry.upperBound
+                logs += 1
             }
+            if logs > 0 {
+                pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+            }
+            return pieces
         }
-        return try result.get()
     }
 }
 
@@ -138,7 +133,7 @@ package struct LogEntries {
     }
 
     /// The range of the next entry, its tag and length included; nil at the end.
-    package mutating func next() throws(ProtobufError) -> Range<Int>? {
+    package mutating func next() throws(LogDecodingError) -> Range<Int>? {
         guard position < bytes.count else { return nil }
         let start = position
         guard bytes[start] == GroupTag.logs else { throw fault("no log entry starts here") }
@@ -160,21 +155,18 @@ package struct LogEntries {
         return start..<position
     }
 
-    private func fault(_ reason: String) -> ProtobufError {
-        ProtobufError(position: position, reason: reason)
+    private func fault(_ reason: String) -> LogDecodingError {
+        LogDecodingError(position: position, reason: reason)
     }
 
     /// How many entries there are.
-    package static func count(_ bytes: [UInt8]) throws(ProtobufError) -> Int {
-        let result: Result<Int, ProtobufError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(ProtobufError) in
-                var entries = LogEntries(bytes)
-                var count = 0
-                while try entries.next() != nil { count += 1 }
-                return count
-            }
+    package static func count(_ bytes: [UInt8]) throws(LogDecodingError) -> Int {
+        try bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            var entries = LogEntries(UnsafeRawBufferPointer(bytes))
+            var count = 0
+            while try entries.next() != nil { count += 1 }
+            return count
         }
-        return try result.get()
     }
 }
 
@@ -189,32 +181,43 @@ package struct LogEntry: Sendable {
     }
 
     /// Reads one entry as `LogEntries` found it, tag and length included.
-    package init(_ entry: UnsafeRawBufferPointer) throws(ProtobufError) {
+    package init(_ entry: UnsafeRawBufferPointer) throws(LogDecodingError) {
         var outer = ProtobufReader(entry)
         guard case (1, .bytes(let range))? = try outer.next() else {
             throw outer.fault(0, "no log entry starts here")
         }
+        time = try LogTime(ofLog: range, of: entry)
         var log = ProtobufReader(entry, in: range)
-        var seconds: UInt32?
-        var nanoseconds: UInt32 = 0
         var fields: [(key: String, value: String)] = []
         while let field = try log.next() {
-            switch field {
-            case (1, .number(let value)): seconds = UInt32(truncatingIfNeeded: value)
-            case (2, .bytes(let range)): fields.append(try log.pair(in: range))
-            case (4, .fixed32(let value)): nanoseconds = value
-            default: continue
-            }
+            if case (2, .bytes(let range)) = field { fields.append(try log.pair(in: range)) }
         }
-        guard let seconds, nanoseconds < 1_000_000_000 else {
-            throw log.fault(0, "the log has no valid time")
-        }
-        time = LogTime(seconds: seconds, nanoseconds: nanoseconds)
         self.fields = fields
     }
 }
 
 extension LogTime {
+    /// The time of a log, without reading its fields.
+    init(
+        ofLog log: Range<Int>,
+        of bytes: UnsafeRawBufferPointer
+    ) throws(LogDecodingError) {
+        var reader = ProtobufReader(bytes, in: log)
+        var seconds: UInt32?
+        var nanoseconds: UInt32 = 0
+        while let field = try reader.next() {
+            switch field {
+            case (1, .number(let number)): seconds = UInt32(truncatingIfNeeded: number)
+            case (4, .fixed32(let number)): nanoseconds = number
+            default: continue
+            }
+        }
+        guard let seconds, nanoseconds < 1_000_000_000 else {
+            throw reader.fault(log.lowerBound, "the log has no valid time")
+        }
+        self.init(seconds: seconds, nanoseconds: nanoseconds)
+    }
+
     /// The time of an encoded entry, tag and length included, without reading its fields; nil when
     /// the entry has none.
     package init?(ofEntry entry: UnsafeRawBufferPointer) {

@@ -44,8 +44,8 @@ package struct GroupTrailer: Hashable, Sendable {
             var start = 0
             while let field = try? fields.next() {
                 if case (6, .bytes(let range)) = field,
-                    let key = try? fields.key(ofPairIn: range),
-                    names.contains(where: { $0.elementsEqual(bytes[key]) })
+                    let tag = try? TextPair(bytes, range, of: "LogTag"),
+                    names.contains(where: { $0.elementsEqual(bytes[tag.key]) })
                 {
                     removed += 1
                 } else {

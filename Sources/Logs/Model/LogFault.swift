@@ -1,4 +1,4 @@
-/// Why a body cannot be read as logs, for the developer who sent it.
+/// Why bytes cannot be read as logs, for the developer who sent them.
 package struct LogDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Decides the status and the code of the answer, which clients go by.
     package enum Kind: Sendable {

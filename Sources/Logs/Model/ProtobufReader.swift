@@ -1,19 +1,8 @@
-/// Bytes that are not the protobuf they should be.
-package struct ProtobufError: Error, Equatable, CustomStringConvertible {
-    package let position: Int
-    package let reason: String
-
-    package init(position: Int, reason: String) {
-        self.position = position
-        self.reason = reason
-    }
-
-    package var description: String { "byte \(position): \(reason)" }
-}
-
 /// Walks the fields of one message, strictly, without copying.
 struct ProtobufReader {
     private(set) var position: Int
+    /// Where the last field starts.
+    private(set) var start = 0
     private let end: Int
     private let bytes: UnsafeRawBufferPointer
 
@@ -31,13 +20,11 @@ struct ProtobufReader {
     }
 
     /// The next field's number and value; nil at the end.
-    mutating func next() throws(ProtobufError) -> (field: Int, value: Value)? {
+    mutating func next() throws(LogDecodingError) -> (field: Int, value: Value)? {
         guard position < end else { return nil }
-        let start = position
+        start = position
         let tag = try varint()
-        guard tag >> 3 > 0, tag >> 3 < 1 << 29 else {
-            throw fault(start, "no field has this number")
-        }
+        guard tag >> 3 > 0, tag >> 3 < 1 << 29 else { throw fault("no field has this number") }
         let field = Int(tag >> 3)
         switch tag & 7 {
         case 0: return (field, .number(try varint()))
@@ -48,18 +35,18 @@ struct ProtobufReader {
         case 2:
             let count = try varint()
             guard count <= UInt64(end - position) else {
-                throw fault(start, "the field is longer than its message")
+                throw fault("the field is longer than its message")
             }
             return (field, .bytes(try take(Int(count))))
         case 5:
             let range = try take(4)
             let raw = bytes.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt32.self)
             return (field, .fixed32(UInt32(littleEndian: raw)))
-        default: throw fault(start, "the field has a wire type that is not in use")
+        default: throw fault("the field has a wire type that is not in use")
         }
     }
 
-    private mutating func take(_ count: Int) throws(ProtobufError) -> Range<Int> {
+    private mutating func take(_ count: Int) throws(LogDecodingError) -> Range<Int> {
         guard count <= end - position else {
             throw fault(position, "the field is longer than its message")
         }
@@ -67,7 +54,7 @@ struct ProtobufReader {
         return position..<position + count
     }
 
-    private mutating func varint() throws(ProtobufError) -> UInt64 {
+    private mutating func varint() throws(LogDecodingError) -> UInt64 {
         let start = position
         var value: UInt64 = 0
         var shift: UInt64 = 0
@@ -82,32 +69,21 @@ struct ProtobufReader {
         throw fault(start, "the number is cut off")
     }
 
-    func fault(_ position: Int, _ reason: String) -> ProtobufError {
-        ProtobufError(position: position, reason: reason)
+    func fault(_ position: Int, _ reason: String) -> LogDecodingError {
+        LogDecodingError(position: position, reason: reason)
+    }
+
+    /// A fault of the last field.
+    func fault(_ reason: String) -> LogDecodingError { fault(start, reason) }
+
+    func wrongType(_ field: Int, of message: StaticString) -> LogDecodingError {
+        fault("field \(field) of \(message) has another type than it should")
     }
 
     /// Key and value of a Content or a LogTag.
-    func pair(in range: Range<Int>) throws(ProtobufError) -> (key: String, value: String) {
-        var fields = ProtobufReader(bytes, in: range)
-        var (key, value) = ("", "")
-        while let field = try fields.next() {
-            switch field {
-            case (1, .bytes(let range)): key = text(in: range)
-            case (2, .bytes(let range)): value = text(in: range)
-            default: continue
-            }
-        }
-        return (key, value)
-    }
-
-    /// Where the key of a Content or a LogTag is; of several the last, as `pair` takes it.
-    func key(ofPairIn range: Range<Int>) throws(ProtobufError) -> Range<Int> {
-        var fields = ProtobufReader(bytes, in: range)
-        var key = range.lowerBound..<range.lowerBound
-        while let field = try fields.next() {
-            if case (1, .bytes(let range)) = field { key = range }
-        }
-        return key
+    func pair(in range: Range<Int>) throws(LogDecodingError) -> (key: String, value: String) {
+        let pair = try TextPair(bytes, range, of: "Content")
+        return (text(in: pair.key), text(in: pair.value))
     }
 
     func text(in range: Range<Int>) -> String {
@@ -124,17 +100,15 @@ struct TextPair {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         of message: StaticString
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         key = range.lowerBound..<range.lowerBound
         value = key
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let text)): key = text
             case (2, .bytes(let text)): value = text
-            case (1...2, _): throw fields.wrongType(field.field, of: message, at: start)
+            case (1...2, _): throw fields.wrongType(field.field, of: message)
             default: continue
             }
         }
@@ -144,11 +118,5 @@ struct TextPair {
 extension UnsafeRawBufferPointer {
     func text(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         UnsafeRawBufferPointer(rebasing: self[range]).bindMemory(to: UInt8.self)
-    }
-}
-
-extension ProtobufReader {
-    func wrongType(_ field: Int, of message: StaticString, at start: Int) -> ProtobufError {
-        fault(start, "field \(field) of \(message) has another type than it should")
     }
 }

@@ -50,7 +50,7 @@ package struct LogJSON: ~Copyable {
 
     /// Appends the logs of `Log` entries, as the queue stores them. After an error the text is of
     /// no use.
-    package mutating func append(_ entries: UnsafeRawBufferPointer) throws(ProtobufError) {
+    package mutating func append(_ entries: UnsafeRawBufferPointer) throws(LogDecodingError) {
         var reader = ProtobufReader(entries)
         while let field = try reader.next() {
             guard case (1, .bytes(let log)) = field else {
@@ -74,7 +74,7 @@ package struct LogJSON: ~Copyable {
     private mutating func append(
         log: Range<Int>,
         of bytes: UnsafeRawBufferPointer
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         let time = try LogTime(ofLog: log, of: bytes)
         if framing == .array, count > 0 { output.append(",") }
         count += 1
@@ -143,29 +143,6 @@ package struct LogJSON: ~Copyable {
             output.append("},\"fields\":{")
         }
         return [UInt8](copying: output.start, count: output.length)
-    }
-}
-
-extension LogTime {
-    /// The time of a log, without reading its fields.
-    fileprivate init(
-        ofLog log: Range<Int>,
-        of bytes: UnsafeRawBufferPointer
-    ) throws(ProtobufError) {
-        var reader = ProtobufReader(bytes, in: log)
-        var seconds: UInt32?
-        var nanoseconds: UInt32 = 0
-        while let field = try reader.next() {
-            switch field {
-            case (1, .number(let number)): seconds = UInt32(truncatingIfNeeded: number)
-            case (4, .fixed32(let number)): nanoseconds = number
-            default: continue
-            }
-        }
-        guard let seconds, nanoseconds < 1_000_000_000 else {
-            throw reader.fault(log.lowerBound, "the log has no valid time")
-        }
-        self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 }
 

@@ -124,9 +124,9 @@ struct LogWriter: ~Copyable {
 
     /// Refuses a body whose next log is one too many.
     @inline(__always)
-    func checkRoom(at position: Int) throws(ProtobufError) {
+    func checkRoom(at position: Int) throws(LogDecodingError) {
         guard isFull else { return }
-        throw ProtobufError(position: position, reason: LogLimits.tooManyLogs(limits.logs))
+        throw LogDecodingError(position: position, reason: LogLimits.tooManyLogs(limits.logs))
     }
 
     /// Gives back the memory that a body larger than this needed.
@@ -166,9 +166,9 @@ struct LogWriter: ~Copyable {
 
     /// Ends a log that starts at this position of the body.
     @inline(__always)
-    mutating func endLog(at position: Int) throws(ProtobufError) {
+    mutating func endLog(at position: Int) throws(LogDecodingError) {
         guard endLog() else {
-            throw ProtobufError(
+            throw LogDecodingError(
                 position: position,
                 reason: LogLimits.tooManyFields(limits.fields)
             )

@@ -96,7 +96,7 @@ final class LogDraft {
 
     /// Reads an entry as `LogEntries` found it. Only the gateway's own encoding is understood: the
     /// time in five bytes, fields of a name and a value, perhaps nanoseconds.
-    func read(_ entry: Range<Int>) throws(ProtobufError) {
+    func read(_ entry: Range<Int>) throws(LogDecodingError) {
         fields.count = 0
         (newText.count, changes, newTime) = (0, 0, nil)
         precondition(entry.lowerBound >= 0 && entry.upperBound <= input.count)
@@ -105,7 +105,7 @@ final class LogDraft {
         guard length(&place, end) == end - place, end - place >= 1 + Varint.timeSize,
             inputStart[place] == LogTag.time, inputStart[place + Varint.timeSize] < 0x80
         else {
-            throw ProtobufError(position: entry.lowerBound, reason: "a log starts with its time")
+            throw LogDecodingError(position: entry.lowerBound, reason: "a log starts with its time")
         }
         time = place
         place += 1 + Varint.timeSize
@@ -136,13 +136,13 @@ final class LogDraft {
             place = fieldEnd
         }
         guard place == end || end - place == 5 && inputStart[place] == LogTag.nanoseconds else {
-            throw ProtobufError(position: place, reason: "this is no field of a log")
+            throw LogDecodingError(position: place, reason: "this is no field of a log")
         }
         tail = place..<end
     }
 
-    private func broken(_ place: Int) -> ProtobufError {
-        ProtobufError(position: place, reason: "a field is a name and a value")
+    private func broken(_ place: Int) -> LogDecodingError {
+        LogDecodingError(position: place, reason: "a field is a name and a value")
     }
 
     /// A length below 2^35; -1 when it is broken.

@@ -10,12 +10,12 @@ extension LogFilter {
         shared fields: [(key: String, value: String)],
         _ plan: TagPlan,
         after earlier: TagPlan? = nil
-    ) throws(ProtobufError) -> [String?]? {
+    ) throws(LogDecodingError) -> [String?]? {
         var encoded = EncodedLogs()
         encoded.append(time: LogTime(seconds: 0), named: fields)
-        let result: Result<[String?]?, ProtobufError> = encoded.bytes.withUnsafeBufferPointer {
+        let result: Result<[String?]?, LogDecodingError> = encoded.bytes.withUnsafeBufferPointer {
             bytes in
-            Result { () throws(ProtobufError) in
+            Result { () throws(LogDecodingError) in
                 draft.start(UnsafeRawBufferPointer(bytes))
                 try draft.read(0..<bytes.count)
                 redactDraft(plan, after: earlier)

@@ -54,14 +54,14 @@ package final class LogFilter {
         to logs: EncodedLogs,
         _ plan: TagPlan,
         trace: FilterTrace? = nil
-    ) throws(ProtobufError) -> FilteredLogs {
+    ) throws(LogDecodingError) -> FilteredLogs {
         guard logs.count > 0 else { return FilteredLogs() }
         guard !plan.filters.isEmpty else {
             return FilteredLogs(groups: [(plan: plan, labels: .none, logs: logs)])
         }
-        let result: Result<FilteredLogs, ProtobufError> = logs.bytes.withUnsafeBufferPointer {
+        let result: Result<FilteredLogs, LogDecodingError> = logs.bytes.withUnsafeBufferPointer {
             bytes in
-            Result { () throws(ProtobufError) in try filtered(logs, bytes, plan, trace) }
+            Result { () throws(LogDecodingError) in try filtered(logs, bytes, plan, trace) }
         }
         draft.end()
         encoded.shrink(to: 256 << 10)
@@ -79,7 +79,7 @@ package final class LogFilter {
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ plan: TagPlan,
         _ trace: FilterTrace?
-    ) throws(ProtobufError) -> FilteredLogs {
+    ) throws(LogDecodingError) -> FilteredLogs {
         var filtered = FilteredLogs()
         var run = try pass(bytes, from: Point(tags.state(of: plan)), trace, &filtered)
         if run.count == logs.count, run.range == 0..<bytes.count {
@@ -97,7 +97,7 @@ package final class LogFilter {
         from point: Point,
         _ trace: FilterTrace?,
         _ filtered: inout FilteredLogs
-    ) throws(ProtobufError) -> Run {
+    ) throws(LogDecodingError) -> Run {
         draft.start(UnsafeRawBufferPointer(bytes))
         var entries = LogEntries(UnsafeRawBufferPointer(bytes))
         var run = Run(tag: point.tag)
@@ -140,12 +140,12 @@ package final class LogFilter {
         from point: Point,
         _ trace: FilterTrace?,
         _ filtered: inout FilteredLogs
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         filtered.added += pieces.count - 1
         runner.splits += 1
         defer { runner.splits -= 1 }
-        let result: Result<Void, ProtobufError> = pieces.bytes.withUnsafeBufferPointer { bytes in
-            Result { () throws(ProtobufError) in
+        let result: Result<Void, LogDecodingError> = pieces.bytes.withUnsafeBufferPointer { bytes in
+            Result { () throws(LogDecodingError) in
                 var run = try pass(bytes, from: point, trace, &filtered)
                 end(&run, bytes)
             }

@@ -218,7 +218,7 @@ import Testing
         let bench = try FilterBench([try filter("F", nil, FilterStep(.drop))])
         for bytes: [UInt8] in [[0x0A, 0x01, 0x08], [0x0A], [1, 2, 3], [0x0A, 0x00]] {
             let logs = EncodedLogs(bytes: bytes, count: 1)
-            #expect(throws: ProtobufError.self) {
+            #expect(throws: LogDecodingError.self) {
                 try bench.filter.apply(to: logs, bench.plans.plan(for: "a"))
             }
         }

@@ -46,12 +46,7 @@ package final class LineLogDecoder {
         _ field: StaticString,
         at start: Int
     ) throws(LogDecodingError) {
-        guard !writer.isFull else {
-            throw LogDecodingError(
-                position: start,
-                reason: LogLimits.tooManyLogs(writer.limits.logs)
-            )
-        }
+        try writer.checkRoom(at: start)
         writer.startLog()
         writer.uncheckedField(name: field, value: line)
         _ = writer.endLog()

@@ -27,12 +27,8 @@ package final class LokiDecoder {
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer { reader.shrink(to: Self.keptBytes) }
-        do throws(ProtobufError) {
-            reader.writer.start(timing, rules)
-            return try reader.push(body)
-        } catch {
-            throw LogDecodingError(position: error.position, reason: error.reason)
-        }
+        reader.writer.start(timing, rules)
+        return try reader.push(body)
     }
 }
 
@@ -62,18 +58,17 @@ struct LokiProtobufReader: ~Copyable {
         (name, value, tags) = ([], [], GatheredTags())
     }
 
-    mutating func push(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) -> [TrackedLogs] {
+    mutating func push(_ bytes: UnsafeRawBufferPointer) throws(LogDecodingError) -> [TrackedLogs] {
         var streams = LokiStreams()
         var fields = ProtobufReader(bytes)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return streams.groups }
+        while let field = try fields.next() {
             switch field {
-            case (1, .bytes(let range)): try stream(bytes, range, &streams, at: start)
-            case (1, _): throw fields.wrongType(1, of: "PushRequest", at: start)
+            case (1, .bytes(let range)): try stream(bytes, range, &streams, at: fields.start)
+            case (1, _): throw fields.wrongType(1, of: "PushRequest")
             default: continue
             }
         }
+        return streams.groups
     }
 
     private mutating func stream(
@@ -81,18 +76,16 @@ struct LokiProtobufReader: ~Copyable {
         _ range: Range<Int>,
         _ streams: inout LokiStreams,
         at position: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var labels: Range<Int>?
         writer.startPart()
         areTimed = true
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let text)): labels = text
-            case (2, .bytes(let entry)): try self.entry(bytes, entry, at: start)
-            case (1...2, _): throw fields.wrongType(field.field, of: "Stream", at: start)
+            case (2, .bytes(let entry)): try self.entry(bytes, entry, at: fields.start)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Stream")
             default: continue
             }
         }
@@ -116,13 +109,13 @@ struct LokiProtobufReader: ~Copyable {
     private mutating func gather(
         _ text: UnsafeBufferPointer<UInt8>,
         at start: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var reader = LokiLabelText(text)
         while true {
             do throws(LokiLabelText.Mistake) {
                 guard try reader.next(name: &name, value: &value) else { return }
             } catch {
-                throw ProtobufError(position: start + reader.position, reason: "\(error.reason)")
+                throw LogDecodingError(position: start + reader.position, reason: "\(error.reason)")
             }
             // A label without a value is none.
             guard !value.isEmpty else { continue }
@@ -136,15 +129,13 @@ struct LokiProtobufReader: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         at start: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var fields = ProtobufReader(bytes, in: range)
         try writer.checkRoom(at: start)
         var line = range.lowerBound..<range.lowerBound
         writer.startLog()
         var isTimed = false
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let time)):
                 isTimed = true
@@ -153,7 +144,7 @@ struct LokiProtobufReader: ~Copyable {
             case (3, .bytes(let label)):
                 let pair = try TextPair(bytes, label, of: "LabelPair")
                 metadata(bytes.text(pair.key), bytes.text(pair.value))
-            case (1...3, _): throw fields.wrongType(field.field, of: "Entry", at: start)
+            case (1...3, _): throw fields.wrongType(field.field, of: "Entry")
             default: continue
             }
         }
@@ -177,20 +168,18 @@ struct LokiProtobufReader: ~Copyable {
     private mutating func time(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .number(let number)): seconds = Int64(bitPattern: number)
             case (2, .number(let number)):
                 guard number < 1_000_000_000 else {
-                    throw fields.fault(start, "nanos must lie between 0 and 999999999")
+                    throw fields.fault("nanos must lie between 0 and 999999999")
                 }
                 nanoseconds = UInt32(number)
-            case (1...2, _): throw fields.wrongType(field.field, of: "Timestamp", at: start)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Timestamp")
             default: continue
             }
         }

@@ -31,27 +31,8 @@ package final class OTLPDecoder {
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer { reader.shrink(to: Self.keptBytes) }
         return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
-            try read(body, timing, rules, form, bytesMax, byService)
-        }
-    }
-
-    private func read(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ form: OTLPForm,
-        _ bytesMax: Int,
-        _ byService: Bool
-    ) throws(LogDecodingError) -> [TrackedLogs] {
-        do throws(ProtobufError) {
             reader.start(timing, rules, form, atMost: bytesMax, byService: byService)
             return try reader.request(body)
-        } catch {
-            throw LogDecodingError(
-                position: error.position,
-                reason: error.reason,
-                kind: reader.texts.isTooLarge ? .tooLarge : .unreadable
-            )
         }
     }
 }

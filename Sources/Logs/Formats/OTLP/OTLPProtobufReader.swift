@@ -38,17 +38,16 @@ struct OTLPProtobufReader: ~Copyable {
 
     mutating func request(
         _ bytes: UnsafeRawBufferPointer
-    ) throws(ProtobufError) -> [TrackedLogs] {
+    ) throws(LogDecodingError) -> [TrackedLogs] {
         var fields = ProtobufReader(bytes)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return texts.finish(&writer) }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let range)): try resourceLogs(bytes, range)
-            case (1, _): throw fields.wrongType(1, of: "ExportLogsServiceRequest", at: start)
+            case (1, _): throw fields.wrongType(1, of: "ExportLogsServiceRequest")
             default: continue
             }
         }
+        return texts.finish(&writer)
     }
 
     // MARK: - Resources and scopes
@@ -56,7 +55,7 @@ struct OTLPProtobufReader: ~Copyable {
     private mutating func resourceLogs(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         try resource(bytes, Self.header(bytes, range, of: "ResourceLogs").common)
         var fields = ProtobufReader(bytes, in: range)
         while let field = try fields.next() {
@@ -68,17 +67,15 @@ struct OTLPProtobufReader: ~Copyable {
     private mutating func scopeLogs(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         let header = try Self.header(bytes, range, of: "ScopeLogs")
         try scope(bytes, header.common)
         texts.startService(&writer)
         texts.startRecords(header.count, &writer)
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             guard case (2, .bytes(let range)) = field else { continue }
-            try record(bytes, range, at: start)
+            try record(bytes, range, at: fields.start)
         }
         texts.endRecords(&writer)
     }
@@ -89,29 +86,28 @@ struct OTLPProtobufReader: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         of message: StaticString
-    ) throws(ProtobufError) -> (common: Range<Int>, count: Int) {
+    ) throws(LogDecodingError) -> (common: Range<Int>, count: Int) {
         var header = (common: range.lowerBound..<range.lowerBound, count: 0)
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return header }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let range)): header.common = range
             case (2, .bytes): header.count += 1
             case (3, .bytes): continue
-            case (1...3, _): throw fields.wrongType(field.field, of: message, at: start)
+            case (1...3, _): throw fields.wrongType(field.field, of: message)
             // Only ResourceLogs had it, and nothing else ever had this number.
-            case (Self.formerScopes, _): throw fields.fault(start, OTLPMistake.formerName.sentence)
+            case (Self.formerScopes, _): throw fields.fault(OTLPMistake.formerName.sentence)
             default: continue
             }
         }
+        return header
     }
 
     /// Host and service have fields of their own; the other attributes are one JSON object.
     private mutating func resource(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         texts.startResource()
         var host = 0..<0
         var service = 0..<0
@@ -130,41 +126,36 @@ struct OTLPProtobufReader: ~Copyable {
         let hostText = try text(bytes, host)
         let serviceText = try text(bytes, service)
         texts.endResource(attributes: attributes, host: hostText, service: serviceText)
-        try expectSize(range)
+        try expectSize(at: range.lowerBound)
     }
 
     private mutating func scope(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         texts.startScope()
         var name = 0..<0
         var version = 0..<0
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let text)): name = texts.add(bytes.text(text))
             case (2, .bytes(let text)): version = texts.add(bytes.text(text))
             case (3, .bytes), (4, .number): continue
             case (1...4, _):
-                throw fields.wrongType(field.field, of: "InstrumentationScope", at: start)
+                throw fields.wrongType(field.field, of: "InstrumentationScope")
             default: continue
             }
         }
         let attributes = try attributes(bytes, range, field: 3, of: "InstrumentationScope")
         texts.endScope(name: name, version: version, attributes: attributes)
-        try expectSize(range)
+        try expectSize(at: range.lowerBound)
     }
 
     /// Refuses a request whose texts were too large to keep: they are not there to be used.
-    private func expectSize(_ range: Range<Int>) throws(ProtobufError) {
+    private func expectSize(at position: Int) throws(LogDecodingError) {
         guard texts.isTooLarge else { return }
-        throw ProtobufError(
-            position: range.lowerBound,
-            reason: OTLPMistake.tooLarge(texts.bytesMax).sentence
-        )
+        throw OTLPMistake.tooLarge(texts.bytesMax).at(position).moved(by: 0)
     }
 
     // MARK: - Records
@@ -173,7 +164,7 @@ struct OTLPProtobufReader: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         at start: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var fields = ProtobufReader(bytes, in: range)
         try writer.checkRoom(at: start)
         texts.startRecord()
@@ -181,15 +172,14 @@ struct OTLPProtobufReader: ~Copyable {
         var body: Range<Int>?
         // From the first to the last one, with all that stands between them.
         var attributes: Range<Int>?
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .fixed64(let time)): record.time = time
             case (2, .number(let number)): record.severityNumber = Int32(truncatingIfNeeded: number)
             case (3, .bytes(let text)): record.severityText = texts.add(bytes.text(text))
             case (5, .bytes(let value)): body = value
-            case (6, .bytes): attributes = (attributes?.lowerBound ?? start)..<fields.position
+            case (6, .bytes):
+                attributes = (attributes?.lowerBound ?? fields.start)..<fields.position
             case (7, .number(let count)):
                 record.droppedAttributes = UInt32(truncatingIfNeeded: count)
             case (8, .fixed32(let flags)): record.flags = flags
@@ -198,7 +188,7 @@ struct OTLPProtobufReader: ~Copyable {
             case (11, .fixed64(let time)): record.observedTime = time
             case (12, .bytes(let text)): record.eventName = texts.add(bytes.text(text))
             case (1...3, _), (5...12, _):
-                throw fields.wrongType(field.field, of: "LogRecord", at: start)
+                throw fields.wrongType(field.field, of: "LogRecord")
             default: continue
             }
         }
@@ -206,9 +196,7 @@ struct OTLPProtobufReader: ~Copyable {
             record.attributes = try self.attributes(bytes, attributes, field: 6, of: "LogRecord")
         }
         if let body { record.body = try text(bytes, body) }
-        guard texts.write(record, to: &writer) else {
-            throw fields.fault(start, OTLPMistake.tooLarge(texts.bytesMax).sentence)
-        }
+        if !texts.write(record, to: &writer) { try expectSize(at: start) }
     }
 }
 
@@ -223,12 +211,10 @@ private enum OTLPValue {
     case pairs(Range<Int>)
     case bytes(Range<Int>)
 
-    init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(ProtobufError) {
+    init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(LogDecodingError) {
         self = .empty
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let text)): self = .string(text)
             case (2, .number(let number)): self = .boolean(number != 0)
@@ -237,7 +223,7 @@ private enum OTLPValue {
             case (5, .bytes(let values)): self = .array(values)
             case (6, .bytes(let pairs)): self = .pairs(pairs)
             case (7, .bytes(let bytes)): self = .bytes(bytes)
-            case (1...7, _): throw fields.wrongType(field.field, of: "AnyValue", at: start)
+            case (1...7, _): throw fields.wrongType(field.field, of: "AnyValue")
             default: continue
             }
         }
@@ -252,15 +238,13 @@ extension OTLPProtobufReader {
         field number: Int,
         of message: StaticString,
         where isIncluded: (TextPair) -> Bool = { _ in true }
-    ) throws(ProtobufError) -> Range<Int>? {
+    ) throws(LogDecodingError) -> Range<Int>? {
         let first = texts.memory.count
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             guard field.field == number else { continue }
             guard case .bytes(let range) = field.value else {
-                throw fields.wrongType(number, of: message, at: start)
+                throw fields.wrongType(number, of: message)
             }
             let pair = try TextPair(bytes, range, of: "KeyValue")
             guard isIncluded(pair) else { continue }
@@ -276,7 +260,7 @@ extension OTLPProtobufReader {
     mutating func text(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
-    ) throws(ProtobufError) -> Range<Int> {
+    ) throws(LogDecodingError) -> Range<Int> {
         let start = texts.memory.count
         switch try OTLPValue(bytes, range) {
         case .empty: break
@@ -293,7 +277,7 @@ extension OTLPProtobufReader {
         _ bytes: UnsafeRawBufferPointer,
         _ pair: TextPair,
         depth: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         texts.memory.append(name: bytes.text(pair.key))
         try json(bytes, OTLPValue(bytes, pair.value), pair.value, depth: depth)
     }
@@ -303,10 +287,10 @@ extension OTLPProtobufReader {
         _ value: OTLPValue,
         _ range: Range<Int>,
         depth: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         let deepest = min(limits.depth, 64)
         guard depth <= deepest else {
-            throw ProtobufError(
+            throw LogDecodingError(
                 position: range.lowerBound,
                 reason: "values are nested deeper than \(deepest)"
             )
@@ -339,12 +323,10 @@ extension OTLPProtobufReader {
         of message: StaticString,
         arePairs: Bool = false,
         depth: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var isFirst = true
         var fields = ProtobufReader(bytes, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let part)):
                 if !isFirst { texts.memory.append(",") }
@@ -354,7 +336,7 @@ extension OTLPProtobufReader {
                 } else {
                     try json(bytes, OTLPValue(bytes, part), part, depth: depth)
                 }
-            case (1, _): throw fields.wrongType(1, of: message, at: start)
+            case (1, _): throw fields.wrongType(1, of: message)
             default: continue
             }
         }

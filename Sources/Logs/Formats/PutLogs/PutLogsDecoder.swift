@@ -30,12 +30,8 @@ package final class PutLogsDecoder {
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> TrackedLogs {
         defer { reader.writer.shrink(to: Self.keptBytes) }
-        do throws(ProtobufError) {
-            reader.writer.start(timing, rules)
-            return try reader.group(body)
-        } catch {
-            throw LogDecodingError(position: error.position, reason: error.reason)
-        }
+        reader.writer.start(timing, rules)
+        return try reader.group(body)
     }
 
     /// Applies other rules to logs that were read before.
@@ -45,16 +41,9 @@ package final class PutLogsDecoder {
         _ rules: LogRules
     ) throws(LogDecodingError) -> DecodedLogs {
         defer { reader.writer.shrink(to: Self.keptBytes) }
-        let result = logs.bytes.withUnsafeBytes { bytes in
-            Result { () throws(ProtobufError) in
-                reader.writer.start(timing, rules, readBefore: true)
-                return try reader.group(bytes).logs
-            }
-        }
-        do throws(ProtobufError) {
-            return try result.get()
-        } catch {
-            throw LogDecodingError(position: error.position, reason: error.reason)
+        reader.writer.start(timing, rules, readBefore: true)
+        return try logs.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            try reader.group(UnsafeRawBufferPointer(bytes)).logs
         }
     }
 
@@ -76,7 +65,7 @@ package final class PutLogsDecoder {
         while let package = try packages.next() {
             let content = try packages.content(of: package, inflater)
             reader.writer.start(timing, rules, logsBefore: logs)
-            do throws(ProtobufError) {
+            do throws(LogDecodingError) {
                 groups.append(try reader.group(content))
             } catch {
                 throw packages.fault(package, at: error.position, error.reason)
@@ -97,37 +86,35 @@ struct PutLogsReader: ~Copyable {
         writer = LogWriter(limits: limits)
     }
 
-    mutating func group(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) -> TrackedLogs {
+    mutating func group(_ bytes: UnsafeRawBufferPointer) throws(LogDecodingError) -> TrackedLogs {
         var tracked = TrackedLogs()
         var tags = GatheredTags()
         var fields = ProtobufReader(bytes)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let range)):
-                try writer.checkRoom(at: start)
+                try writer.checkRoom(at: fields.start)
                 if !writer.copy(log: UnsafeRawBufferPointer(rebasing: bytes[range])) {
-                    try log(bytes, range, at: start)
+                    try log(bytes, range, at: fields.start)
                 }
             // Category and MachineUUID.
             case (2, .bytes), (5, .bytes): continue
             case (3, .bytes(let range)):
                 let topic = fields.text(in: range)
                 guard topic.utf8.count <= limits.topicBytes else {
-                    throw fields.fault(start, "Topic must not exceed \(limits.topicBytes) bytes")
+                    throw fields.fault("Topic must not exceed \(limits.topicBytes) bytes")
                 }
                 tracked.topic = topic
             case (4, .bytes(let range)):
                 let source = fields.text(in: range)
                 guard source.utf8.count <= limits.sourceBytes else {
-                    throw fields.fault(start, "Source must not exceed \(limits.sourceBytes) bytes")
+                    throw fields.fault("Source must not exceed \(limits.sourceBytes) bytes")
                 }
                 tracked.source = source
             case (6, .bytes(let range)):
                 let tag = try TextPair(bytes, range, of: "LogTag")
                 tags.addUnchecked(bytes.text(tag.key), bytes.text(tag.value), limits)
-            case (1...6, _): throw fields.wrongType(field.field, of: "LogGroup", at: start)
+            case (1...6, _): throw fields.wrongType(field.field, of: "LogGroup")
             default: continue
             }
         }
@@ -142,14 +129,12 @@ struct PutLogsReader: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         at start: Int
-    ) throws(ProtobufError) {
+    ) throws(LogDecodingError) {
         var seconds: UInt64?
         var nanoseconds: UInt32 = 0
         var fields = ProtobufReader(bytes, in: range)
         writer.startLog()
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { break }
+        while let field = try fields.next() {
             switch field {
             case (1, .number(let number)): seconds = number
             case (2, .bytes(let range)):
@@ -159,7 +144,7 @@ struct PutLogsReader: ~Copyable {
                     value: bytes.text(content.value)
                 )
             case (4, .fixed32(let number)): nanoseconds = number
-            case (1, _), (2, _), (4, _): throw fields.wrongType(field.field, of: "Log", at: start)
+            case (1, _), (2, _), (4, _): throw fields.wrongType(field.field, of: "Log")
             default: continue
             }
         }
@@ -203,49 +188,43 @@ struct PackageList {
     }
 
     mutating func next() throws(LogDecodingError) -> Package? {
-        do throws(ProtobufError) {
-            while true {
-                let start = fields.position
-                guard let field = try fields.next() else { return nil }
-                switch field {
-                case (1, .bytes(let range)):
-                    guard count < packagesMax else {
-                        throw fields.fault(start, "the body has more than \(packagesMax) packages")
-                    }
-                    count += 1
-                    return try package(in: range)
-                case (1, _): throw fields.wrongType(1, of: "SlsLogPackageList", at: start)
-                default: continue
+        while let field = try fields.next() {
+            switch field {
+            case (1, .bytes(let range)):
+                guard count < packagesMax else {
+                    throw fields.fault("the body has more than \(packagesMax) packages")
                 }
+                count += 1
+                return try package(in: range)
+            case (1, _): throw fields.wrongType(1, of: "SlsLogPackageList")
+            default: continue
             }
-        } catch {
-            throw LogDecodingError(position: error.position, reason: error.reason)
         }
+        return nil
     }
 
-    private func package(in range: Range<Int>) throws(ProtobufError) -> Package {
+    private func package(in range: Range<Int>) throws(LogDecodingError) -> Package {
         // No compress_type means lz4.
         var package = Package(data: range.lowerBound..<range.lowerBound, coding: .lz4)
         var fields = ProtobufReader(body, in: range)
-        while true {
-            let start = fields.position
-            guard let field = try fields.next() else { return package }
+        while let field = try fields.next() {
             switch field {
             case (1, .bytes(let data)): package.data = data
             case (2, .number(let size)):
                 guard let size = Int32(exactly: size) else {
-                    throw fields.fault(start, "uncompress_size is none that a package can have")
+                    throw fields.fault("uncompress_size is none that a package can have")
                 }
                 package.rawBytes = Int(size)
             case (3, .number(0)): package.coding = nil
             case (3, .number(1)): package.coding = .deflate
             case (3, .number(2)): package.coding = .lz4
             case (3, .number(3)): package.coding = .zstd
-            case (3, .number): throw fields.fault(start, "compress_type must be 0, 1, 2 or 3")
-            case (1...3, _): throw fields.wrongType(field.field, of: "SlsLogPackage", at: start)
+            case (3, .number): throw fields.fault("compress_type must be 0, 1, 2 or 3")
+            case (1...3, _): throw fields.wrongType(field.field, of: "SlsLogPackage")
             default: continue
             }
         }
+        return package
     }
 
     /// The LogGroup of a package, valid until the inflater's next call.

@@ -76,12 +76,7 @@ package final class QueryLogDecoder {
                 writer.uncheckedField(name: field.name, value: $0)
             }
         }
-        guard writer.endLog() else {
-            throw LogDecodingError(
-                position: 0,
-                reason: LogLimits.tooManyFields(writer.limits.fields)
-            )
-        }
+        try writer.endLog(at: 0)
         tracked.logs = writer.logs
         return tracked
     }
