@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Follows one body to its end, piece by piece.
 struct BodyReader {
@@ -234,12 +235,12 @@ struct ChunkDecoder {
         bodyBytesMax: Int,
         _ limits: HTTPServer.Limits
     ) throws(RequestProblem) -> State {
-        if let digit = byte.hexValue {
+        if let digit = hexValue(byte) {
             if digits == 0 { chunkBytes = 0 }
             // Fifteen digits cannot overflow, and the limit also stops a line of endless leading
             // zeros.
             guard digits < 15 else { throw .malformed("a chunk size has too many digits") }
-            chunkBytes = chunkBytes << 4 | digit
+            chunkBytes = chunkBytes << 4 | Int(digit)
             return .size(digits: digits + 1)
         }
         guard digits > 0, byte == .carriageReturn || byte == UInt8(ascii: ";") else {

@@ -1,3 +1,5 @@
+import System
+
 /// The fields that decide where a request ends and if another may follow.
 struct FramingFields {
     private var contentLength: Int?
@@ -116,7 +118,7 @@ struct FramingFields {
             guard let bracket = rest.firstIndex(of: UInt8(ascii: "]")) else { return false }
             let literal = rest[rest.startIndex..<bracket].dropFirst()
             let isV6 = { (byte: UInt8) in
-                byte.hexValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+                hexValue(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
             }
             guard literal.count > 1, literal.allSatisfy(isV6) else { return false }
             rest = rest[(bracket + 1)...]

@@ -101,9 +101,9 @@ struct SenderFacts {
         let withheld = names + names.map { FieldName.ofTag($0) }
         return EncodedStamps(
             names: names.map { Array($0.utf8) },
-            fields: LogStamp(fields, withholding: withheld),
+            fields: AddedFields(fields, replacing: withheld),
             tags: tags,
-            noFields: LogStamp([], withholding: withheld),
+            noFields: AddedFields([], replacing: withheld),
             all: all
         )
     }
@@ -112,16 +112,16 @@ struct SenderFacts {
 /// The stamps of one destination, with the values of one request.
 private struct EncodedStamps {
     let names: [[UInt8]]
-    let fields: LogStamp
+    let fields: AddedFields
     let tags: [(key: String, value: String)]
     /// Used instead of `fields` and `tags` when fields would be too large.
-    let noFields: LogStamp
+    let noFields: AddedFields
     let all: [(key: String, value: String)]
 
     func stamp(_ part: inout TakenPart, atMost bytesMax: Int) -> Int {
-        var (stamped, tags) = (fields.applied(to: part.logs, atMost: bytesMax), tags)
+        var (stamped, tags) = (fields.added(to: part.logs, atMost: bytesMax), tags)
         if stamped == nil {
-            stamped = noFields.applied(to: part.logs, atMost: .max)
+            stamped = noFields.added(to: part.logs, atMost: .max)
             tags = all
         }
         let (trailer, tagsRemoved) = part.trailer.replacingTags(named: names, with: tags)

@@ -15,7 +15,7 @@ package func hex(_ bytes: some Sequence<UInt8>, upper: Bool = false) -> String {
 }
 
 /// The value of a hexadecimal digit of either case; nil for any other character.
-package func hexValue(_ digit: UInt8) -> UInt8? {
+@inlinable package func hexValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

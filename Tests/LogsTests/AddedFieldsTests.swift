@@ -128,3 +128,13 @@ import Testing
         #expect(decoded.count == 5)
     }
 }
+
+extension EncodedLogs {
+    fileprivate func adding(
+        _ fields: [(key: String, value: String)],
+        toFirst logsMax: Int = .max,
+        atMost bytesMax: Int
+    ) -> EncodedLogs? {
+        DecodedLogs(sound: self).adding(fields, toFirst: logsMax, atMost: bytesMax)?.sound
+    }
+}

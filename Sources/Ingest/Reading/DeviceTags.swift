@@ -66,9 +66,9 @@ struct DeviceTags {
     /// The stream's tags when crowded tags are not in every log: their names are marked as
     /// truncated.
     var keptMarkingCrowded: [(key: String, value: String)] {
-        var names = TruncatedNames()
-        for tag in kept where tag.key.hasSameBytes(as: TruncatedNames.tag) { names.add(tag.value) }
-        for tag in crowded { names.add(tag.key) }
+        var names = NameList()
+        for tag in kept where tag.key.hasSameBytes(as: NameList.tag) { names.add(tag.value.utf8) }
+        for tag in crowded { names.add(tag.key.utf8) }
         return names.marking(kept)
     }
 

@@ -84,6 +84,8 @@ package enum InflateError: Error, Equatable, Sendable, CustomStringConvertible {
     /// An lz4 block does not tell how large its content is.
     case sizeMissing
 
+    static let cutOff = corrupt("the compressed body is cut off")
+
     package var description: String {
         switch self {
         case .tooLarge(let limit):
@@ -185,8 +187,6 @@ package final class Inflater {
 /// Memory that bodies are inflated into. Behind the content there are always some readable bytes,
 /// for parsers that read in blocks.
 struct InflateBuffer: ~Copyable {
-    /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
     private static let spareBytes = 64
 
     private var memory = RawMemory(capacity: 64)
@@ -201,9 +201,7 @@ struct InflateBuffer: ~Copyable {
     /// The memory that is held, spare bytes included.
     var heldBytes: Int { memory.capacity }
 
-    mutating func shrink() {
-        memory.shrink(to: Self.keptBytes)
-    }
+    mutating func shrink() { memory.shrink() }
 
     /// Makes room for so much content.
     mutating func reserve(_ count: Int, keeping kept: Int) {

@@ -82,7 +82,7 @@ enum LZ4Inflater {
             if result == 0 {
                 if consumed == body.count { return produced }
             } else if consumed == body.count, step < offered {
-                throw .corrupt("the compressed body is cut off")
+                throw .cutOff
             }
         }
     }
@@ -134,17 +134,13 @@ enum SnappyInflater {
     ) throws(InflateError) -> Int {
         var (position, produced) = (0, 0)
         while position < body.count {
-            guard body.count - position >= 4 else {
-                throw .corrupt("the compressed body is cut off")
-            }
+            guard body.count - position >= 4 else { throw .cutOff }
             let kind = body[position]
             let length =
                 Int(body[position + 1]) | Int(body[position + 2]) << 8
                 | Int(body[position + 3]) << 16
             position += 4
-            guard body.count - position >= length else {
-                throw .corrupt("the compressed body is cut off")
-            }
+            guard body.count - position >= length else { throw .cutOff }
             let chunk = UnsafeRawBufferPointer(rebasing: body[position..<position + length])
             position += length
             switch kind {

@@ -3,6 +3,9 @@ import Glibc
 /// Owned memory that grows on request and is never zeroed: zeroing bytes that are overwritten
 /// anyway costs as much as a good part of decoding them.
 package struct RawMemory: ~Copyable {
+    /// What a thread's decoders and inflater keep allocated from body to body.
+    package static let keptBytes = 256 << 10
+
     package private(set) var start: UnsafeMutablePointer<UInt8>
     package private(set) var capacity: Int
 
@@ -27,7 +30,7 @@ package struct RawMemory: ~Copyable {
     }
 
     /// Gives memory beyond `size` back; its content is lost then.
-    package mutating func shrink(to size: Int) {
+    package mutating func shrink(to size: Int = keptBytes) {
         guard capacity > size else { return }
         free(start)
         capacity = max(size, 64)

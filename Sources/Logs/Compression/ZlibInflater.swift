@@ -53,7 +53,7 @@ struct ZlibInflater: ~Copyable {
                 // RFC 1952: a gzip file is one member after the other.
                 inflateReset(stream)
             case Z_STREAM_END: throw .corrupt("bytes follow the end of the zlib stream")
-            case Z_BUF_ERROR: throw .corrupt("the compressed body is cut off")
+            case Z_BUF_ERROR: throw .cutOff
             case Z_NEED_DICT: throw .corrupt("the zlib stream needs a dictionary")
             case Z_MEM_ERROR: throw .noMemory
             default: throw .corrupt("the compressed body is damaged: \(reason)")
@@ -124,9 +124,7 @@ struct ZstdInflater: ~Copyable {
             if input.pos == body.count {
                 // Zero means that a frame is complete; another may follow it (RFC 8878, 3.).
                 if result == 0 { return produced }
-                guard output.pos == output.size else {
-                    throw .corrupt("the compressed body is cut off")
-                }
+                guard output.pos == output.size else { throw .cutOff }
             }
         }
     }

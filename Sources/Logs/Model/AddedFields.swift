@@ -1,19 +1,20 @@
 import Glibc
 
-/// Fields that are put into encoded logs. SLS does not define what becomes of a log with two fields
-/// of one name, so these replace the log's own: a device cannot hide what its request says of it.
-struct AddedFields: Sendable {
+/// Fields that are put into encoded logs, encoded once. SLS does not define what becomes of a log
+/// with two fields of one name, so these replace the log's own: a device cannot hide what its
+/// request says of it.
+package struct AddedFields: Sendable {
     /// The fields as they stand in a log.
-    private(set) var bytes: [UInt8] = []
+    fileprivate var bytes: [UInt8] = []
     /// Sorted, to search.
     private let names: [[UInt8]]
     /// A bit for each length that a name has; lengths of 63 and more share one.
     private var lengths: UInt64 = 0
     /// How many fields of the logs were left out.
-    private(set) var replacedCount = 0
+    private var replacedCount = 0
 
     /// `others` are more names whose fields are left out.
-    init(_ fields: [(key: String, value: String)], replacing others: [String] = []) {
+    package init(_ fields: [(key: String, value: String)], replacing others: [String] = []) {
         for (key, value) in fields {
             bytes.append(pairTagged: LogTag.contents, key: key, value: value)
         }
@@ -24,8 +25,19 @@ struct AddedFields: Sendable {
 
     private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
+    /// The logs with these fields, and how many fields of their own were left out; nil when they
+    /// could exceed `bytesMax`.
+    package func added(
+        to logs: DecodedLogs,
+        atMost bytesMax: Int
+    ) -> (logs: DecodedLogs, removed: Int)? {
+        var fields = self
+        return logs.adding(&fields, toFirst: .max, atMost: bytesMax)
+            .map { ($0, fields.replacedCount) }
+    }
+
     /// Writes the entry of a log with these fields in it, and returns where it ends.
-    mutating func write(
+    fileprivate mutating func write(
         into log: UnsafeBufferPointer<UInt8>,
         to start: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
@@ -99,22 +111,46 @@ struct AddedFields: Sendable {
     }
 }
 
-extension EncodedLogs {
-    /// Copies the logs with these fields in each of them, or in the first ones, before their own. A
-    /// log's own field of such a name is replaced. Nil when the result could exceed `bytesMax`,
-    /// since a few bytes of log can bring kilobytes of tags.
+extension DecodedLogs {
+    /// Copies the kept logs with these fields in each of them, or in the first ones, before their
+    /// own. A log's own field of such a name is replaced. nil when all logs together could exceed
+    /// `bytesMax`, since a few bytes of log can bring kilobytes of tags.
     ///
     /// For entries that begin with their time, as this room writes them.
     package func adding(
         _ fields: [(key: String, value: String)],
         toFirst logsMax: Int = .max,
         atMost bytesMax: Int
-    ) -> EncodedLogs? {
+    ) -> DecodedLogs? {
         var extra = AddedFields(fields)
         return adding(&extra, toFirst: logsMax, atMost: bytesMax)
     }
 
-    func adding(
+    fileprivate func adding(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        atMost bytesMax: Int
+    ) -> DecodedLogs? {
+        var result = self
+        var (room, logsMax) = (bytesMax, logsMax)
+        func added(_ logs: EncodedLogs) -> EncodedLogs? {
+            let added = logs.adding(&extra, toFirst: logsMax, atMost: room)
+            room -= added?.bytes.count ?? 0
+            logsMax -= min(logs.count, logsMax)
+            return added
+        }
+        guard let sound = added(sound) else { return nil }
+        result.sound = sound
+        for index in faulty.indices {
+            guard let logs = added(faulty[index].logs) else { return nil }
+            result.faulty[index].logs = logs
+        }
+        return result
+    }
+}
+
+extension EncodedLogs {
+    fileprivate func adding(
         _ extra: inout AddedFields,
         toFirst logsMax: Int,
         atMost bytesMax: Int
@@ -151,64 +187,5 @@ extension EncodedLogs {
             out.update(from: source, count: end - source)
             return out - start + (end - source)
         }
-    }
-}
-
-extension DecodedLogs {
-    /// `EncodedLogs.adding` for all logs that are kept; `bytesMax` bounds all of them together.
-    package func adding(
-        _ fields: [(key: String, value: String)],
-        toFirst logsMax: Int = .max,
-        atMost bytesMax: Int
-    ) -> DecodedLogs? {
-        var extra = AddedFields(fields)
-        return adding(&extra, toFirst: logsMax, atMost: bytesMax)
-    }
-
-    func adding(
-        _ extra: inout AddedFields,
-        toFirst logsMax: Int,
-        atMost bytesMax: Int
-    ) -> DecodedLogs? {
-        var result = self
-        var (room, logsMax) = (bytesMax, logsMax)
-        func added(_ logs: EncodedLogs) -> EncodedLogs? {
-            let added = logs.adding(&extra, toFirst: logsMax, atMost: room)
-            room -= added?.bytes.count ?? 0
-            logsMax -= min(logs.count, logsMax)
-            return added
-        }
-        guard let sound = added(sound) else { return nil }
-        result.sound = sound
-        for index in faulty.indices {
-            guard let logs = added(faulty[index].logs) else { return nil }
-            result.faulty[index].logs = logs
-        }
-        return result
-    }
-}
-
-/// Fields for encoded logs, and names that the logs may not have. They are encoded once and copied
-/// into each log.
-package struct LogStamp: Sendable {
-    private let fields: AddedFields
-
-    /// Logs' own fields with the names of these, or with other names that are withheld, are
-    /// removed.
-    package init(_ fields: [(key: String, value: String)], withholding names: [String]) {
-        self.fields = AddedFields(fields, replacing: names)
-    }
-
-    /// The stamped logs, and how many fields of their own were removed; nil when they could exceed
-    /// `bytesMax`.
-    package func applied(
-        to logs: DecodedLogs,
-        atMost bytesMax: Int
-    ) -> (logs: DecodedLogs, removed: Int)? {
-        var fields = fields
-        guard let stamped = logs.adding(&fields, toFirst: .max, atMost: bytesMax) else {
-            return nil
-        }
-        return (stamped, fields.replacedCount)
     }
 }

@@ -19,11 +19,34 @@ extension UnsafeBufferPointer<UInt8> {
     }
 }
 
+extension UInt8 {
+    /// True for ASCII that a JSON string cannot hold as it is.
+    @inline(__always)
+    var needsJSONEscape: Bool {
+        self < 0x20 || self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\")
+    }
+
+    /// The hexadecimal digit of a value below 16.
+    static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
 extension String {
     /// True when the bytes are the same. `==` compares canonical forms, which costs a hundred times
     /// as much for text that is not ASCII, and takes different texts for the same.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+}
+
+/// Bytes as a key, hashed at once: an array hashes its elements one by one.
+struct ByteKey: Hashable {
+    var bytes: [UInt8] = []
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes.count)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 

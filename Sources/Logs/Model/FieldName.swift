@@ -17,8 +17,7 @@ package enum FieldName {
         name[kept] = UInt8(ascii: "_")
         for digit in 0..<8 {
             let value = UInt8(truncatingIfNeeded: sum >> UInt32(28 - 4 * digit)) & 15
-            let base = value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10
-            name[kept + 1 + digit] = base + value
+            name[kept + 1 + digit] = .hexDigit(value)
         }
         return kept + endingSize
     }

@@ -22,8 +22,8 @@ package struct GroupTrailer: Hashable, Sendable {
         tags: [(key: String, value: String)] = []
     ) {
         var bytes: [UInt8] = []
-        if !topic.isEmpty { bytes.append(textTagged: GroupTag.topic, topic) }
-        if !source.isEmpty { bytes.append(textTagged: GroupTag.source, source) }
+        if !topic.isEmpty { bytes.append(textTagged: GroupTag.topic, topic.utf8) }
+        if !source.isEmpty { bytes.append(textTagged: GroupTag.source, source.utf8) }
         for (key, value) in tags {
             bytes.append(pairTagged: GroupTag.logTags, key: key, value: value)
         }

@@ -70,15 +70,23 @@ extension [UInt8] {
         }
     }
 
-    mutating func append(textTagged tag: UInt8, _ text: String) {
+    mutating func append(textTagged tag: UInt8, _ text: some Collection<UInt8>) {
         append(tag)
-        append(varint: UInt64(text.utf8.count))
-        append(contentsOf: text.utf8)
+        append(varint: UInt64(text.count))
+        append(contentsOf: text)
     }
 
     /// A Content or a LogTag: key and value, both always written.
     mutating func append(pairTagged tag: UInt8, key: String, value: String) {
-        let (keyCount, valueCount) = (key.utf8.count, value.utf8.count)
+        append(pairTagged: tag, key: key.utf8, value: value.utf8)
+    }
+
+    mutating func append(
+        pairTagged tag: UInt8,
+        key: some Collection<UInt8>,
+        value: some Collection<UInt8>
+    ) {
+        let (keyCount, valueCount) = (key.count, value.count)
         let size = 2 + Varint.size(keyCount) + keyCount + Varint.size(valueCount) + valueCount
         append(tag)
         append(varint: UInt64(size))

@@ -23,7 +23,7 @@ struct GatheredTags {
     private var gathered: [Tag] = []
     /// Their indices by their keys, once there are more than a few.
     private var byKey = ByteIndex()
-    private var leftOut = TruncatedNames()
+    private var leftOut = NameList()
 
     /// The number of kept tags.
     var count: Int { gathered.count }
@@ -36,7 +36,7 @@ struct GatheredTags {
         bytes.removeAll(keepingCapacity: true)
         gathered.removeAll(keepingCapacity: true)
         byKey.removeAll()
-        leftOut = TruncatedNames()
+        leftOut = NameList()
     }
 
     mutating func add(_ name: String, _ value: String, _ limits: LogLimits) {
@@ -124,7 +124,7 @@ struct GatheredTags {
                 }
             }
         } else {
-            leftOut.add(String(decoding: key, as: UTF8.self))
+            leftOut.add(key)
         }
     }
 
@@ -170,18 +170,18 @@ struct GatheredTags {
     /// Adds the tag that names tags that are not whole, at the end. It replaces a device's tag of
     /// that name.
     private mutating func mark() {
-        var names = leftOut
+        var list = leftOut
         for tag in gathered where tag.isCut {
-            names.add(String(decoding: bytes[tag.key], as: UTF8.self))
+            list.add(bytes[tag.key])
         }
-        guard let list = names.list else { return }
-        leftOut = TruncatedNames()
-        let key = Array(TruncatedNames.tag.utf8)
+        guard !list.names.isEmpty else { return }
+        leftOut = NameList()
+        let key = Array(NameList.tag.utf8)
         key.withUnsafeBufferPointer { key in
             if let own = gathered.indices.first(where: { isKey(of: $0, key) }) {
                 gathered.remove(at: own)
             }
-            let value = Array(list.utf8).withUnsafeBufferPointer { append($0) }
+            let value = list.names.withUnsafeBufferPointer { append($0) }
             gathered.append(
                 Tag(key: append(key), value: value, isCut: false, order: Self.order(key))
             )
@@ -194,17 +194,11 @@ struct GatheredTags {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(bytes.count + 8 * gathered.count)
         for tag in gathered {
-            let size =
-                2 + Varint.size(tag.key.count) + tag.key.count + Varint.size(tag.value.count)
-                + tag.value.count
-            encoded.append(GroupTag.logTags)
-            encoded.append(varint: UInt64(size))
-            encoded.append(PairTag.key)
-            encoded.append(varint: UInt64(tag.key.count))
-            encoded.append(contentsOf: bytes[tag.key])
-            encoded.append(PairTag.value)
-            encoded.append(varint: UInt64(tag.value.count))
-            encoded.append(contentsOf: bytes[tag.value])
+            encoded.append(
+                pairTagged: GroupTag.logTags,
+                key: bytes[tag.key],
+                value: bytes[tag.value]
+            )
         }
         return GroupTrailer(bytes: encoded)
     }
@@ -221,38 +215,32 @@ struct GatheredTags {
     }
 }
 
-/// Names for the tag `__truncated__`, up to a size.
-package struct TruncatedNames {
+/// Names with commas between them, up to a size, for marks such as the tag `__truncated__`: a
+/// hostile log has tens of thousands of names to cut.
+package struct NameList {
     package static let tag = "__truncated__"
     private static let bytesMax = 1024
 
-    private var names = ""
+    private(set) var names: [UInt8] = []
     private var isFull = false
 
     package init() {}
 
-    /// The name is asked for only while there is room.
-    package mutating func add(_ name: @autoclosure () -> String) {
+    /// Adds a name while there is room.
+    package mutating func add(_ name: some Collection<UInt8>) {
         guard !isFull else { return }
-        let name = name()
-        guard names.utf8.count + name.utf8.count <= Self.bytesMax else {
-            names += ",..."
-            isFull = true
-            return
-        }
-        if !names.isEmpty { names += "," }
-        names += name
+        isFull = names.count + name.count > Self.bytesMax
+        if isFull || !names.isEmpty { names.append(UInt8(ascii: ",")) }
+        if isFull { names.append(contentsOf: "...".utf8) } else { names.append(contentsOf: name) }
     }
-
-    /// The names, with commas; nil when there are none.
-    var list: String? { names.isEmpty ? nil : names }
 
     /// The tags, and behind them the one that names those that are not whole. It replaces a
     /// device's tag of that name.
     package func marking(
         _ tags: [(key: String, value: String)]
     ) -> [(key: String, value: String)] {
-        guard let list else { return tags }
-        return tags.filter { !$0.key.hasSameBytes(as: Self.tag) } + [(Self.tag, list)]
+        guard !names.isEmpty else { return tags }
+        return tags.filter { !$0.key.hasSameBytes(as: Self.tag) }
+            + [(Self.tag, String(decoding: names, as: UTF8.self))]
     }
 }

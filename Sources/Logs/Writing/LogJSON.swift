@@ -175,7 +175,7 @@ extension LogOutput {
     mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
         guard text.isUTF8 else { return append(repairing: text) }
         var plain = 0
-        for index in text.indices where Self.needsEscape(text[index]) {
+        for index in text.indices where text[index].needsJSONEscape {
             append(UnsafeBufferPointer(rebasing: text[plain..<index]))
             append(escape: text[index])
             plain = index + 1
@@ -190,11 +190,6 @@ extension LogOutput {
         repaired.withUnsafeBufferPointer { append(escaping: $0) }
     }
 
-    @inline(__always)
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-    }
-
     private mutating func append(escape byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""): append("\\\"")
@@ -204,8 +199,7 @@ extension LogOutput {
         case UInt8(ascii: "\t"): append("\\t")
         default:
             append(byte < 0x10 ? "\\u000" : "\\u001")
-            let digit = byte & 15
-            append(byte: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            append(byte: .hexDigit(byte & 15))
         }
     }
 

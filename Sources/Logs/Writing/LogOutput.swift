@@ -35,8 +35,6 @@ struct LogOutput: ~Copyable {
         memory.grow(to: wanted + wanted / 2, keeping: length)
     }
 
-    /// Gives back memory beyond so many bytes. What is written is lost.
-    mutating func shrink(to bytes: Int) {
-        memory.shrink(to: bytes)
-    }
+    /// Gives back the memory of a large body. What is written is lost.
+    mutating func shrink() { memory.shrink() }
 }

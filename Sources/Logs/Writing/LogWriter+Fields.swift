@@ -252,14 +252,14 @@ extension LogWriter {
     @inline(__always)
     mutating func take(_ time: LogTime) -> Bool {
         guard times.skew != .none else { return takeTrue(time) }
-        remarks.setCorrected()
+        remarks.isCorrected = true
         return times.skew.corrected(time).map { takeTrue($0) } ?? takeImpossibleTime()
     }
 
     /// Takes the part below the second from sources that bring it apart, in any order. It belongs
     /// to the log's own time, and goes with that.
     mutating func take(nanoseconds: UInt32) {
-        remarks.setNanoseconds(nanoseconds)
+        remarks.nanoseconds = nanoseconds
     }
 
     /// Takes a time that SLS cannot store. Always false: the device's text stays as a field.

@@ -72,9 +72,7 @@ struct LogWriter: ~Copyable {
     /// Begins another part of the same body: the logs of earlier parts are forgotten, and count.
     mutating func startPart() {
         logsMax -= logCount
-        output.length = 0
-        logCount = 0
-        excluded = DecodedLogs()
+        discard()
     }
 
     /// All that was written, and set aside.
@@ -100,14 +98,7 @@ struct LogWriter: ~Copyable {
 
     private mutating func moveExcluded(to logs: inout DecodedLogs) {
         logs.sound.count -= excluded.count
-        logs.dropped += excluded.dropped
-        logs.corrected += excluded.corrected
-        logs.repaired += excluded.repaired
-        for faulty in excluded.faulty {
-            faulty.logs.bytes.withUnsafeBufferPointer {
-                logs.setAside($0, count: faulty.logs.count, for: faulty.fault)
-            }
-        }
+        logs.append(excluded)
         excluded = DecodedLogs()
     }
 
@@ -129,9 +120,9 @@ struct LogWriter: ~Copyable {
         throw LogDecodingError(position: position, reason: LogLimits.tooManyLogs(limits.logs))
     }
 
-    /// Gives back the memory that a body larger than this needed.
-    mutating func shrink(to bytes: Int) {
-        output.shrink(to: bytes)
+    /// Gives back the memory that a large body needed.
+    mutating func shrink() {
+        output.shrink()
         names.startLog()
     }
 
@@ -186,7 +177,7 @@ struct LogWriter: ~Copyable {
         startLog()
         // SLS's own collectors call a log so that they could not read.
         uncheckedField(name: "__raw_log__", value: text)
-        remarks.setFieldFault(fault)
+        remarks.fieldFault = fault
         _ = endLog()
     }
 
@@ -278,14 +269,13 @@ struct LogWriter: ~Copyable {
             case .keep: break
             case .cut: mark("__truncated__", fields.names(at: oversized.map(\.content)))
             case .setAside:
-                remarks.setFieldFault(
+                remarks.fieldFault =
                     first.what == .name
-                        ? .nameTooLong(bytesMax: limits.keyBytes)
-                        : .valueTooLong(
-                            field: fields.clippedName(at: first.content),
-                            bytesMax: limits.valueBytes
-                        )
-                )
+                    ? .nameTooLong(bytesMax: limits.keyBytes)
+                    : .valueTooLong(
+                        field: fields.clippedName(at: first.content),
+                        bytesMax: limits.valueBytes
+                    )
             }
         }
         let invalid =

@@ -12,10 +12,10 @@ struct LogRemarks {
     /// Why the log cannot be sent, when its time is the reason.
     private(set) var lateness: LogFault?
     /// Why it cannot be sent, when a field is.
-    private(set) var fieldFault: LogFault?
-    private(set) var isCorrected = false
+    var fieldFault: LogFault? { didSet { isEmpty = false } }
+    var isCorrected = false { didSet { isEmpty = false } }
     /// The part of the log's own time below the second.
-    private(set) var nanoseconds: UInt32?
+    var nanoseconds: UInt32? { didSet { isEmpty = false } }
     /// Where fields start whose name or value is too long.
     private(set) var oversized: [(what: Oversized, content: Int)] = []
     /// Where fields start that had bytes that are no text.
@@ -25,21 +25,6 @@ struct LogRemarks {
     mutating func setLateness(_ fault: LogFault?) {
         guard fault != lateness else { return }
         lateness = fault
-        isEmpty = false
-    }
-
-    mutating func setCorrected() {
-        isCorrected = true
-        isEmpty = false
-    }
-
-    mutating func setNanoseconds(_ nanoseconds: UInt32) {
-        self.nanoseconds = nanoseconds
-        isEmpty = false
-    }
-
-    mutating func setFieldFault(_ fault: LogFault) {
-        fieldFault = fault
         isEmpty = false
     }
 
@@ -78,9 +63,6 @@ struct LogRemarks {
 
 /// The fields of the log that is being written, as they stand in the writer's memory.
 struct WrittenFields {
-    /// The most bytes of names in one mark: a hostile log has tens of thousands of names to cut.
-    private static let namesBytes = 1024
-
     let memory: UnsafeMutablePointer<UInt8>
     let start: Int
     let end: Int
@@ -90,17 +72,9 @@ struct WrittenFields {
 
     /// The names of these fields as a list for a mark.
     func names(at contents: [Int]) -> [UInt8] {
-        var list: [UInt8] = []
-        for content in contents {
-            let name = FieldNames.key(of: content, memory)
-            guard list.count + name.count <= Self.namesBytes else {
-                list += Array(",...".utf8)
-                break
-            }
-            if !list.isEmpty { list.append(UInt8(ascii: ",")) }
-            list += name
-        }
-        return list
+        var list = NameList()
+        for content in contents { list.add(FieldNames.key(of: content, memory)) }
+        return list.names
     }
 
     func clippedName(at content: Int) -> String {

@@ -160,10 +160,10 @@ import Testing
         let end = LokiPair()
         let large = String(repeating: "a", count: 1 << 20)
         _ = try end.read(SamplePush([("app", large)], "first").protobuf())
-        #expect(end.protobuf.reader.labelCapacity <= LokiDecoder.keptBytes)
+        #expect(end.protobuf.reader.labelCapacity <= RawMemory.keptBytes)
         let tail = Wire.bytes(1, Wire.bytes(1, Array("{app=\"\(large)".utf8)))
         #expect(throws: LogDecodingError.self) { try end.read(tail) }
-        #expect(end.protobuf.reader.labelCapacity <= LokiDecoder.keptBytes)
+        #expect(end.protobuf.reader.labelCapacity <= RawMemory.keptBytes)
     }
 
     @Test("A line that is too long is cut, and the log says so")

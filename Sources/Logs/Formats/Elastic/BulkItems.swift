@@ -70,16 +70,6 @@ package struct BulkItems: Sendable, Equatable {
     }
 }
 
-/// The name of an index.
-struct BulkIndex: Hashable {
-    let bytes: [UInt8]
-
-    /// All bytes at once: an array hashes them one by one.
-    func hash(into hasher: inout Hasher) {
-        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-    }
-}
-
 /// The logs of one `_bulk` request.
 package struct BulkLogs: Sendable, Equatable {
     package struct Part: Sendable, Equatable {

@@ -93,8 +93,8 @@ extension JSONLogDecoder {
         of body: JSONBody,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Void
     ) throws(JSONFault) -> Bool {
-        guard line.count > 0 else { return false }
-        let text = UnsafeBufferPointer(start: line.text, count: line.count)
+        let text = line.text
+        guard !text.isEmpty else { return false }
         do throws(JSONFault) {
             try reader.start(text)
             try take(&reader)
@@ -118,8 +118,7 @@ extension JSONLogDecoder {
 
 /// A line of a body, without its end.
 struct BulkLine {
-    let text: UnsafePointer<UInt8>
-    let count: Int
+    let text: UnsafeBufferPointer<UInt8>
     /// Where it starts in the body, and which one it is, from 1.
     let start: Int
     let number: Int
@@ -129,7 +128,7 @@ struct BulkLine {
 struct BulkReading {
     var action = BulkAction()
     private var items = BulkItems()
-    private var parted: PartedLogs<BulkIndex>
+    private var parted: PartedLogs<ByteKey>
 
     private let body: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -169,7 +168,8 @@ struct BulkReading {
         let end = feed.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) } ?? body.count
         position = end + 1
         line += 1
-        return BulkLine(text: start + first, count: end - first, start: first, number: line)
+        let text = UnsafeBufferPointer(start: start + first, count: end - first)
+        return BulkLine(text: text, start: first, number: line)
     }
 
     /// The part of the action's index; nil when there is none left for it.
@@ -185,7 +185,7 @@ struct BulkReading {
                 .tooLarge
             )
         }
-        return parted.index(of: BulkIndex(bytes: action.index))
+        return parted.index(of: ByteKey(bytes: action.index))
     }
 
     mutating func append(_ outcome: BulkItems.Outcome, at part: Int?) {
@@ -236,12 +236,5 @@ struct BulkReading {
             },
             items: items
         )
-    }
-}
-
-extension JSONFault {
-    /// The fault as the client is told it, from the start of the body.
-    func moved(by start: Int) -> LogDecodingError {
-        LogDecodingError(position: position + start, reason: reason.sentence, kind: reason.kind)
     }
 }

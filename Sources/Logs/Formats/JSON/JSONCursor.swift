@@ -36,10 +36,8 @@ struct JSONCursor: ~Copyable {
         tokenCount = found.count
     }
 
-    /// Gives back what a text longer than this needed.
-    func shrink(to bytes: Int) {
-        index.shrink(to: bytes)
-    }
+    /// Gives back what a large text needed.
+    func shrink() { index.shrink() }
 
     // MARK: - Tokens
 
@@ -243,8 +241,5 @@ struct JSONIndex: ~Copyable {
         return UnsafeBufferPointer(start: positions, count: found)
     }
 
-    /// Gives back what a text longer than `count` needed.
-    func shrink(to count: Int) {
-        sluice_json_shrink(index, count)
-    }
+    func shrink() { sluice_json_shrink(index, RawMemory.keptBytes) }
 }

@@ -22,6 +22,11 @@ struct JSONFault: Error {
         self.reason = reason
         self.position = position
     }
+
+    /// The fault as the client is told it, from the start of the body.
+    func moved(by start: Int) -> LogDecodingError {
+        LogDecodingError(position: position + start, reason: reason.sentence, kind: reason.kind)
+    }
 }
 
 /// What a format expects of a body beyond JSON. Each format has its own mistakes, in its folder.

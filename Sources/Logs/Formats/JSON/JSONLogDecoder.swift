@@ -11,9 +11,6 @@ import Glibc
 /// logs that SLS would refuse; the rules for it come with each body. Bodies must have 64 readable
 /// bytes after their end.
 package final class JSONLogDecoder {
-    /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
-
     var reader: JSONLogReader
     var repair = JSONRepair()
     /// Texts so far that could be read only after bytes of them were replaced.
@@ -65,11 +62,7 @@ package final class JSONLogDecoder {
                 skipped
             )
         } catch {
-            throw LogDecodingError(
-                position: error.position + skipped,
-                reason: error.reason.sentence,
-                kind: error.reason.kind
-            )
+            throw error.moved(by: skipped)
         }
     }
 
@@ -98,9 +91,9 @@ package final class JSONLogDecoder {
 
     /// Gives back the memory that a large body needed.
     func shrink(after bodyBytes: Int) {
-        if bodyBytes > Self.keptBytes { reader.cursor.shrink(to: Self.keptBytes) }
-        reader.writer.shrink(to: Self.keptBytes)
-        repair.shrink(to: Self.keptBytes)
+        if bodyBytes > RawMemory.keptBytes { reader.cursor.shrink() }
+        reader.writer.shrink()
+        repair.shrink()
     }
 }
 

@@ -61,9 +61,9 @@ struct JSONRepair: ~Copyable {
         count += ending.utf8CodeUnitCount
     }
 
-    /// Gives back what a text larger than this needed.
-    mutating func shrink(to bytes: Int) {
-        memory.shrink(to: bytes)
+    /// Gives back what a large text needed.
+    mutating func shrink() {
+        memory.shrink()
         count = 0
     }
 
@@ -187,8 +187,7 @@ private struct FewBytes {
             default: nil
             }
         if let letter { return FewBytes(word: UInt64(letter) << 8 | 0x5C, count: 2) }
-        let digit = byte & 15
-        let low = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        let low = UInt8.hexDigit(byte & 15)
         // Backslash, u, 0, 0.
         let start: UInt64 = 0x3030_755C
         let high = UInt64(UInt8(ascii: "0") + byte >> 4)

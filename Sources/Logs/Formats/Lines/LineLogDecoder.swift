@@ -6,8 +6,6 @@ import Glibc
 /// A line ends with a line feed, which may have a carriage return in front of it, or with the body.
 /// Lines with nothing in them are no logs, and bytes that are no text are repaired with a mark.
 package final class LineLogDecoder {
-    /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private var writer: LogWriter
@@ -22,7 +20,7 @@ package final class LineLogDecoder {
         _ rules: LogRules = LogRules(),
         field: StaticString = "message"
     ) throws(LogDecodingError) -> DecodedLogs {
-        defer { writer.shrink(to: Self.keptBytes) }
+        defer { writer.shrink() }
         writer.start(timing, rules)
         let text = body.bindMemory(to: UInt8.self)
         guard let first = text.baseAddress, !text.isEmpty else {

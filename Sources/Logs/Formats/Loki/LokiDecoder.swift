@@ -12,9 +12,6 @@
 /// - Times are kept to the nanosecond. In protobuf an entry may have none; it gets its arrival
 ///   then.
 package final class LokiDecoder {
-    /// The memory that stays allocated between bodies.
-    static let keptBytes = 256 << 10
-
     private(set) var reader: LokiProtobufReader
 
     package init(limits: LogLimits = LogLimits()) {
@@ -26,7 +23,7 @@ package final class LokiDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        defer { reader.shrink(to: Self.keptBytes) }
+        defer { reader.shrink() }
         reader.writer.start(timing, rules)
         return try reader.push(body)
     }
@@ -52,9 +49,9 @@ struct LokiProtobufReader: ~Copyable {
     var labelCapacity: Int { name.capacity + value.capacity + tags.capacity }
 
     /// Gives back the memory that a body with larger logs or labels needed.
-    mutating func shrink(to bytes: Int) {
-        writer.shrink(to: bytes)
-        guard labelCapacity > bytes else { return }
+    mutating func shrink() {
+        writer.shrink()
+        guard labelCapacity > RawMemory.keptBytes else { return }
         (name, value, tags) = ([], [], GatheredTags())
     }
 

@@ -10,9 +10,6 @@
 /// - Text that is not UTF-8 is repaired, and the log says so.
 /// - If a message that may occur once occurs again, the last one counts.
 package final class OTLPDecoder {
-    /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
-
     private var reader: OTLPProtobufReader
 
     package init(limits: LogLimits = LogLimits()) {
@@ -29,7 +26,7 @@ package final class OTLPDecoder {
         atMost bytesMax: Int = .max,
         byService: Bool = false
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        defer { reader.shrink(to: Self.keptBytes) }
+        defer { reader.shrink() }
         return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
             reader.start(timing, rules, form, atMost: bytesMax, byService: byService)
             return try reader.request(body)

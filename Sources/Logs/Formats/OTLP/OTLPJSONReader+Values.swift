@@ -1,3 +1,5 @@
+import System
+
 /// A list of attributes.
 struct OTLPAttributes {
     /// The JSON object in the memory of the texts; nil when there are no others than these two.
@@ -290,7 +292,7 @@ extension OTLPJSONReader {
         if try json.cursor.takeNull() { return 0..<0 }
         let position = json.cursor.position
         let digits = try json.string()
-        guard digits.count % 2 == 0, digits.allSatisfy(\.isHexDigit) else {
+        guard digits.count % 2 == 0, digits.allSatisfy({ hexValue($0) != nil }) else {
             throw OTLPMistake.hexExpected.at(position)
         }
         let start = texts.memory.count
@@ -321,17 +323,6 @@ extension OTLPJSONReader {
         }
         guard isWhole else { throw OTLPMistake.base64Expected.at(position) }
         for _ in 0..<(4 - digits.count % 4) % 4 { texts.memory.append("=") }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "F"),
-            UInt8(ascii: "a")...UInt8(ascii: "f"):
-            true
-        default: false
-        }
     }
 }
 

@@ -31,9 +31,9 @@ struct OTLPProtobufReader: ~Copyable {
     }
 
     /// Gives back the memory that a large request needed.
-    mutating func shrink(to bytes: Int) {
-        writer.shrink(to: bytes)
-        texts.shrink(to: bytes)
+    mutating func shrink() {
+        writer.shrink()
+        texts.shrink()
     }
 
     mutating func request(

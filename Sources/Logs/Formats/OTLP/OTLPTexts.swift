@@ -46,8 +46,8 @@ struct OTLPTexts: ~Copyable {
     }
 
     /// Forgets everything, and gives back the memory that a large request needed.
-    mutating func shrink(to bytes: Int) {
-        memory.shrink(to: bytes)
+    mutating func shrink() {
+        memory.shrink()
         groups = []
     }
 

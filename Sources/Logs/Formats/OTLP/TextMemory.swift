@@ -33,7 +33,7 @@ struct TextMemory: ~Copyable {
     }
 
     /// Forgets everything, and gives back the memory that large texts needed.
-    mutating func shrink(to bytes: Int) {
+    mutating func shrink(to bytes: Int = RawMemory.keptBytes) {
         count = 0
         memory.shrink(to: bytes)
         limit = min(memory.capacity, bytesMax)
@@ -110,18 +110,13 @@ struct TextMemory: ~Copyable {
     mutating func append(quoted text: UnsafeBufferPointer<UInt8>) {
         append("\"")
         var plain = 0
-        for index in text.indices where Self.needsEscape(text[index]) {
+        for index in text.indices where text[index].needsJSONEscape {
             append(UnsafeBufferPointer(rebasing: text[plain..<index]))
             append(escaped: text[index])
             plain = index + 1
         }
         append(UnsafeBufferPointer(rebasing: text[plain...]))
         append("\"")
-    }
-
-    @inline(__always)
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private mutating func append(escaped byte: UInt8) {
@@ -134,8 +129,8 @@ struct TextMemory: ~Copyable {
         case 0x0D: append("r")
         case ..<0x20:
             append("u00")
-            append(Self.hexDigit(byte >> 4))
-            append(Self.hexDigit(byte & 15))
+            append(.hexDigit(byte >> 4))
+            append(.hexDigit(byte & 15))
         default: append(byte)
         }
     }
@@ -148,8 +143,8 @@ struct TextMemory: ~Copyable {
 
     mutating func append(hex bytes: UnsafeBufferPointer<UInt8>) {
         for byte in bytes {
-            append(Self.hexDigit(byte >> 4))
-            append(Self.hexDigit(byte & 15))
+            append(.hexDigit(byte >> 4))
+            append(.hexDigit(byte & 15))
         }
     }
 
@@ -157,13 +152,9 @@ struct TextMemory: ~Copyable {
     mutating func append(hex number: UInt32) {
         var shift = max(0, 28 - number.leadingZeroBitCount & ~3)
         while shift >= 0 {
-            append(Self.hexDigit(UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15))
+            append(.hexDigit(UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15))
             shift -= 4
         }
-    }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// RFC 4648, section 4.

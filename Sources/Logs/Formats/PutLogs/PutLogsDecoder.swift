@@ -10,9 +10,6 @@
 /// - Text that is not UTF-8 is repaired; a log of such text gets a mark.
 /// - `Category` and `MachineUUID` are skipped: SLS shows neither, and no packet of ours has them.
 package final class PutLogsDecoder {
-    /// The memory that stays allocated between bodies.
-    private static let keptBytes = 256 << 10
-
     private var reader: PutLogsReader
     private let inflater = Inflater()
 
@@ -29,7 +26,7 @@ package final class PutLogsDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> TrackedLogs {
-        defer { reader.writer.shrink(to: Self.keptBytes) }
+        defer { reader.writer.shrink() }
         reader.writer.start(timing, rules)
         return try reader.group(body)
     }
@@ -40,7 +37,7 @@ package final class PutLogsDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules
     ) throws(LogDecodingError) -> DecodedLogs {
-        defer { reader.writer.shrink(to: Self.keptBytes) }
+        defer { reader.writer.shrink() }
         reader.writer.start(timing, rules, readBefore: true)
         return try logs.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
             try reader.group(UnsafeRawBufferPointer(bytes)).logs
@@ -56,7 +53,7 @@ package final class PutLogsDecoder {
         inflating limit: InflateLimit = InflateLimit()
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer {
-            reader.writer.shrink(to: Self.keptBytes)
+            reader.writer.shrink()
             inflater.shrink()
         }
         var groups: [TrackedLogs] = []

@@ -17,8 +17,6 @@ package final class QueryLogDecoder {
         case version, topic, source, time, field
     }
 
-    /// What stays allocated between queries.
-    private static let keptBytes = 64 << 10
     private static let meanings: [(name: [UInt8], meaning: Meaning)] = [
         (Array("APIVersion".utf8), .version), (Array("__topic__".utf8), .topic),
         (Array("__source__".utf8), .source), (Array("__time__".utf8), .time),
@@ -41,7 +39,7 @@ package final class QueryLogDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> TrackedLogs {
-        defer { writer.shrink(to: Self.keptBytes) }
+        defer { writer.shrink() }
         var tracked = TrackedLogs()
         var isEmpty = fields.isEmpty
         writer.start(timing, rules)

@@ -1,31 +1,20 @@
 /// Where an event comes from, as its sender says. Missing parts are empty.
 struct SplunkOrigin: Hashable {
-    var host: [UInt8] = []
-    var source: [UInt8] = []
-    var sourcetype: [UInt8] = []
-    var index: [UInt8] = []
+    var host = ByteKey()
+    var source = ByteKey()
+    var sourcetype = ByteKey()
+    var index = ByteKey()
 
     /// Keeps the memory for the next event.
     mutating func clear() {
-        host.removeAll(keepingCapacity: true)
-        source.removeAll(keepingCapacity: true)
-        sourcetype.removeAll(keepingCapacity: true)
-        index.removeAll(keepingCapacity: true)
+        host.bytes.removeAll(keepingCapacity: true)
+        source.bytes.removeAll(keepingCapacity: true)
+        sourcetype.bytes.removeAll(keepingCapacity: true)
+        index.bytes.removeAll(keepingCapacity: true)
     }
 
-    var bytes: Int { host.count + source.count + sourcetype.count + index.count }
-
-    func hash(into hasher: inout Hasher) {
-        Self.hash(host, into: &hasher)
-        Self.hash(source, into: &hasher)
-        Self.hash(sourcetype, into: &hasher)
-        Self.hash(index, into: &hasher)
-    }
-
-    /// All bytes at once: an array hashes them one by one.
-    private static func hash(_ text: [UInt8], into hasher: inout Hasher) {
-        hasher.combine(text.count)
-        text.withUnsafeBytes { hasher.combine(bytes: $0) }
+    var bytes: Int {
+        host.bytes.count + source.bytes.count + sourcetype.bytes.count + index.bytes.count
     }
 }
 
@@ -68,10 +57,10 @@ struct SplunkGathering {
     var events: [SplunkEvents] {
         zip(parted.parts, firsts).map { part, first in
             var events = SplunkEvents()
-            events.host = String(decoding: part.key.host, as: UTF8.self)
-            events.source = String(decoding: part.key.source, as: UTF8.self)
-            events.sourcetype = String(decoding: part.key.sourcetype, as: UTF8.self)
-            events.index = String(decoding: part.key.index, as: UTF8.self)
+            events.host = String(decoding: part.key.host.bytes, as: UTF8.self)
+            events.source = String(decoding: part.key.source.bytes, as: UTF8.self)
+            events.sourcetype = String(decoding: part.key.sourcetype.bytes, as: UTF8.self)
+            events.index = String(decoding: part.key.index.bytes, as: UTF8.self)
             events.first = first
             events.logs = part.logs
             return events

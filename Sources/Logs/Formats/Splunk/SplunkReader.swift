@@ -140,7 +140,7 @@ struct SplunkReader {
 
     private static func origin(
         _ json: inout JSONLogReader,
-        to part: inout [UInt8],
+        to part: inout ByteKey,
         _ room: Int
     ) throws(JSONFault) {
         let start = json.cursor.position
@@ -151,7 +151,7 @@ struct SplunkReader {
         guard text.count <= room else {
             throw SplunkMistake.originTooLong(json.limits.tagsBytes).at(start)
         }
-        part.append(contentsOf: text)
+        part.bytes.append(contentsOf: text)
     }
 }
 
