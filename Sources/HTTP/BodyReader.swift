@@ -38,58 +38,26 @@ struct BodyReader {
         _ limits: HTTPServer.Limits
     ) throws(RequestProblem) -> Bool {
         let before = input.start
-        guard !isDropped else {
-            defer { count(input.start - before) }
-            return try drop(&input, limits)
-        }
         switch coding {
         case .length(let remaining):
             let taken = min(remaining, input.end - input.start)
             input.start += taken
-            input.bodyEnd = input.start
+            if !isDropped { input.bodyEnd = input.start }
             count(taken)
             coding = .length(remaining: remaining - taken)
             return taken == remaining
         case .chunked(var decoder):
             guard let block = input.block else { return false }
+            var written = isDropped ? input.start : input.bodyEnd
             defer {
                 coding = .chunked(decoder)
                 count(input.start - before)
-                // Reuses the space of the removed framing for the next bytes.
-                if input.start == input.end {
-                    (input.start, input.end) = (input.bodyEnd, input.bodyEnd)
+                if !isDropped {
+                    input.bodyEnd = written
+                    // Reuses the space of the removed framing for the next bytes.
+                    if input.start == input.end { (input.start, input.end) = (written, written) }
                 }
             }
-            return try decoder.decode(
-                block.memory,
-                read: &input.start,
-                end: input.end,
-                written: &input.bodyEnd,
-                bodyBytesMax: bodyBytesMax,
-                limits
-            )
-        }
-    }
-
-    private mutating func count(_ bytes: Int) {
-        progressBytes += bytes
-        arrivedBytes += bytes
-    }
-
-    private mutating func drop(
-        _ input: inout InputWindow,
-        _ limits: HTTPServer.Limits
-    ) throws(RequestProblem) -> Bool {
-        switch coding {
-        case .length(let remaining):
-            let count = min(remaining, input.end - input.start)
-            input.start += count
-            coding = .length(remaining: remaining - count)
-            return count == remaining
-        case .chunked(var decoder):
-            guard let block = input.block else { return false }
-            defer { coding = .chunked(decoder) }
-            var written = input.start
             return try decoder.decode(
                 block.memory,
                 read: &input.start,
@@ -99,6 +67,11 @@ struct BodyReader {
                 limits
             )
         }
+    }
+
+    private mutating func count(_ bytes: Int) {
+        progressBytes += bytes
+        arrivedBytes += bytes
     }
 }
 

@@ -77,26 +77,11 @@ final class ClientConnection {
 
     var hasOutput: Bool { !unsent.isEmpty }
 
-    var isClosed: Bool {
-        phase == .closed
-    }
-
-    var isHandshaking: Bool {
-        phase == .handshaking
-    }
-
-    var awaitsProxyHeader: Bool {
-        phase == .proxyHeader
-    }
-
-    var isIdle: Bool {
-        phase == .idle
-    }
-
-    var isAnswering: Bool {
-        phase == .answering
-    }
-
+    var isClosed: Bool { phase == .closed }
+    var isHandshaking: Bool { phase == .handshaking }
+    var awaitsProxyHeader: Bool { phase == .proxyHeader }
+    var isIdle: Bool { phase == .idle }
+    var isAnswering: Bool { phase == .answering }
     var isStreaming: Bool { stream != nil }
 
     /// True while the next request must wait.

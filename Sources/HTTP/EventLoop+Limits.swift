@@ -109,7 +109,8 @@ extension EventLoop {
     func chargeHoldings(_ connection: ClientConnection) -> Bool {
         let head = heldHeadBytes(connection) + heldTLSBytes(connection)
         if head != connection.holdings.head {
-            guard adjust(\.head, to: head, of: port.budgets.heads, limits.headBytes, connection)
+            let (budget, largest) = (port.budgets.heads, limits.headBytes)
+            guard adjust(&connection.holdings.head, to: head, of: budget, largest, connection)
             else {
                 counters.count(.refusedHeads)
                 refuseForLackOfRoom(connection)
@@ -120,7 +121,8 @@ extension EventLoop {
         let answer = unsentBytes(connection)
         if answer != connection.holdings.answer {
             let (budget, largest) = (port.budgets.answers, limits.largestAnswerBytes)
-            guard adjust(\.answer, to: answer, of: budget, largest, connection) else {
+            guard adjust(&connection.holdings.answer, to: answer, of: budget, largest, connection)
+            else {
                 counters.count(.refusedAnswers)
                 connection.socket.resetWhenClosed()
                 close(connection)
@@ -147,23 +149,20 @@ extension EventLoop {
         connection.input.endBody()
     }
 
-    private func adjust(
-        _ part: WritableKeyPath<Holdings, Int>,
+    /// Takes what is missing, or gives back what is too much. Returns false without room.
+    func adjust(
+        _ held: inout Int,
         to bytes: Int,
         of budget: ByteBudget,
         _ largest: Int,
         _ connection: ClientConnection
     ) -> Bool {
-        let missing = bytes - connection.holdings[keyPath: part]
-        if missing > 0 {
-            guard budget.take(missing, for: connection.client.neighbourhood, largest: largest)
-            else {
-                return false
-            }
-        } else {
-            budget.giveBack(-missing, of: connection.client.neighbourhood)
+        let (missing, place) = (bytes - held, connection.client.neighbourhood)
+        guard missing <= 0 || budget.take(missing, for: place, largest: largest) else {
+            return false
         }
-        connection.holdings[keyPath: part] = bytes
+        budget.giveBack(-missing, of: place)
+        held = bytes
         return true
     }
 

@@ -164,19 +164,9 @@ extension EventLoop {
         bytes: Int
     ) throws(RequestProblem) {
         guard !body.isDropped else { return }
-        let missing = bytes - connection.holdings.body
-        if missing > 0 {
-            guard
-                port.budgets.bodies.take(
-                    missing,
-                    for: connection.client.neighbourhood,
-                    largest: body.bodyBytesMax
-                )
-            else { throw .tooManyBodies }
-        } else {
-            port.budgets.bodies.giveBack(-missing, of: connection.client.neighbourhood)
-        }
-        connection.holdings.body = bytes
+        let (budget, largest) = (port.budgets.bodies, body.bodyBytesMax)
+        guard adjust(&connection.holdings.body, to: bytes, of: budget, largest, connection)
+        else { throw .tooManyBodies }
     }
 
     /// Ends the connection after a problem in the body, with an answer if the request has none yet.
@@ -224,12 +214,12 @@ extension EventLoop {
             let body = connection.input.detachBody(from: &pool)
         {
             let request = LargeRequest(
-                head,
-                admitted,
-                body,
+                head: head,
+                admitted: admitted,
+                body: body,
                 cost: cost,
-                connection.client.neighbourhood,
-                Responder(pending)
+                neighbourhood: connection.client.neighbourhood,
+                responder: Responder(pending)
             )
             enqueue(request, on: largeRequests, pending, connection)
         } else {

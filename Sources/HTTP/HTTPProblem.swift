@@ -46,44 +46,37 @@ package struct RequestProblem: Error, Equatable, Sendable {
 
     // MARK: - No room now
 
-    static let tooManyHeads = RequestProblem(
-        status: 503,
-        reason:
-            "too many request heads are in flight (limits.heads_in_flight), in total or "
-            + "from one address; try again"
-    )
-    static let tooManyBodies = RequestProblem(
-        status: 503,
-        reason:
-            "too many request bodies are in flight (limits.bodies_in_flight), in total or from one "
+    private static func busy(_ reason: String) -> RequestProblem {
+        RequestProblem(status: 503, reason: reason)
+    }
+
+    static let tooManyHeads = busy(
+        "too many request heads are in flight (limits.heads_in_flight), in total or from one "
             + "address; try again"
     )
-    static let tooManyLargeRequests = RequestProblem(
-        status: 503,
-        reason:
-            "large requests fill half of limits.bodies_in_flight in total, or a quarter from "
-            + "one address; try again, or send smaller ones"
-    )
-    static let waitedTooLong = RequestProblem(
-        status: 503,
-        reason: "the gateway could not start this request within limits.large_wait; try again"
-    )
-    static let tooManyAnswers = RequestProblem(
-        status: 503,
-        reason:
-            "too many answers are unread (limits.answers_in_flight), in total or from one "
+    static let tooManyBodies = busy(
+        "too many request bodies are in flight (limits.bodies_in_flight), in total or from one "
             + "address; try again"
+    )
+    static let tooManyLargeRequests = busy(
+        "large requests fill half of limits.bodies_in_flight in total, or a quarter from one "
+            + "address; try again, or send smaller ones"
+    )
+    static let waitedTooLong = busy(
+        "the gateway could not start this request within limits.large_wait; try again"
+    )
+    static let tooManyAnswers = busy(
+        "too many answers are unread (limits.answers_in_flight), in total or from one address; "
+            + "try again"
     )
 
     // MARK: - No longer admitted
 
     /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still
     /// admitted.
-    static let staleClient = RequestProblem(
-        status: 503,
-        reason:
-            "the client certificate of this connection has expired, or the rules for clients "
-            + "have changed; reconnect"
+    static let staleClient = busy(
+        "the client certificate of this connection has expired, or the rules for clients have "
+            + "changed; reconnect"
     )
 }
 

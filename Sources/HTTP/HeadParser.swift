@@ -42,7 +42,7 @@ struct HeadParser {
     }
 
     private mutating func parse(peer: PeerAddress) throws(RequestProblem) -> ParsedHead {
-        let methodRange = try token(before: .space, "the method")
+        let methodRange = try methodName()
         let targetRange = try target()
         let minorVersion = try version()
         while bytes[position] != .carriageReturn { try field() }
@@ -68,15 +68,12 @@ struct HeadParser {
         )
     }
 
-    private mutating func token(
-        before end: UInt8,
-        _ what: StaticString
-    ) throws(RequestProblem) -> Range<Int> {
+    private mutating func methodName() throws(RequestProblem) -> Range<Int> {
         let start = position
         while bytes[position].isToken { position += 1 }
-        guard position > start else { throw .malformed("\(what) is missing") }
-        guard bytes[position] == end else {
-            throw .malformed("\(what) contains an invalid byte")
+        guard position > start else { throw .malformed("the method is missing") }
+        guard bytes[position] == .space else {
+            throw .malformed("the method contains an invalid byte")
         }
         defer { position += 1 }
         return start..<position

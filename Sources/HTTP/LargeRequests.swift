@@ -4,7 +4,7 @@ import Synchronization
 import System
 
 /// A request that waits for a worker thread.
-final class LargeRequest: Sendable {
+struct LargeRequest: Sendable {
     /// Tells the worker that the client's connection is closed.
     final class Abandonment: Sendable {
         private let flag = Atomic<Bool>(false)
@@ -17,29 +17,13 @@ final class LargeRequest: Sendable {
     let head: RequestHead
     let admitted: RequestHandler.Admitted?
     let body: DetachedBody
-    let responder: Responder
-    /// nil for a proxy, which stands for many clients.
-    let neighbourhood: Neighbourhood?
     /// The estimated work: an upper bound of the content's bytes.
     let cost: Int
+    /// nil for a proxy, which stands for many clients.
+    let neighbourhood: Neighbourhood?
+    let responder: Responder
     let arrival = Moment.now
     let abandonment = Abandonment()
-
-    init(
-        _ head: RequestHead,
-        _ admitted: RequestHandler.Admitted?,
-        _ body: DetachedBody,
-        cost: Int,
-        _ neighbourhood: Neighbourhood?,
-        _ responder: Responder
-    ) {
-        self.head = head
-        self.admitted = admitted
-        self.body = body
-        self.cost = cost
-        self.neighbourhood = neighbourhood
-        self.responder = responder
-    }
 
     /// The memory that it holds while it waits.
     var heldBytes: Int { body.capacity + head.heldBytes }

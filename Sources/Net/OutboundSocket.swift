@@ -56,10 +56,7 @@ package struct OutboundSocket: ~Copyable {
 
     /// Continues the handshake. A plain connection needs none.
     package func handshake() throws(HandshakeError) -> HandshakeProgress {
-        switch tls {
-        case .some(let session): try session.handshake()
-        case .none: .done
-        }
+        try tls?.handshake() ?? .done
     }
 
     /// `.done(0)`: the server has ended the connection.
@@ -82,12 +79,7 @@ package struct OutboundSocket: ~Copyable {
     }
 
     /// OpenSSL's reason for the last failure, if it has one; it is told once.
-    package func takeTLSReason() -> String? {
-        switch tls {
-        case .some: TLSReason.taken()
-        case .none: nil
-        }
-    }
+    package func takeTLSReason() -> String? { tls == nil ? nil : TLSReason.taken() }
 
     /// Sleeps until the socket is ready, `wake` is readable, or the timeout. True if the socket is
     /// ready, or has failed.

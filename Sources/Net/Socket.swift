@@ -25,20 +25,10 @@ package struct Socket: ~Copyable, Sendable {
         return isSecure
     }
 
-    package var isSecure: Bool {
-        switch tls {
-        case .some: true
-        case .none: false
-        }
-    }
+    package var isSecure: Bool { tls != nil }
 
     /// TLS memory of this client beyond what every TLS connection holds.
-    package var heldBytes: Int {
-        switch tls {
-        case .some(let session): session.heldBytes
-        case .none: 0
-        }
-    }
+    package var heldBytes: Int { tls?.heldBytes() ?? 0 }
 
     /// Continues the handshake; true when it is done. A plain connection needs none.
     package func handshake() throws(HandshakeError) -> Bool {
@@ -46,28 +36,13 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     /// True if the client resumed an earlier TLS session.
-    package var isResumed: Bool {
-        switch tls {
-        case .some(let session): session.isResumed
-        case .none: false
-        }
-    }
+    package var isResumed: Bool { tls?.isResumed() ?? false }
 
     /// The client's identity, if it has shown a certificate.
-    package var clientCertificate: ClientCertificate? {
-        switch tls {
-        case .some(let session): session.clientCertificate
-        case .none: nil
-        }
-    }
+    package var clientCertificate: ClientCertificate? { tls?.clientCertificate() ?? nil }
 
     /// True if the rules that admitted the client have changed since.
-    package var isOutdated: Bool {
-        switch tls {
-        case .some(let session): session.isOutdated
-        case .none: false
-        }
-    }
+    package var isOutdated: Bool { tls?.isOutdated() ?? false }
 
     /// `.done(0)` is the client's FIN.
     package func receive(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
@@ -92,10 +67,7 @@ package struct Socket: ~Copyable, Sendable {
 
     /// True if a `receive` of `count` bytes into `room` left nothing to read until the next event.
     package func isEmptied(by count: Int, of room: Int) -> Bool {
-        switch tls {
-        case .some(let session): session.isEmptied
-        case .none: count < room
-        }
+        tls?.isEmptied() ?? (count < room)
     }
 
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Outcome {

@@ -67,24 +67,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// "192.0.2.1" or "2001:db8::1"; an IPv4 address on an IPv6 socket is written as IPv4.
-    package var host: String {
-        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        let room = socklen_t(text.count)
-        withUnsafeBytes(of: storage) { bytes in
-            guard let base = bytes.baseAddress else { return }
-            if family == AF_INET {
-                _ = inet_ntop(AF_INET, base + 4, &text, room)
-            } else if isMappedV4 {
-                _ = inet_ntop(AF_INET, base + 20, &text, room)
-            } else {
-                _ = inet_ntop(AF_INET6, base + 8, &text, room)
-            }
-        }
-        return String(
-            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
-            as: UTF8.self
-        )
-    }
+    package var host: String { ip.description }
 
     /// The address without its port.
     package var ip: IPAddress {
@@ -103,13 +86,4 @@ package struct SocketAddress: Sendable {
     }
 
     package var neighbourhood: Neighbourhood { ip.neighbourhood }
-
-    private var isMappedV4: Bool {
-        withUnsafeBytes(of: storage) { bytes in
-            family == AF_INET6
-                && bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == 0
-                && bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
-                    == UInt32(0x0000_ffff).bigEndian
-        }
-    }
 }

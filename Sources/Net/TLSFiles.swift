@@ -6,39 +6,36 @@ import System
 enum TLSFiles {
     /// Returns at least one certificate. The caller frees them.
     static func certificates(in file: String) throws(TLSError) -> [OpaquePointer] {
-        let content = try open(file)
-        defer { BIO_free(content) }
-        var certificates: [OpaquePointer] = []
-        while let certificate = PEM_read_bio_X509(content, nil, nil, nil) {
-            certificates.append(certificate)
-        }
-        // The reader always ends with an error: either no further certificate, or an unreadable
-        // one. A file that is still being written must not pass as a shorter one.
-        let end = ERR_peek_last_error()
-        let reason = TLSReason.take()
-        guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {
-            for certificate in certificates { X509_free(certificate) }
-            throw .damaged(file: file, reason: reason)
-        }
-        guard !certificates.isEmpty else { throw .holdsNoCertificate(file: file) }
-        return certificates
+        let found = try items(in: file, { PEM_read_bio_X509($0, nil, nil, nil) }, X509_free)
+        guard !found.isEmpty else { throw .holdsNoCertificate(file: file) }
+        return found
     }
 
     /// Returns at least one list. The caller frees them.
     static func revocationLists(in file: String) throws(TLSError) -> [OpaquePointer] {
+        let found = try items(in: file, { PEM_read_bio_X509_CRL($0, nil, nil, nil) }, X509_CRL_free)
+        guard !found.isEmpty else { throw .holdsNoRevocationList(file: file) }
+        return found
+    }
+
+    private static func items(
+        in file: String,
+        _ next: (OpaquePointer) -> OpaquePointer?,
+        _ free: (OpaquePointer) -> Void
+    ) throws(TLSError) -> [OpaquePointer] {
         let content = try open(file)
         defer { BIO_free(content) }
-        var lists: [OpaquePointer] = []
-        while let list = PEM_read_bio_X509_CRL(content, nil, nil, nil) { lists.append(list) }
-        // As above: a file that is still being written must not pass as a shorter one.
+        var items: [OpaquePointer] = []
+        while let item = next(content) { items.append(item) }
+        // The reader always ends with an error: either no further item, or an unreadable one. A
+        // file that is still being written must not pass as a shorter one.
         let end = ERR_peek_last_error()
         let reason = TLSReason.take()
         guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {
-            for list in lists { X509_CRL_free(list) }
+            for item in items { free(item) }
             throw .damaged(file: file, reason: reason)
         }
-        guard !lists.isEmpty else { throw .holdsNoRevocationList(file: file) }
-        return lists
+        return items
     }
 
     static func key(in file: String) throws(TLSError) -> OpaquePointer {

@@ -6,6 +6,8 @@ import System
 ///
 /// No call blocks, because the descriptor does not. OpenSSL writes without MSG_NOSIGNAL, which is
 /// harmless because SIGPIPE is masked or ignored in every `Worker`.
+///
+/// What a socket asks of it are functions: properties cannot be read through `?` here.
 struct TLSSession: ~Copyable, @unchecked Sendable {
     /// Only the thread that has the connection uses it.
     private let session: OpaquePointer
@@ -38,7 +40,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
 
     /// Memory beyond what every TLS connection holds, such as a handshake in progress or parts of
     /// records.
-    var heldBytes: Int { memory.heldBytes }
+    func heldBytes() -> Int { memory.heldBytes }
 
     deinit { SSL_free(session) }
 
@@ -72,7 +74,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
 
     /// A valid certificate may still have a denied name. Resumed sessions are checked too.
     private func refuseDenied() throws(HandshakeError) {
-        guard identities.clientRules.refusesNames, let client = clientCertificate,
+        guard identities.clientRules.refusesNames, let client = clientCertificate(),
             let name = identities.clientRules.deniedName(of: client.names)
         else { return }
         giveUp()
@@ -94,7 +96,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
     }
 
     /// True if the last `receive` asked the kernel, and neither the kernel nor OpenSSL has more.
-    var isEmptied: Bool {
+    func isEmptied() -> Bool {
         SSL_has_pending(session) == 0 && TLSReader(of: session).wasEmptied
     }
 
@@ -120,15 +122,15 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         SSL_set_quiet_shutdown(session, 1)
     }
 
-    var isResumed: Bool { SSL_session_reused(session) == 1 }
+    func isResumed() -> Bool { SSL_session_reused(session) == 1 }
 
     /// The client's identity, if the handshake verified a certificate.
-    var clientCertificate: ClientCertificate? {
+    func clientCertificate() -> ClientCertificate? {
         SSL_get0_peer_certificate(session).map { ClientCertificate($0) }
     }
 
     /// True if the rules for clients have changed since this client was admitted.
-    var isOutdated: Bool { context.isOutdated(generation) }
+    func isOutdated() -> Bool { context.isOutdated(generation) }
 
     private func outcome(
         _ call: StaticString,

@@ -11,14 +11,7 @@ package struct Journal: Sendable {
 
         package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
 
-        package var name: String {
-            switch self {
-            case .debug: "debug"
-            case .info: "info"
-            case .warning: "warning"
-            case .error: "error"
-            }
-        }
+        package var name: String { "\(self)" }
     }
 
     package enum Format: Sendable { case json, text }

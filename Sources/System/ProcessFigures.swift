@@ -24,19 +24,11 @@ package struct ProcessFigures: Sendable {
             residentBytes: counts.count > 1 ? counts[1] * pageBytes : 0,
             virtualBytes: counts.first.map { $0 * pageBytes } ?? 0,
             cpu: .seconds(cpu.tv_sec) + .nanoseconds(cpu.tv_nsec),
-            openDescriptors: entries(in: "/proc/self/fd"),
+            // Not counted: ".", "..", and the descriptor of the listing itself.
+            openDescriptors: max(0, fileNames(in: "/proc/self/fd").count - 3),
             descriptorsMax: Int(clamping: limit.rlim_cur),
-            threads: entries(in: "/proc/self/task")
+            threads: max(0, fileNames(in: "/proc/self/task").count - 2)
         )
-    }
-
-    private static func entries(in path: String) -> Int {
-        guard let directory = opendir(path) else { return 0 }
-        defer { closedir(directory) }
-        var count = 0
-        while readdir(directory) != nil { count += 1 }
-        // Not counted: ".", "..", and the descriptor of the listing itself.
-        return max(0, count - (path.hasSuffix("fd") ? 3 : 2))
     }
 }
 
@@ -50,7 +42,7 @@ package struct ThreadFigures: Sendable, Equatable {
     /// All threads of the process that run now, by name. Empty if the kernel does not count.
     package static var now: [ThreadFigures] {
         var byName: [String: ThreadFigures] = [:]
-        for thread in entries(in: "/proc/self/task") {
+        for thread in fileNames(in: "/proc/self/task") where !thread.hasPrefix(".") {
             let path = "/proc/self/task/\(thread)"
             // A thread may end between two calls.
             guard let name = text("\(path)/comm"), let counts = text("\(path)/schedstat"),
@@ -84,19 +76,6 @@ package struct ThreadFigures: Sendable, Equatable {
         guard var content = try? fileContent(path, bytesMax: 4096) else { return nil }
         if content.last == UInt8(ascii: "\n") { content.removeLast() }
         return String(decoding: content, as: UTF8.self)
-    }
-
-    private static func entries(in path: String) -> [String] {
-        guard let directory = opendir(path) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
     }
 }
 

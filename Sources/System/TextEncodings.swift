@@ -87,7 +87,6 @@ package func percentEncoded(_ text: String) -> String {
 }
 
 package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
-    let digits = Array("0123456789ABCDEF".utf8)
     var encoded: [UInt8] = []
     encoded.reserveCapacity(bytes.count)
     for byte in bytes {
@@ -97,7 +96,8 @@ package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
             UInt8(ascii: "."), UInt8(ascii: "~"):
             encoded.append(byte)
         default:
-            encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            encoded.append(UInt8(ascii: "%"))
+            encoded += [upperDigits[Int(byte >> 4)], upperDigits[Int(byte & 15)]]
         }
     }
     return encoded

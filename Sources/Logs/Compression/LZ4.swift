@@ -216,18 +216,14 @@ struct LZ4Shape: Equatable {
         var position = 0
         var produced = 0
         var lastMatchStart = 0
-        var firstEnd = -1
-        var firstStart = 0
-        var nibble: UInt8 = 0
+        var first: Range<Int>?
         while true {
             guard position < end else { throw Self.cutOff }
             let tokenPlace = position
             let token = start[position]
             position += 1
             var literals = Int(token >> 4)
-            if literals == 15 {
-                literals += try Self.extension(start, &position, end)
-            }
+            if literals == 15 { literals += try Self.extension(start, &position, end) }
             guard literals <= end - position else { throw Self.cutOff }
             let literalPlace = position
             position += literals
@@ -236,25 +232,19 @@ struct LZ4Shape: Equatable {
                 guard token & 15 == 0 else {
                     throw LZ4Error("the lz4 block ends in a match without an offset")
                 }
-                guard firstEnd >= 0 else {
-                    first = literalPlace..<end
-                    middle = nil
-                    last = end..<end
+                guard let first else {
+                    (self.first, last) = (literalPlace..<end, end..<end)
                     break
                 }
                 // The end rules of the format, which a decoder relies on to copy in large steps.
                 guard literals >= 5, produced - lastMatchStart >= 12 else {
                     throw LZ4Error("the lz4 block ends too close to a match")
                 }
-                first = firstStart..<firstEnd
-                firstMatch = nibble
-                middle = firstEnd..<tokenPlace
-                last = literalPlace..<end
+                self.first = first
+                (middle, last) = (first.upperBound..<tokenPlace, literalPlace..<end)
                 break
             }
-            if firstEnd < 0 {
-                (firstStart, firstEnd, nibble) = (literalPlace, position, token & 15)
-            }
+            if first == nil { (first, firstMatch) = (literalPlace..<position, token & 15) }
             guard end - position >= 2 else { throw Self.cutOff }
             let offset = Int(start[position]) | Int(start[position + 1]) << 8
             position += 2
@@ -262,9 +252,7 @@ struct LZ4Shape: Equatable {
                 throw LZ4Error("an lz4 match at byte \(position - 2) reaches before the block")
             }
             var match = Int(token & 15)
-            if match == 15 {
-                match += try Self.extension(start, &position, end)
-            }
+            if match == 15 { match += try Self.extension(start, &position, end) }
             lastMatchStart = produced
             produced += match + 4
         }
