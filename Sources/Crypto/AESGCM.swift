@@ -83,8 +83,7 @@ package enum AESGCM {
 /// padding. Neither proves that a text is unchanged, so nothing of our own uses them.
 package enum BlockCipher {
     case aes128CBC(initialVector: [UInt8])
-    /// Made of triple DES with the same key three times: OpenSSL's default provider has no single
-    /// DES.
+    /// Triple DES with one key three times: OpenSSL's default provider has no single DES.
     case des
 
     package var keyBytes: Int {

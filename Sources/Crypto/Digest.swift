@@ -119,8 +119,7 @@ package enum Digest {
                 algorithm,
                 nil
             )
-            // The call fails only when OpenSSL lacks the algorithm, and then no request can ever be
-            // signed.
+            // Fails only when OpenSSL lacks the algorithm, and then no request can ever be signed.
             precondition(done == 1, "OpenSSL lacks this digest")
             filled = byteCount
         }

@@ -16,8 +16,7 @@ package enum KnownSecrets {
     /// Secrets by a part of the hash of their first bytes: too little of it to tell them.
     private struct Registry: Sendable {
         let seed = randomBytes(40)
-        /// How many secrets use a mark. Marks spare most places of a text a look into the
-        /// dictionary.
+        /// How many secrets use a mark. Marks spare most places of a text a dictionary look-up.
         var marks = [UInt32](repeating: 0, count: markCount)
         /// By head and length, so that a place needs one digest for each length: how many hold a
         /// secret.

@@ -3,8 +3,7 @@ import System
 
 /// The operator's key, which seals stored credentials.
 package struct SealingKey: Sendable {
-    /// The 32 bytes as version 1 took them: the written bytes, or bytes derived from a passphrase
-    /// without a salt.
+    /// The 32 bytes of version 1: as written, or derived from a passphrase without a salt.
     package let plainBytes: Secret
     private let passphrase: Secret?
 
@@ -12,8 +11,7 @@ package struct SealingKey: Sendable {
     /// Even a slow derivation makes no key from one repeated character.
     private static let differentBytesMin = 8
 
-    /// The operator writes 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least
-    /// 32 characters.
+    /// From 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of 32 characters or more.
     package init(_ text: Secret) throws(SecretBoxProblem) {
         let written = text.withBytes { Self.hexDecoded($0) ?? Self.base64Decoded($0) }
         if let written {
@@ -31,8 +29,7 @@ package struct SealingKey: Sendable {
     /// True when the 32 bytes must be derived, slowly and with a salt.
     package var isPassphrase: Bool { passphrase != nil }
 
-    /// Derives the 32 bytes from the passphrase and the salt. A key that was written as bytes
-    /// ignores the salt.
+    /// The 32 bytes, derived with the salt unless the key was written as bytes.
     package func bytes(salt: [UInt8]) -> Secret {
         guard let passphrase else { return plainBytes }
         return passphrase.withBytes { Scrypt.key(from: $0, salt: salt) }

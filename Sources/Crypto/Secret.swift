@@ -19,8 +19,7 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
 
     package var byteCount: Int { memory.bytes.count }
 
-    /// A copy that is never wiped. Only for interfaces that take a String; signing uses
-    /// `withBytes`.
+    /// A copy that is never wiped, for interfaces that take a String; signing uses `withBytes`.
     package var revealed: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// Lends the bytes; the body must not keep them.

@@ -210,8 +210,7 @@ struct ChunkDecoder {
     ) throws(RequestProblem) -> State {
         if let digit = hexValue(byte) {
             if digits == 0 { chunkBytes = 0 }
-            // Fifteen digits cannot overflow, and the limit also stops a line of endless leading
-            // zeros.
+            // Fifteen digits cannot overflow; the limit also stops endless leading zeros.
             guard digits < 15 else { throw .malformed("a chunk size has too many digits") }
             chunkBytes = chunkBytes << 4 | Int(digit)
             return .size(digits: digits + 1)

@@ -67,8 +67,7 @@ final class ByteBudget: Sendable {
     /// True if all servers of this budget together use more than half. Costs one load.
     var isScarce: Bool { common?.isScarce ?? (inUse > limit / 2) }
 
-    /// Checks for room without taking it. `largest` is the size of one body or answer that a single
-    /// address may always have.
+    /// Checks for room without taking it. One address may always have a body of the size `largest`.
     func hasRoom(for count: Int, of neighbourhood: Neighbourhood?, largest: Int) -> Bool {
         if let common {
             return common.hasRoom(for: count, of: neighbourhood, largest: largest)
@@ -183,8 +182,7 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    /// Adds an address to a connection that entered without one. Returns false when the address is
-    /// at its limit; the connection then still counts in total.
+    /// Adds an address to a connection without one. False at its limit; the total still counts it.
     func assign(to neighbourhood: Neighbourhood) -> Bool {
         guard common?.assign(to: neighbourhood) ?? true else { return false }
         return state.withLock { state in
@@ -206,8 +204,7 @@ final class ConnectionCount: Sendable {
             state.total -= 1
             total.store(state.total, ordering: .relaxed)
         }
-        // The common count is reduced last: then this count has room for every connection that the
-        // common one admits.
+        // The common count goes last: then this one has room for all that the common one admits.
         common?.remove(from: neighbourhood)
     }
 }

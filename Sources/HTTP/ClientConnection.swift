@@ -46,8 +46,7 @@ final class ClientConnection {
     var unsent = UnsentOutput()
     var holdings = Holdings()
     var lingering = Lingering()
-    /// The loop's list of unfinished work has this connection, so no event gives it another turn in
-    /// the same round.
+    /// The loop's list of unfinished work has it, so no event gives it another turn in this round.
     var isUnfinished = false
 
     init(
@@ -120,8 +119,7 @@ struct ClientIdentity {
     var isExpired: Bool { certificateExpires.map { $0 < .now } ?? false }
 }
 
-/// What epoll has said about the socket. Edge-triggered: each flag stays true until a call would
-/// block.
+/// What epoll said about the socket. Edge-triggered: a flag stays true until a call would block.
 struct SocketReadiness {
     var mayRead = true
     var mayWrite = true
@@ -153,8 +151,7 @@ struct UnsentOutput {
     var sentCount = 0
     /// How fast the client takes an answer that the kernel did not take at once.
     var pace: SendPace?
-    /// The answer is incomplete, so the end of the connection must not look like the end of the
-    /// answer.
+    /// The answer is incomplete, so the connection's end must not look like the answer's.
     var isCut = false
 
     var isEmpty: Bool { sentCount >= bytes.count }

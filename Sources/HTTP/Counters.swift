@@ -60,8 +60,7 @@ extension Counts<HTTPCounter> {
     }
 }
 
-/// One loop's counters, which any thread reads. Only the loop writes them, except for refusals that
-/// other threads give.
+/// One loop's counters, which any thread reads; other threads write only the refusals they give.
 struct LoopCounters: Sendable {
     private let counters = CounterSet<HTTPCounter>()
 

@@ -22,8 +22,7 @@ struct Acceptor {
 extension EventLoop {
     /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
-    /// The limit of connections that are refused with an answer at the same time, so that the
-    /// client can read it.
+    /// Connections that are refused with an answer at a time, so that the client can read it.
     private static let refusedAtOnceMax = 256
     private static let acceptPause = Duration.milliseconds(100)
 

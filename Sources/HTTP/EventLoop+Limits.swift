@@ -14,8 +14,7 @@ extension EventLoop {
         case .idle: wheel.arm(slot, at: now + limits.idleTime)
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
-        // The deadline counts from the time when the answer began to wait; bytes that the client
-        // takes do not move it.
+        // The deadline counts from when the answer began to wait, whatever the client takes since.
         case .write:
             wheel.arm(slot, at: connection.unsent.pace?.nextCheck ?? now + limits.writeTime)
         case .linger:

@@ -28,8 +28,7 @@ extension EventLoop {
         return .advanced
     }
 
-    /// Drops an empty line between requests (RFC 9112 section 2.2) without opening a request,
-    /// because no other may follow.
+    /// Drops an empty line between requests (RFC 9112 section 2.2), because no other may follow.
     private func waitForHead(_ connection: ClientConnection) {
         if connection.request.scanner.takeEmptyLine() {
             connection.input.dropUnread()
@@ -258,8 +257,7 @@ extension EventLoop {
     /// Answers up to this size mostly fit into the kernel's buffer at once.
     private static let freeAnswerBytes = 64 << 10
 
-    /// Sends the answers that the handler gave on this thread to earlier requests, of any
-    /// connection.
+    /// Sends answers that the handler gave on this thread to earlier requests of any connection.
     func sendLocalAnswers() {
         while true {
             let answers = port.takeLocalAnswers()
@@ -306,8 +304,7 @@ extension EventLoop {
         }
     }
 
-    /// A large answer must be within the limit and find room in the budget. A promised answer took
-    /// its room before.
+    /// A large answer must be within the limit and find room; a promised one took its room before.
     private func bounded(_ response: Response, _ connection: ClientConnection) -> Response {
         let count = response.body.count
         guard count > Self.freeAnswerBytes, response.share == nil else { return response }
@@ -332,8 +329,7 @@ extension EventLoop {
         )
     }
 
-    /// Answers an unreadable, slow or too large request and ends the connection, because the start
-    /// of the next request is unknown.
+    /// Answers a problem and ends the connection: where the next request starts is unknown.
     func answerAndClose(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
@@ -362,8 +358,7 @@ extension EventLoop {
         runTurn(connection)
     }
 
-    /// Takes all pending bytes of the stream. A turn gets here only after it has sent all bytes
-    /// taken before.
+    /// Takes the stream's pending bytes, when the turn has sent all that it took before.
     func continueStream(_ connection: ClientConnection) -> Step {
         guard let stream = connection.stream else { return .waits }
         // A stream may outlive the certificate or the rules that admitted its client.

@@ -30,8 +30,7 @@ extension EventLoop {
         var requests = 0
         let began = Moment.now
         turn: while !connection.isClosed {
-            // A client that does not take its answers is not read from either, which bounds the
-            // memory held for it.
+            // A client that takes no answers is not read from, which bounds the memory held for it.
             guard flushIfNeeded(connection) else { break turn }
             switch step(connection) {
             case .advanced:
@@ -106,8 +105,7 @@ extension EventLoop {
         return .needsInput
     }
 
-    /// Returns true if the connection's turn goes on: bytes came, or a TLS error has to be told the
-    /// client.
+    /// Returns true if the turn goes on: bytes came, or the client has to be told a TLS error.
     private func read(_ connection: ClientConnection) -> Bool {
         guard connection.readiness.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
@@ -168,8 +166,7 @@ extension EventLoop {
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
-    /// Ends a turn: gives back memory that the connection does not need, charges the rest, and sets
-    /// its timer.
+    /// Ends a turn: gives back unneeded memory, charges the rest, and sets the timer.
     func endTurn(_ connection: ClientConnection) {
         guard !connection.isClosed else {
             clearOutgoing()

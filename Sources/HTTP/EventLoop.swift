@@ -21,13 +21,11 @@ final class EventLoop {
     var wheel: TimerWheel
     var now: Moment
     var pool = BufferPool()
-    /// Input memory lent to the connection whose turn it is. Most requests fit into it and come in
-    /// one read.
+    /// Input memory lent for a turn. Most requests fit into it and come in one read.
     let scratch = BufferPool.allocate(64 << 10)
     /// Answers of the present connection's turn, sent together at its end.
     var outgoing: [UInt8] = []
-    /// Connections whose turn ended before their work did, and handshakes. Each is listed once,
-    /// oldest first.
+    /// Connections with work left after their turn, and handshakes; each once, oldest first.
     var unfinished: [PollToken] = []
     /// The connections of `unfinished` that have their turn in this round.
     private var resumed: [PollToken] = []
@@ -129,8 +127,7 @@ final class EventLoop {
         }
     }
 
-    /// Gives each unfinished connection a turn; at most `handshakesPerRound` of them for a
-    /// handshake.
+    /// Gives each unfinished connection a turn, at most `handshakesPerRound` for a handshake.
     func runUnfinished() {
         guard !unfinished.isEmpty else { return }
         swap(&unfinished, &resumed)

@@ -32,8 +32,7 @@ struct FramingFields {
                 if option.isSameIgnoringCase(as: "keep-alive") { saysKeepAlive = true }
             }
         case 14 where name.isSameIgnoringCase(as: "content-length"):
-            // RFC 9110 section 8.6 would accept a repeated equal value, but no honest client sends
-            // one.
+            // RFC 9110 section 8.6 would accept an equal value, but no honest client sends one.
             guard contentLength == nil else { throw .malformed("Content-Length is given twice") }
             contentLength = try Self.length(value)
         case 17 where name.isSameIgnoringCase(as: "transfer-encoding"):

@@ -175,8 +175,7 @@ package final class HTTPServer: Sendable {
             "configured": wanted, "possible": possible, "open_files": descriptors,
             "remedy": "raise LimitNOFILE of the service, or ulimit -n, or lower limits.connections",
         ]
-        // A default limit is no wish of the operator's, and most machines never have so many
-        // connections.
+        // A default limit is no wish of the operator's, and few machines have so many connections.
         if wanted == Limits().connections {
             journal.debug(event, fields)
         } else {
@@ -193,8 +192,7 @@ package final class HTTPServer: Sendable {
         /// Worker threads ("http-large-0") for requests that `RequestHandler.prepare` gives them.
         /// Zero: the loops run all requests.
         package var largeRequestThreads = 0
-        /// The nice value of its threads. With more than 0 they yield to the process's other
-        /// threads when all cores are busy.
+        /// The nice value of its threads; above 0 they yield to the process's others on busy cores.
         package var nice = 0
         package var limits: Limits
         /// nil serves plain HTTP.
@@ -281,8 +279,7 @@ package final class HTTPServer: Sendable {
         /// The average rate at which a client must take its answer, in bytes a second, after the
         /// first `writeTime`; a slower client is disconnected.
         package var answerRateMin = 4 << 10
-        /// How long a closing connection waits for its client to close too: since the client's last
-        /// bytes, and in all.
+        /// How long a closing connection waits for its client: since its last bytes, and in all.
         package var lingerTime: Duration = .seconds(2)
         package var lingerTimeMax: Duration = .seconds(15)
         /// A client that sends more than this during that wait is cut off.
@@ -291,8 +288,7 @@ package final class HTTPServer: Sendable {
         package init() {}
     }
 
-    /// Limits that several servers share: a second port must not double the resources that clients
-    /// can take.
+    /// Limits that servers share: a second port must not double what clients can take.
     package struct CommonLimits: Sendable {
         let connections: Int
         let budgets: Budgets

@@ -203,8 +203,7 @@ struct TargetForm {
             }
             authority = rest.lowerBound..<end
             let (path, query) = Self.split(bytes, end..<rest.upperBound)
-            // RFC 9110 section 4.2.3: an empty path means "/". The range refers to the slash before
-            // the host.
+            // RFC 9110 section 4.2.3: an empty path means "/", here the slash before the host.
             self.path = path.isEmpty ? rest.lowerBound - 1..<rest.lowerBound : path
             self.query = query
         }

@@ -55,8 +55,7 @@ struct HeadScanner {
         return nil
     }
 
-    /// True if only an empty line has come since the last request. The caller drops it, and then
-    /// passes only the bytes after it.
+    /// True after an empty line alone. The caller drops it, and passes only the bytes after it.
     mutating func takeEmptyLine() -> Bool {
         guard headStart > 0, scanned == headStart else { return false }
         self = HeadScanner()

@@ -138,8 +138,7 @@ struct InputWindow {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Moves the body out: with its block if this window owns one that fits, else as a copy. Unread
-    /// bytes stay here.
+    /// Moves the body out, as a copy unless this window owns a fitting block. Unread bytes stay.
     mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
         guard let block else { return nil }
         let bodyRange = bodyStart..<bodyEnd

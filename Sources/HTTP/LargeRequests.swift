@@ -46,8 +46,7 @@ final class DetachedBody: Sendable {
 
     deinit { free(block) }
 
-    /// The 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while
-    /// this object lives.
+    /// The 64 bytes after its end may be read (see `handle`). Valid while this object lives.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: block + range.lowerBound, count: range.count)
     }
@@ -92,8 +91,7 @@ final class LargeRequests: Sendable {
     /// Requests that no thread has started.
     var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
-    /// Returns false without room; the caller then refuses the request. Called on the thread of the
-    /// loop that owns the handler.
+    /// False without room: the caller refuses it. Called on the thread of the handler's loop.
     func add(_ request: LargeRequest, _ handler: any RequestHandler) -> Bool {
         if !reserve(request) {
             sweep(handler)

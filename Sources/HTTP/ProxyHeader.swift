@@ -54,8 +54,7 @@ struct ProxyHeader: Equatable {
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// nil while the header is incomplete. Bytes that cannot become a header are refused at the
-    /// first wrong byte.
+    /// nil while the header is incomplete. Other bytes are refused at the first wrong byte.
     static func parse(_ bytes: UnsafeRawBufferPointer) throws(ProxyHeaderError) -> ProxyHeader? {
         guard let first = bytes.first else { return nil }
         return first == signature[0] ? try binary(bytes) : try line(bytes)

@@ -121,8 +121,7 @@ extension RequestHead {
         }
     }
 
-    /// True if the first value with this name begins with the text, which is in lower case, in any
-    /// case. Without a copy.
+    /// True if the first such field begins with the text in any case; the text is in lower case.
     package func field(_ name: StaticString, begins text: StaticString) -> Bool {
         guard let range = fieldRange(name) else { return false }
         return bytes.withUnsafeBufferPointer { Self.begins(text, $0[range]) }
@@ -155,8 +154,7 @@ extension RequestHead {
             }
     }
 
-    /// The memory that the head occupies, with what a handler's `admit` keeps about it: less than a
-    /// kibibyte.
+    /// The memory of the head and of what `admit` keeps about it: less than a kibibyte.
     var heldBytes: Int { bytes.count + fields.count * MemoryLayout<Field>.stride + 1024 }
 
     // MARK: - What the fields say of the body

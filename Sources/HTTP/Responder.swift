@@ -114,8 +114,7 @@ final class PendingAnswer: Sendable {
     /// The loop of the connection.
     var thread: any CallbackThread { port }
 
-    // The last reference is gone without an answer. That is our own bug, but the client must not
-    // wait for ever.
+    // The last reference is gone unanswered: our own bug, but the client must not wait for ever.
     deinit {
         guard !isAnswered.load(ordering: .relaxed) else { return }
         answer(

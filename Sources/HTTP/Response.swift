@@ -90,8 +90,7 @@ struct ResponseWriter {
         for field in response.fields where !isOwn(field.name) {
             bytes.append(field: field.name, field.value)
         }
-        // RFC 9110 section 8.6: no length with 1xx and 204; with 304 it would describe another
-        // answer.
+        // RFC 9110 section 8.6: no length with 1xx and 204; with 304 it is another answer's.
         let hasBody = response.mayHaveBody
         if hasBody, response.stream != nil {
             // HTTP/1.0 has no chunks: there the end of the connection ends the body.
@@ -141,8 +140,7 @@ extension [UInt8] {
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
-    /// Replaces characters that would end the field, and so begin another field or answer, by
-    /// spaces.
+    /// Replaces characters that would end the field, and begin another or an answer, by spaces.
     fileprivate mutating func append(field name: String, _ value: String) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return }
         append(contentsOf: name.utf8)

@@ -56,8 +56,7 @@ package struct JSONReader {
     package mutating func stringBytes() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
-        // Growing would leave copies of a secret behind; no escape is longer unescaped than
-        // written.
+        // Growing would leave copies of a secret; no escape is longer unescaped than written.
         text.reserveCapacity(lengthOfString)
         while position < bytes.count {
             let byte = bytes[position]

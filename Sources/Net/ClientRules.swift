@@ -2,8 +2,7 @@ import COpenSSL
 import Glibc
 package import System
 
-/// The rules for client certificates, with the content of the authority files instead of their
-/// names.
+/// The rules for client certificates, with the authority files' content, not their names.
 struct ClientRules: Equatable {
     private let settings: TLSSettings
     /// The authorities' certificates in DER.
@@ -142,8 +141,7 @@ extension UInt8 {
 package struct TLSRevocationList: Sendable, Equatable {
     /// The file that holds it.
     package let file: String
-    /// The authority that signed it, in RFC 2253 form. A file may hold lists of several
-    /// authorities.
+    /// The authority that signed it, in RFC 2253 form. A file may hold lists of several.
     package let issuer: String
     package let begins: WallTime
     /// The time by which the authority planned to issue the next list; nil if it gave none.

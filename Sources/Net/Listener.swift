@@ -8,8 +8,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     /// 0 lets the kernel choose a free port.
     package let port: UInt16
-    /// Listens on every address: one socket for both families, or IPv4 alone where the kernel has
-    /// no IPv6.
+    /// Listens on every address: one socket for both families, or IPv4 alone without IPv6.
     package let isEverywhere: Bool
 
     package init(host: String, port: UInt16) {
@@ -29,8 +28,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// The same port on every IPv4 address.
     var withoutIPv6: ListenAddress { ListenAddress(host: "0.0.0.0", port: port) }
 
-    /// Parses "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080"
-    /// (every address).
+    /// Parses "0.0.0.0:8080", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080" (everywhere).
     package init(parsing text: String) throws(ListenAddressError) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw ListenAddressError(text: text, reason: "the port is missing")
@@ -97,8 +95,7 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
     case noIPv6(ListenAddress)
     case system(ListenAddress, SystemError)
 
-    /// The kernel has no IPv6, or no IPv6 address to bind; sandboxes and containers have either
-    /// problem.
+    /// The kernel has no IPv6 or no IPv6 address to bind, as in sandboxes and containers.
     var saysNoIPv6: Bool {
         switch self {
         case .noIPv6, .noSuchAddress: true
@@ -186,8 +183,7 @@ package final class Listener: Sendable {
             let number = socket.number
             // Without it, a restart would wait for old connections in TIME_WAIT.
             try enable(SOL_SOCKET, SO_REUSEADDR, on: number)
-            // Accepted sockets inherit it. Answers are written whole, so Nagle could only delay
-            // them.
+            // Accepted sockets inherit it. Answers are written whole, so Nagle could only delay.
             try enable(CInt(IPPROTO_TCP), TCP_NODELAY, on: number)
             // "[::]:8080" means every address, IPv4 included, whatever net.ipv6.bindv6only says.
             if target.family == AF_INET6 {
@@ -248,8 +244,7 @@ package final class Listener: Sendable {
             let code = errno
             switch code {
             case EAGAIN: return .noneWaiting
-            // accept(2) reports errors that are pending on the new connection. That connection is
-            // gone; take the next.
+            // accept(2) reports errors of a new connection, which is gone then; take the next.
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM, ETIMEDOUT, ECONNRESET:
                 continue

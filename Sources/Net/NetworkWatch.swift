@@ -30,8 +30,7 @@ package final class NetworkWatch: Sendable {
     /// Readable after a change.
     package var descriptor: CInt { socket.number }
 
-    /// True if something has changed since the last call. A gap in the messages (ENOBUFS) is a
-    /// change, too.
+    /// True if something has changed since the last call, a gap in the messages (ENOBUFS) included.
     package func takeChange() -> Bool {
         var hasChanged = false
         withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 8) { buffer in

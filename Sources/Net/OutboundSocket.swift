@@ -5,8 +5,7 @@ package import System
 
 /// How a client of ours speaks TLS with a server.
 package struct OutboundTLS: Sendable, Equatable {
-    /// PEM file with the authorities that may have signed the server's certificate; nil: those that
-    /// the system trusts.
+    /// PEM file with the authorities of the server's certificate; nil: those the system trusts.
     package var authorities: String?
     /// Shown to a server that asks for it.
     package var certificate: TLSSettings.Certificate?
@@ -81,8 +80,7 @@ package struct OutboundSocket: ~Copyable {
     /// OpenSSL's reason for the last failure, if it has one; it is told once.
     package func takeTLSReason() -> String? { tls == nil ? nil : TLSReason.taken() }
 
-    /// Sleeps until the socket is ready, `wake` is readable, or the timeout. True if the socket is
-    /// ready, or has failed.
+    /// Sleeps until the socket is ready or failed (true), `wake` is readable, or the timeout.
     package func wait(
         for wish: Wish,
         or wake: WakeUp,
@@ -166,8 +164,7 @@ struct OutboundTLSSession: ~Copyable {
         }
     }
 
-    /// Demands a certificate for the host, and names it to the server (SNI, which has no numeric
-    /// addresses).
+    /// Demands a certificate for the host, and names it (SNI, which has no numeric addresses).
     private static func expect(_ host: String, _ session: OpaquePointer) -> Bool {
         if IPAddress(host) != nil {
             return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1

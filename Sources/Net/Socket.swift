@@ -18,8 +18,7 @@ package struct Socket: ~Copyable, Sendable {
 
     package var number: CInt { descriptor.number }
 
-    /// Turns on TLS: data is encrypted once `handshake` is done. Returns false when memory is
-    /// short.
+    /// Turns on TLS, which encrypts once `handshake` is done. False when memory is short.
     package mutating func secure(with context: TLSContext) -> Bool {
         tls = TLSSession(context, over: descriptor.number)
         return isSecure

@@ -12,8 +12,7 @@ package final class SystemLookup: Sendable {
 
     package init() {}
 
-    /// Calls back on the lookup's thread, with nil if the system knows no address. Returns false if
-    /// too many lookups hang.
+    /// Calls back on the lookup's thread, nil for no address. False if too many lookups hang.
     package func begin(
         _ host: String,
         whenDone: @escaping @Sendable ([IPAddress]?) -> Void

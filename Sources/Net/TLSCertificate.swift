@@ -35,8 +35,7 @@ package struct TLSCertificate: Sendable, Equatable {
         return nil
     }
 
-    /// True if renewal is late: the last fifth of its validity has begun, but at most the last two
-    /// weeks.
+    /// True if renewal is late: in the last fifth of the validity, or two weeks if that is less.
     package func isNearEnd(at now: WallTime) -> Bool {
         expires - now < min(.seconds(14 * 86_400), (expires - begins) / 5)
     }

@@ -208,8 +208,7 @@ func configure(
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
     // Reads a record's header and content with one call.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-    // OpenSSL keeps the client's certificates parsed, some ten times their size on the wire. A
-    // chain takes a few KiB.
+    // OpenSSL keeps client certificates parsed, ten times their size. A chain takes a few KiB.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 16 << 10, nil)
     guard SSL_CTX_set_cipher_list(context, settings.ciphers) == 1 else {
         ERR_clear_error()

@@ -38,14 +38,12 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         memory.note(since: before)
     }
 
-    /// Memory beyond what every TLS connection holds, such as a handshake in progress or parts of
-    /// records.
+    /// Memory beyond that of every TLS connection: a handshake in progress, parts of records.
     func heldBytes() -> Int { memory.heldBytes }
 
     deinit { SSL_free(session) }
 
-    /// True when the handshake is done; until then, call it again after each change of the
-    /// descriptor.
+    /// True when the handshake is done; until then, call it after each change of the descriptor.
     func handshake() throws(HandshakeError) -> Bool {
         let before = TLSMemory.ofThread
         defer { memory.note(since: before) }
@@ -169,8 +167,7 @@ func tlsOutcome(
 /// Why a TLS handshake failed, for the operator.
 package struct HandshakeError: Error, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// The client closed the connection silently. Most such clients are port scanners or health
-        /// checks.
+        /// The client closed the connection silently, as port scanners and health checks do.
         case closed
         /// The client sent an unencrypted request. Nothing was sent to it yet.
         case plainHTTP
@@ -204,8 +201,7 @@ struct TLSReader {
         SSL_set_msg_callback(session, afterMessage)
     }
 
-    /// Clears the notes before a call: a record that was already buffered tells nothing about the
-    /// socket.
+    /// Clears the notes before a call: buffered records tell nothing about the socket.
     func forget() { BIO_set_callback_arg(reader, nil) }
 
     /// True if the last read returned less than it had room for. The socket is then empty until the
@@ -276,8 +272,7 @@ private func afterMessage(
 /// ClientHello), and a buffer for each record that has begun. So a client decides how much memory
 /// it takes.
 final class TLSMemory {
-    /// What an idle TLS connection may hold without a charge; docs/scaling.md counts this for each
-    /// connection.
+    /// What an idle TLS connection may hold uncharged; docs/scaling.md counts it for each.
     private static let idleBytes = 16 << 10
     /// The same with a client certificate and two intermediates. Anything above is charged.
     private static let settledMax = 32 << 10

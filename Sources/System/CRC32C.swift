@@ -36,8 +36,7 @@ package enum CRC32C {
         }
     }
 
-    /// As snappy's framing format writes it, so that a checksum of data with checksums differs from
-    /// the data.
+    /// As snappy writes it, so that a checksum of data with checksums differs from the data.
     package static func masked(of bytes: UnsafeRawBufferPointer) -> UInt32 {
         let value = checksum(of: bytes)
         return (value >> 15 | value << 17) &+ 0xA282_EAD8

@@ -39,8 +39,7 @@ extension CounterKey where Self: RawRepresentable, RawValue == String {
     }
 }
 
-/// A number for each key: the sum of several sets, or what one thread counts before it adds it to a
-/// set.
+/// A number for each key: the sum of sets, or what a thread counts before it adds it to one.
 @usableFromInline package struct Counts<Key: CounterKey>: Sendable, Equatable {
     @usableFromInline var values = [Int](repeating: 0, count: Key.allCases.count)
 

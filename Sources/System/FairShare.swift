@@ -26,8 +26,7 @@ package struct FairShare: Sendable, Equatable {
         (places, self.reserve, self.open, isAlone) = (max, reserve, open, holders < 2)
     }
 
-    /// True if a holder of `own` places may take one more. `lent` is the number of open places in
-    /// use.
+    /// True if a holder of `own` places may take one more, while `lent` open places are in use.
     package func hasPlace(own: Int, lent: Int) -> Bool {
         own < reserve || (!isAlone && own - reserve < open - lent)
     }

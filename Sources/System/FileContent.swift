@@ -9,8 +9,7 @@ package struct FileProblem: Error, Equatable {
     }
 }
 
-/// Reads the whole content of a small file; throws for a file above the limit. With `waits`, the
-/// path may be a pipe, and the call waits for its writer.
+/// Reads a small file; throws above the limit. With `waits` it may be a pipe, awaiting its writer.
 package func fileContent(
     _ path: String,
     bytesMax: Int = 1 << 20,
@@ -50,8 +49,7 @@ package func fileContent(
     throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "not a regular file")
 }
 
-/// Puts a file for this user alone in the place of the one before. Writes under another name and
-/// renames, so that a crash leaves the old content or the new.
+/// Replaces a file by one for this user alone, by renaming: a crash leaves the old or the new.
 package func replaceFile(_ path: String, with content: [UInt8]) throws(SystemError) {
     let draft = path + ".new"
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."

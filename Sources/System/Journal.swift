@@ -63,8 +63,7 @@ package struct Journal: Sendable {
         writer?.flush(within: time)
     }
 
-    /// The least level that is written. All copies of a journal share it, so it can change at run
-    /// time.
+    /// The least level that is written; all copies of a journal share it, and it can change.
     package var level: Level {
         get { threshold.level }
         nonmutating set { threshold.level = newValue }

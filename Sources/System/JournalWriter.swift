@@ -8,8 +8,7 @@ import Glibc
 package final class JournalWriter: Sendable {
     private let lines: Lines
 
-    /// The descriptor is borrowed and must outlive all appended lines. `missing` makes the line
-    /// that reports dropped lines.
+    /// The descriptor is borrowed and outlives all lines. `missing` reports dropped ones.
     package init(
         descriptor: CInt,
         bytesMax: Int = 1 << 20,
@@ -135,8 +134,7 @@ private final class Lines: Sendable {
         while state.withLock({ $0.batchesOut }) < last {
             let left = deadline - .now
             guard left > .zero else { return }
-            // Two threads that flush at the same time share the signal, so each looks again after
-            // at most 50 ms.
+            // Threads that flush at once share the signal, so each looks again after 50 ms at most.
             emptied.wait(timeout: min(left, .milliseconds(50)))
         }
     }

@@ -79,8 +79,7 @@ public final class Replaceable<Value: Sendable>: Sendable {
         }
     }
 
-    /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic
-    /// load.
+    /// A loop's own copy of the value; a refresh costs one atomic load while it stays the same.
     public struct Snapshot {
         @usableFromInline
         let source: Replaceable

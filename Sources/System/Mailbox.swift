@@ -66,13 +66,11 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
 /// A thread that runs the callbacks of other threads.
 package protocol CallbackThread: AnyObject, Sendable {
-    /// Runs the callbacks there soon, in order. From any thread. If the thread has ended, they run
-    /// at once.
+    /// Runs the callbacks there soon, in order; at once if the thread has ended. From any thread.
     func run(_ callbacks: [@Sendable () -> Void])
 }
 
-/// Gathers callbacks and gives each thread its own in one go, so that it wakes once for all of
-/// them.
+/// Gathers callbacks and gives each thread its own in one go, so that it wakes once.
 package struct GatheredCallbacks {
     private var threads: [(thread: any CallbackThread, callbacks: [@Sendable () -> Void])] = []
 

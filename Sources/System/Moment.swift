@@ -37,8 +37,7 @@ package struct WallTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Seconds since 1970. Saturates before 1677 and after 2262, because the number may come from
-    /// anywhere.
+    /// Seconds since 1970. Saturates before 1677 and after 2262: the number may be anyone's.
     package init(seconds: Int64) {
         nanoseconds = saturatingNanoseconds(seconds: seconds)
     }

@@ -1,5 +1,4 @@
-/// A binary heap, least key first. Adding and taking cost the logarithm of the count. Elements with
-/// equal keys come in any order.
+/// A binary heap, least key first, equal keys in any order; logarithmic to add and take.
 package struct PriorityQueue<Key: Comparable, Element> {
     package typealias Entry = (key: Key, element: Element)
 

@@ -57,8 +57,7 @@ package struct ThreadFigures: Sendable, Equatable {
         (self.name, cpu, waited) = (name, .zero, .zero)
     }
 
-    /// The kernel writes nanoseconds on a core, nanoseconds that it waited for one, and the number
-    /// of turns.
+    /// The kernel writes nanoseconds on a core and waiting for one, and the number of turns.
     init?(name: String, schedstat: String) {
         let numbers = schedstat.split(separator: " ").map { Int64($0) }
         guard numbers.count == 3, let cpu = numbers[0], let waited = numbers[1] else { return nil }

@@ -12,8 +12,7 @@ package func byteSize(_ text: String) -> Int? {
     return overflows ? nil : size
 }
 
-/// Parses a duration: "500ms", "1s", "10m", "2h", "7d", or a sum such as "1h30m". Only "0" needs no
-/// unit.
+/// Parses "500ms", "1s", "10m", "2h", "7d", or a sum such as "1h30m". Only "0" needs no unit.
 package func timeSpan(_ text: String) -> Duration? {
     if text == "0" { return .zero }
     let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]

@@ -15,8 +15,7 @@ package struct ResolverRules: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     package var isEmpty: Bool { general.isEmpty && byHost.isEmpty }
 
-    /// `host` is in lower case. Its own rule beats a wildcard, and a longer wildcard beats a
-    /// shorter one.
+    /// `host` is in lower case. Its own rule beats a wildcard, a longer wildcard a shorter one.
     package func resolvers(of host: String) -> [String] {
         guard !byHost.isEmpty else { return general }
         if let own = byHost[host] { return own }

@@ -80,8 +80,7 @@ package func base64Decoded(_ text: ArraySlice<UInt8>, _ alphabet: Base64Alphabet
     return alphabet == .standard || bits & (1 << count - 1) == 0 ? decoded : nil
 }
 
-/// RFC 3986 section 2.3: encodes every byte of the UTF-8 text as `%XX`, except unreserved
-/// characters.
+/// RFC 3986 section 2.3: encodes all bytes of the UTF-8 text but unreserved characters as `%XX`.
 package func percentEncoded(_ text: String) -> String {
     String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)
 }
@@ -164,8 +163,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// True if the text is somewhere in these bytes, as an empty one always is. The C library
-    /// searches.
+    /// True if the text, which may be empty, is in these bytes. The C library searches.
     package func contains(_ text: [UInt8]) -> Bool {
         baseAddress.map { sluice_find($0, count, text, text.count) } ?? text.isEmpty
     }

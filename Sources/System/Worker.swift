@@ -110,8 +110,7 @@ package final class SerialWorker: Sendable {
     /// True once `stop` was called; the current job should end soon.
     package var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// Returns false when too many jobs wait already, or the worker stops. A job that continues
-    /// another one always has room.
+    /// False when too many jobs wait, or the worker stops. A continuing job always has room.
     package func post(continuing: Bool = false, _ job: @escaping Job) -> Bool {
         guard !isEnding,
             waiting.add(1, ordering: .relaxed).oldValue < waitingMax || continuing
@@ -129,8 +128,7 @@ package final class SerialWorker: Sendable {
         while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
-    /// Ends after the current job. Waiting jobs are dropped; their callers learn only that the
-    /// gateway stopped.
+    /// Ends after the current job. The callers of dropped jobs learn that the gateway stopped.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()

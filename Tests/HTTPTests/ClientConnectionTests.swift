@@ -53,7 +53,7 @@ struct ConnectionTests {
         #expect(client.answer()?.status == 100)
         client.send("abc")
         #expect(client.answer()?.text == "abc")
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/"))
         #expect(client.answer()?.status == 200)
     }
 
@@ -144,8 +144,7 @@ struct ConnectionTests {
     )
     func goesInBody(byReset: Bool) throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc")
+        let client = try server.client(sending: post("/echo", 100_000) + "abc")
         #expect(server.eventually { $0[.heldBodies] > 0 })
         if byReset { client.reset() } else { client.finishWriting() }
         #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
@@ -157,15 +156,13 @@ struct ConnectionTests {
     )
     func goesBeforeAnswer() throws {
         let server = try TestServer(loops: 1)
-        let client = try server.client()
-        client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let client = try server.client(sending: post("/later", 3) + "abc")
         let request = server.held.next()
         client.reset()
         #expect(server.eventually { $0[.openConnections] == 0 })
         // The handler still works on the body.
         #expect(server.server.counters[.heldBodies] == 3)
-        let next = try server.client()
-        next.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let next = try server.client(sending: get("/later"))
         let other = server.held.next()
         request.responder.send(Response(status: 500))
         #expect(server.server.counters[.heldBodies] == 0)
@@ -176,8 +173,7 @@ struct ConnectionTests {
     @Test("A request that its handler forgets is answered with 500")
     func forgotten() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("GET /forgotten HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.client(sending: get("/forgotten"))
         #expect(client.answer()?.status == 500)
     }
 
@@ -193,8 +189,7 @@ struct ConnectionTests {
     @Test("A value with line ends cannot add a field to the answer")
     func injection() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("GET /injection HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.client(sending: get("/injection"))
         let answer = try #require(client.answer())
         #expect(answer["x-evil"] == nil)
         #expect(answer["x-name"] == "a  x-evil: 1")

@@ -6,9 +6,74 @@ import Testing
 
 @testable import HTTP
 
-/// Clients of one loop share its time.
 @Suite(.timeLimit(.minutes(1)))
 struct FairnessTests {
+    private func drain(_ order: inout FairOrder<String>) -> [String] {
+        var all: [String] = []
+        while let next = order.takeNext() { all.append(next) }
+        return all
+    }
+
+    @Test("Requests of one neighbourhood keep their order")
+    func oneNeighbourhood() throws {
+        var order = FairOrder<String>()
+        for number in 0..<100 {
+            order.add("\(number)", of: try neighbourhood("192.0.2.1"), cost: (number * 37) % 11)
+        }
+        #expect(drain(&order) == (0..<100).map(String.init))
+    }
+
+    @Test("Neighbourhoods take turns, weighed by cost")
+    func turns() throws {
+        var order = FairOrder<String>()
+        let (here, there) = (try neighbourhood("192.0.2.1"), try neighbourhood("192.0.2.2"))
+        for number in 0..<3 { order.add("dear \(number)", of: here, cost: 10) }
+        for number in 0..<6 { order.add("cheap \(number)", of: there, cost: 5) }
+        #expect(
+            drain(&order) == [
+                "dear 0", "cheap 0", "cheap 1", "dear 1", "cheap 2", "cheap 3", "dear 2", "cheap 4",
+                "cheap 5",
+            ]
+        )
+    }
+
+    @Test("A late request does not wait for a backlog")
+    func late() throws {
+        var order = FairOrder<String>()
+        for number in 0..<1000 { order.add("\(number)", of: nil, cost: 100) }
+        for number in 0..<10 { #expect(order.takeNext() == "\(number)") }
+        order.add("late", of: try neighbourhood("192.0.2.1"), cost: 100)
+        let next = [order.takeNext(), order.takeNext()]
+        #expect(next.contains("late"))
+    }
+
+    @Test("Removed requests are gone, and the rest keeps its order")
+    func removal() throws {
+        var order = FairOrder<String>()
+        for number in 0..<50 {
+            let place = try neighbourhood("192.0.2.\(number % 5)")
+            order.add("\(number)", of: place, cost: 1 + number % 3)
+        }
+        var same = order
+        let removed = order.removeAll { $0.hasSuffix("7") || $0.hasSuffix("2") }
+        #expect(removed.count == 10)
+        #expect(order.waitingCount == 40)
+        let expected = drain(&same).filter { !removed.contains($0) }
+        #expect(drain(&order) == expected)
+    }
+
+    @Test("The number of remembered neighbourhoods is bounded")
+    func bound() throws {
+        var order = FairOrder<Int>()
+        order.add(-1, of: nil, cost: 1)
+        for number in 0..<40_000 {
+            let address = IPAddress("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)")
+            order.add(number, of: try #require(address).neighbourhood, cost: 1 << 20)
+            if order.waitingCount > 100 { _ = order.takeNext() }
+        }
+        #expect(order.rememberedCount <= 16_384)
+    }
+
     /// Remembers in which order requests came, and stops its loop at /block until it may go on.
     final class Order: RequestHandler, @unchecked Sendable {
         let paths = Locked<[String]>([])
@@ -48,8 +113,6 @@ struct FairnessTests {
         func stamp(_ fields: inout [UInt8], of response: Response) {}
     }
 
-    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost:a\r\n\r\n" }
-
     @Test("Other clients are served between the pipelined requests of one client")
     func pipeliner() throws {
         let order = try Order()
@@ -62,13 +125,13 @@ struct FairnessTests {
         ) { order }
         let clients = try (0..<3).map { _ in try TestConnection(port: server.address.port) }
         for client in clients {
-            client.send(Self.get("/first"))
+            client.send(get("/first"))
             #expect(client.answer()?.status == 200)
         }
-        clients[0].send(Self.get("/block"))
+        clients[0].send(get("/block"))
         order.isBlocked.wait(timeout: .seconds(20))
-        clients[1].send(String(repeating: Self.get("/many"), count: 1000))
-        clients[2].send(Self.get("/one"))
+        clients[1].send(String(repeating: get("/many"), count: 1000))
+        clients[2].send(get("/one"))
         order.mayGoOn.signal()
         for _ in 0..<1000 { #expect(clients[1].answer()?.status == 200) }
         #expect(clients[2].answer()?.status == 200)
@@ -79,7 +142,7 @@ struct FairnessTests {
     }
 
     @Test("A client is scheduled once a round, however it sends")
-    func turns() throws {
+    func oncePerRound() throws {
         let order = try Order()
         let address = ListenAddress(host: "127.0.0.1", port: 0)
         let listener = try Listener(address)
@@ -113,7 +176,7 @@ struct FairnessTests {
         }
         let client = try TestConnection(port: port)
         let sending = try Worker("send") { [client = SendableClient(client)] in
-            var rest = Array(String(repeating: Self.get("/a"), count: 40_000).utf8)[...]
+            var rest = Array(String(repeating: get("/a"), count: 40_000).utf8)[...]
             while !rest.isEmpty {
                 client.client.send(Array(rest.prefix(9999)))
                 rest = rest.dropFirst(9999)

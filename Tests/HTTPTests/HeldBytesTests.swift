@@ -9,16 +9,6 @@ import Testing
 /// What clients make the server hold besides bodies has bounds, too; see `InFlightTests` for those.
 @Suite(.timeLimit(.minutes(1)))
 struct HeldBytesTests {
-    private static let get = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n"
-
-    private func neighbourhood(_ host: String) throws -> Neighbourhood {
-        try #require(SocketAddress(host: host, port: 1)).neighbourhood
-    }
-
-    private func reluctant(_ server: TestServer) throws -> TestConnection {
-        try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
-    }
-
     // MARK: - Heads
 
     private static let halfHead =
@@ -30,13 +20,11 @@ struct HeldBytesTests {
         var clients: [TestConnection] = []
         // Blocks of 8 KiB, and half of the bound for one address.
         for number in 1...4 {
-            let client = try server.client()
-            client.send(Self.halfHead)
+            let client = try server.client(sending: Self.halfHead)
             #expect(server.eventually { $0[.heldHeads] == number * 8 << 10 })
             clients.append(client)
         }
-        let late = try server.client()
-        late.send(Self.halfHead)
+        let late = try server.client(sending: Self.halfHead)
         let answer = try #require(late.answer())
         #expect(answer.status == 503)
         #expect(answer["connection"] == "close")
@@ -51,13 +39,12 @@ struct HeldBytesTests {
     @Test("A head is charged while its body arrives, and not while its handler works")
     func headOfBody() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send(Self.halfHead + "\r\nContent-Length: 6\r\n\r\nabc")
+        let client = try server.client(sending: Self.halfHead + "\r\nContent-Length: 6\r\n\r\nabc")
         #expect(server.eventually { $0[.heldHeads] > 5000 })
         client.send("def")
         #expect(client.answer()?.text == "abcdef")
         #expect(server.eventually { $0[.heldHeads] == 0 })
-        client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        client.send(post("/later", 3) + "abc")
         let request = server.held.next()
         #expect(server.server.counters[.heldHeads] == 0)
         request.responder.send(Response(status: 200))
@@ -67,10 +54,9 @@ struct HeldBytesTests {
     @Test("Small requests that wait behind another are charged, and dropped without room")
     func waiting() throws {
         let server = try TestServer { $0.heldHeadBytes = 32 << 10 }
-        let later = "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
-        let small = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
-        let first = try server.client()
-        first.send(later + String(repeating: small, count: 500))
+        let later = get("/later")
+        let small = get("/a")
+        let first = try server.client(sending: later + String(repeating: small, count: 500))
         let second = try server.client()
         let held = server.held.next()
         #expect(server.eventually { $0[.heldHeads] == 16 << 10 })
@@ -88,19 +74,17 @@ struct HeldBytesTests {
     @Test("Unsent answers are charged, and a large answer without room becomes 503")
     func answers() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 9 << 19 }
-        let slow = try reluctant(server)
-        slow.send(Self.get)
+        let slow = try server.slowClient(sending: get("/big"))
         // The kernel takes a part.
         #expect(server.eventually { $0[.heldAnswers] > 1 << 20 })
-        let other = try server.client()
-        other.send(Self.get)
+        let other = try server.client(sending: get("/big"))
         #expect(other.answer()?.status == 503)
         #expect(server.server.counters[.refusedAnswers] == 1)
-        other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        other.send(get("/a"))
         #expect(other.answer()?.text == "/a 0")
         #expect(slow.answer()?.body.count == 4 << 20)
         #expect(server.eventually { $0[.heldAnswers] == 0 })
-        other.send(Self.get)
+        other.send(get("/big"))
         #expect(other.answer()?.body.count == 4 << 20)
     }
 
@@ -108,7 +92,7 @@ struct HeldBytesTests {
     func smallAnswers() throws {
         // Of the last answer the kernel may leave any number of bytes.
         let server = try TestServer { $0.unsentAnswerBytes = 0 }
-        let client = try reluctant(server)
+        let client = try server.slowClient()
         // The answer tells the path.
         let path = String(repeating: "a", count: 4000)
         let requests = Array(
@@ -131,12 +115,11 @@ struct HeldBytesTests {
     @Test("An answer above the limit becomes 500")
     func tooLarge() throws {
         let server = try TestServer { $0.answerBytes = 4 << 20 - 1 }
-        let client = try server.client()
-        client.send(Self.get)
+        let client = try server.client(sending: get("/big"))
         let answer = try #require(client.answer())
         #expect(answer.status == 500)
         #expect(answer.text.contains("4194303"))
-        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/a"))
         #expect(client.answer()?.text == "/a 0")
     }
 
@@ -146,11 +129,10 @@ struct HeldBytesTests {
             $0.answerBytes = 4 << 20
             $0.unsentAnswerBytes = $0.largestAnswerBytes
         }
-        let client = try reluctant(server)
-        client.send(Self.get)
+        let client = try server.slowClient(sending: get("/big"))
         #expect(server.eventually { $0[.heldAnswers] > 1 << 20 || $0[.refusedAnswers] > 0 })
         #expect(client.answer()?.body.count == 4 << 20)
-        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/later"))
         let responder = server.held.next().responder
         let bytes = 4 << 20 + HTTPServer.Limits.answerHeadBytes
         #expect(responder.reserve(answerBytes: bytes, largest: bytes))
@@ -163,14 +145,12 @@ struct HeldBytesTests {
     @Test("A reserved answer is sent even when others have filled the budget")
     func reserved() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 9 << 20 }
-        let client = try reluctant(server)
-        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.slowClient(sending: get("/later"))
         let responder = server.held.next().responder
         #expect(responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
         #expect(server.server.counters[.heldAnswers] == 6 << 20)
         #expect(!responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
-        let greedy = try reluctant(server)
-        greedy.send(Self.get)
+        let greedy = try server.slowClient(sending: get("/big"))
         #expect(greedy.answer()?.status == 503)
         responder.send(Response(status: 200, body: Array(repeating: 1, count: 6 << 20 - 1000)))
         #expect(client.answer()?.body.count == 6 << 20 - 1000)
@@ -181,8 +161,7 @@ struct HeldBytesTests {
     func reservedByGone() throws {
         let server = try TestServer()
         do {
-            let client = try server.client()
-            client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+            let client = try server.client(sending: get("/later"))
             let responder = server.held.next().responder
             #expect(responder.reserve(answerBytes: 1 << 20, largest: 1 << 20))
             #expect(responder.hold(1 << 20))
@@ -197,18 +176,16 @@ struct HeldBytesTests {
     @Test("Data made from a body is charged until the answer, and a single request always has room")
     func held() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 1 << 20 }
-        let first = try server.client()
-        first.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let first = try server.client(sending: post("/later", 3) + "abc")
         let one = server.held.next().responder
         #expect(one.hold(16 << 20))
         #expect(server.server.counters[.heldBodies] == 1 << 20)
         one.send(Response(status: 200))
         #expect(first.answer()?.status == 200)
-        first.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        first.send(get("/later"))
         let two = server.held.next().responder
         #expect(two.hold(400 << 10))
-        let second = try server.client()
-        second.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let second = try server.client(sending: get("/later"))
         let three = server.held.next().responder
         #expect(!three.hold(200 << 10))
         #expect(server.server.counters[.refusedBodies] == 1)
@@ -222,7 +199,7 @@ struct HeldBytesTests {
     @Test("Unsent stream bytes are charged, and a write without room fails")
     func streams() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 128 << 10 }
-        let slow = try reluctant(server)
+        let slow = try server.slowClient()
         let (client, stream) = try StreamTests().begin(server, client: slow)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 10_000)
         var refusals = 0
@@ -250,8 +227,7 @@ struct HeldBytesTests {
             $0.writeTime = .milliseconds(300)
             $0.answerRateMin = 1 << 20
         }
-        let client = try reluctant(server)
-        client.send(Self.get)
+        let client = try server.slowClient(sending: get("/big"))
         let reading = try Worker("read") { [client = SendableClient(client)] in
             var bytes = [UInt8](repeating: 0, count: 2048)
             for _ in 0..<500 where server.server.counters[.writeTimeouts] == 0 {
@@ -271,8 +247,7 @@ struct HeldBytesTests {
             $0.writeTime = pause
             $0.answerRateMin = 100 << 10
         }
-        let client = try reluctant(server)
-        client.send(Self.get)
+        let client = try server.slowClient(sending: get("/big"))
         var bytes = [UInt8](repeating: 0, count: 32 << 10)
         var count = 0
         while count < 4 << 20 {

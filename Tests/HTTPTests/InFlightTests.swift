@@ -5,11 +5,58 @@ import Testing
 
 @testable import HTTP
 
-/// Bodies without an answer have a bound together.
+/// Limits that hold for several servers together.
 @Suite(.timeLimit(.minutes(1)))
 struct InFlightTests {
-    private static func post(_ path: String, _ size: Int) -> String {
-        "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n"
+    @Test("Servers share one connection limit, and each counts its own connections")
+    func connections() throws {
+        let common = ConnectionCount(limit: 3, perNeighbourhood: 2)
+        let one = ConnectionCount(limit: 3, perNeighbourhood: 2, within: common)
+        let two = ConnectionCount(limit: 3, perNeighbourhood: 2, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        let there = try neighbourhood("192.0.2.2")
+        #expect(one.add(from: here) == .admitted)
+        #expect(two.add(from: here) == .admitted)
+        #expect(one.add(from: here) == .addressFull)
+        #expect(two.add(from: there) == .admitted)
+        #expect(one.add(from: there) == .full)
+        #expect([one.count, two.count, common.count] == [1, 2, 3])
+        two.remove(from: here)
+        #expect(one.add(from: here) == .admitted)
+        #expect([one.count, two.count, common.count] == [2, 1, 3])
+    }
+
+    @Test("Bytes that fit only one of two budgets are charged to neither")
+    func oneBoundAlone() throws {
+        let common = ByteBudget(limit: 1000)
+        let own = ByteBudget(limit: 100, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        #expect(!own.take(200, for: nil, largest: 0))
+        #expect(!own.take(60, for: here, largest: 0), "one address has half of the own bound")
+        #expect(own.inUse == 0 && common.inUse == 0)
+        #expect(common.take(950, for: nil, largest: 0))
+        #expect(!own.take(90, for: nil, largest: 0))
+        #expect(own.inUse == 0 && common.inUse == 950)
+        #expect(own.take(50, for: here, largest: 0))
+        own.giveBack(50, of: here)
+        #expect(own.inUse == 0 && common.inUse == 950)
+    }
+
+    @Test("Servers share one body budget, and a body given back makes room for all")
+    func bodies() throws {
+        let common = ByteBudget(limit: 100)
+        let one = ByteBudget(limit: 100, within: common)
+        let two = ByteBudget(limit: 100, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        let there = try neighbourhood("192.0.2.2")
+        #expect(one.take(40, for: here, largest: 0))
+        #expect(!two.hasRoom(for: 20, of: here, largest: 0))
+        #expect(!two.take(20, for: here, largest: 0))
+        #expect(two.take(50, for: there, largest: 0))
+        #expect([one.inUse, two.inUse, common.inUse] == [40, 50, 90])
+        one.giveBack(40, of: here)
+        #expect(two.take(20, for: here, largest: 0))
+        #expect([one.inUse, two.inUse, common.inUse] == [0, 70, 70])
     }
 
     @Test("Only the received bytes of a body are charged, not its declared length")
@@ -18,12 +65,11 @@ struct InFlightTests {
         var clients: [TestConnection] = []
         for _ in 0..<7 {
             let client = try server.client()
-            client.send(Self.post("/later", 16 << 20) + String(repeating: "x", count: 40 << 10))
+            client.send(post("/later", 16 << 20) + String(repeating: "x", count: 40 << 10))
             clients.append(client)
         }
         #expect(server.eventually { $0[.heldBodies] == 7 * 40 << 10 })
-        let other = try server.client()
-        other.send(Self.post("/echo", 3) + "abc")
+        let other = try server.client(sending: post("/echo", 3) + "abc")
         #expect(other.answer()?.text == "abc")
     }
 
@@ -31,12 +77,12 @@ struct InFlightTests {
     func noRoom() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 1000 }
         let first = try server.client()
-        first.send(Self.post("/later", 800) + String(repeating: "y", count: 800))
+        first.send(post("/later", 800) + String(repeating: "y", count: 800))
         let held = server.held.next()
         #expect(server.server.counters[.heldBodies] == 800)
         let second = try server.client()
         let body = String(repeating: "x", count: 300)
-        second.send(Self.post("/echo", 300))
+        second.send(post("/echo", 300))
         #expect(second.answer()?.status == 503)
         second.send(body)
         let chunked = try server.client()
@@ -48,7 +94,7 @@ struct InFlightTests {
         #expect(server.server.counters[.refusedBodies] == 2)
         held.responder.send(Response(status: 200))
         #expect(first.answer()?.status == 200)
-        second.send(Self.post("/echo", 300) + body)
+        second.send(post("/echo", 300) + body)
         #expect(second.answer()?.text == body)
         #expect(server.server.counters[.heldBodies] == 0)
     }
@@ -57,11 +103,9 @@ struct InFlightTests {
     func noRoomInTheMiddle() throws {
         let server = try TestServer { $0.inFlightBodyBytes = 4 << 20 }
         let part = String(repeating: "x", count: 2 << 20)
-        let first = try server.client()
-        first.send(Self.post("/echo", 3 << 20) + part)
+        let first = try server.client(sending: post("/echo", 3 << 20) + part)
         #expect(server.eventually { $0[.heldBodies] == 2 << 20 })
-        let second = try server.client()
-        second.send(Self.post("/later", 2 << 20))
+        let second = try server.client(sending: post("/later", 2 << 20))
         #expect(server.eventually { $0[.bytesIn] > 2 << 20 })
         first.send(String(repeating: "x", count: 512 << 10))
         #expect(server.eventually { $0[.heldBodies] == 5 << 19 })
@@ -86,10 +130,6 @@ struct InFlightTests {
         #expect(budget.take(1, for: other, largest: 16 << 20) == (mebibytes == 64))
         budget.giveBack(expected, of: neighbour)
         #expect(budget.take(1, for: neighbour, largest: 16 << 20))
-    }
-
-    private func neighbourhood(_ host: String) throws -> Neighbourhood {
-        try #require(SocketAddress(host: host, port: 1)).neighbourhood
     }
 
     @Test("Waiting pipelined requests count as bodies in flight")

@@ -1,3 +1,4 @@
+import Net
 import System
 import TestSupport
 import Testing
@@ -10,8 +11,7 @@ struct LimitTests {
     @Test("The small body of a refused request is dropped, and the connection persists")
     func dropsSmallBody() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
+        let client = try server.client(sending: post("/refused", 5) + "hel")
         let answer = try #require(client.answer())
         #expect(answer.status == 401)
         #expect(answer["connection"] == nil)
@@ -28,7 +28,7 @@ struct LimitTests {
         let server = try TestServer()
         let client = try server.client()
         let size = 4 << 20
-        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        client.send(post("/refused", size))
         client.send(Array(repeating: 0x61, count: size))
         let answer = try #require(client.answer())
         #expect(answer.status == 401)
@@ -42,8 +42,7 @@ struct LimitTests {
     )
     func tooLarge(rest: String) throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("POST /small HTTP/1.1\r\nHost: a\r\n" + rest)
+        let client = try server.client(sending: "POST /small HTTP/1.1\r\nHost: a\r\n" + rest)
         let answer = try #require(client.answer())
         #expect(answer.status == 413)
         #expect(answer.text == "the body is larger than 8 bytes")
@@ -65,17 +64,15 @@ struct LimitTests {
         let server = try TestServer { limits in
             if perAddress { limits.connectionsPerAddress = 3 } else { limits.connections = 3 }
         }
-        let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        let request = get("/")
         var clients: [TestConnection] = []
         for _ in 0..<3 {
-            let client = try server.client()
-            client.send(request)
+            let client = try server.client(sending: request)
             #expect(client.answer()?.status == 200)
             clients.append(client)
         }
         for _ in 0..<5 {
-            let refused = try server.client()
-            refused.send(request)
+            let refused = try server.client(sending: request)
             #expect(refused.answer()?.status == 503)
             #expect(refused.isEnded())
         }
@@ -87,8 +84,7 @@ struct LimitTests {
         )
         clients.removeLast()
         #expect(server.eventually { $0[.openConnections] == 2 })
-        let next = try server.client()
-        next.send(request)
+        let next = try server.client(sending: request)
         #expect(next.answer()?.status == 200)
     }
 
@@ -102,9 +98,71 @@ struct LimitTests {
     )
     func heads(status: Int, start: String) throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send(start + "Host: a\r\n\r\n")
+        let client = try server.client(sending: start + "Host: a\r\n\r\n")
         #expect(client.answer()?.status == status)
         #expect(client.isEnded())
+    }
+
+    @Test(
+        "Refused connections give one journal line in ten seconds that names the setting",
+        arguments: [(true, "limits.connections_per_address"), (false, "limits.connections")]
+    )
+    func refusals(perAddress: Bool, setting: String) throws {
+        let recorder = JournalRecorder(level: .info)
+        let server = try TestServer(journal: recorder.journal) { limits in
+            if perAddress { limits.connectionsPerAddress = 1 } else { limits.connections = 1 }
+        }
+        let first = try server.client(sending: get("/"))
+        #expect(first.answer()?.status == 200)
+        for _ in 0..<5 { #expect(try server.client().answer()?.status == 503) }
+        let written = recorder.lines.now
+        #expect(written.count == 1)
+        #expect(written.first?.contains(#""level":"warning""#) == true)
+        #expect(written.first?.contains(#""refused":1,"limit":1,"setting":"\#(setting)""#) == true)
+    }
+
+    @Test("The next line about refused connections counts all since the last line")
+    func counts() {
+        let recorder = JournalRecorder()
+        let notices = RefusalNotices(
+            server: "http",
+            limits: HTTPServer.Limits(),
+            journal: recorder.journal
+        )
+        let begun = Moment.now
+        for second in 0..<25 { notices.refusedFull(at: begun + .seconds(second)) }
+        #expect(recorder.lines.now.count == 3)
+        #expect(recorder.lines.now.dropFirst().allSatisfy { $0.contains(#""refused":10,"#) })
+    }
+
+    @Test(
+        "Too few descriptors are a warning only if the limit of connections is configured",
+        arguments: [(20_000, "debug"), (30_000, "warning")]
+    )
+    func descriptors(wanted: Int, level: String) {
+        let recorder = JournalRecorder()
+        #expect(
+            HTTPServer.connections(within: wanted, descriptors: 4096, recorder.journal) == 3072
+        )
+        #expect(recorder.lines.now.count == 1)
+        #expect(recorder.lines.now.first?.contains(#""level":"\#(level)""#) == true)
+        #expect(recorder.lines.now.first?.contains("LimitNOFILE") == true)
+    }
+
+    @Test("With very few descriptors, some stay reserved for operators and SLS")
+    func veryFewDescriptors() {
+        let journal = JournalRecorder().journal
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 64, journal) == 16)
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 256, journal) == 192)
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 16, journal) == 1)
+    }
+
+    @Test("Enough descriptors give no journal line")
+    func enoughDescriptors() {
+        let recorder = JournalRecorder()
+        #expect(
+            HTTPServer.connections(within: 30_000, descriptors: 40_000, recorder.journal) == 30_000
+        )
+        #expect(recorder.lines.now.isEmpty)
     }
 }

@@ -51,7 +51,7 @@ struct StreamEndTests {
     @Test("A slow reader holds only its bound, delays no other client, and gets all written bytes")
     func slowReader() throws {
         let server = try TestServer(loops: 1)
-        let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
+        let slow = try server.slowClient()
         let (client, stream) = try streams.begin(server, client: slow, unsentBytesMax: 20_000)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 10_000)
         #expect(!stream.write(piece + piece + [0]))
@@ -68,8 +68,7 @@ struct StreamEndTests {
             }
         }
         for _ in 0..<3 {
-            let other = try server.client()
-            other.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+            let other = try server.client(sending: get("/b"))
             #expect(other.answer()?.text == "/b 0")
         }
         #expect(stream.isOpen)
@@ -84,7 +83,7 @@ struct StreamEndTests {
     )
     func stuckReader() throws {
         let server = try TestServer { $0.writeTime = .milliseconds(200) }
-        let slow = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
+        let slow = try server.slowClient()
         let (_, stream) = try streams.begin(server, client: slow)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
         #expect(
@@ -118,11 +117,11 @@ struct StreamEndTests {
         let (client, stream) = try streams.begin(server)
         let stuck = try streams.begin(
             server,
-            client: TestConnection(port: server.server.address.port, receiveBuffer: 4096)
+            client: server.slowClient()
         )
         let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
         for _ in 0..<200 where stuck.stream.write(piece) {}
-        client.send(StreamTests.get)
+        client.send(get("/later"))
         #expect(stream.write(Array("last".utf8)))
         let begun = Moment.now
         let stopping = try Worker("stop") { server.server.stop(within: .seconds(20)) }
@@ -137,8 +136,7 @@ struct StreamEndTests {
     @Test("A stream that begins after the stop is closed")
     func afterStop() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send(StreamTests.get)
+        let client = try server.client(sending: get("/later"))
         let request = server.held.next()
         server.server.stop(within: .zero)
         let stream = try #require(request.responder.stream(Response(status: 200)))

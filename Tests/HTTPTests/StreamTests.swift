@@ -1,4 +1,5 @@
 import Glibc
+import Net
 import System
 import TestSupport
 import Testing
@@ -8,12 +9,10 @@ import Testing
 /// Answers whose body comes over time.
 @Suite(.timeLimit(.minutes(1)))
 struct StreamTests {
-    static let get = "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
-
     /// A client whose request is answered with a stream; the head has been read.
     func begin(
         _ server: TestServer,
-        request: String = get,
+        request: String = get("/later"),
         client: TestConnection? = nil,
         unsentBytesMax: Int = 256 << 10
     ) throws -> (client: TestConnection, stream: ResponseStream) {
@@ -46,15 +45,15 @@ struct StreamTests {
         #expect(!stream.isOpen)
         #expect(client.chunk() == "")
         #expect(!stream.write([1]))
-        client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/b"))
         #expect(client.answer()?.text == "/b 0")
     }
 
     @Test("Requests behind a stream are answered after it")
     func pipelined() throws {
         let server = try TestServer()
-        let after = "GET /b HTTP/1.1\r\nHost: a\r\n\r\n"
-        let (client, stream) = try begin(server, request: Self.get + after + Self.get)
+        let after = get("/b")
+        let (client, stream) = try begin(server, request: get("/later") + after + get("/later"))
         #expect(server.held.count == 0)
         #expect(stream.write(Array("one".utf8)))
         stream.finish()
@@ -68,9 +67,7 @@ struct StreamTests {
     @Test("A handler may write and finish at once, and the head's body comes first")
     func atOnce() throws {
         let server = try TestServer()
-        let client = try server.client()
-        let get = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"
-        client.send(get + get)
+        let client = try server.client(sending: get("/stream") + get("/stream"))
         for _ in 0..<2 {
             #expect(client.answer()?["transfer-encoding"] == "chunked")
             #expect(client.chunk() == "a")
@@ -105,7 +102,7 @@ struct StreamTests {
     func headOnly() throws {
         let server = try TestServer()
         let client = try server.client()
-        client.send("HEAD /later HTTP/1.1\r\nHost: a\r\n\r\n" + Self.get)
+        client.send("HEAD /later HTTP/1.1\r\nHost: a\r\n\r\n" + get("/later"))
         let head = Response(status: 200, body: Array("first".utf8))
         #expect(server.held.next().responder.stream(head) == nil)
         let answer = try #require(client.answer(toHead: true))
@@ -113,15 +110,14 @@ struct StreamTests {
         #expect(answer["content-length"] == nil)
         #expect(server.held.next().responder.stream(Response(status: 204)) == nil)
         #expect(client.answer()?.status == 204)
-        client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/b"))
         #expect(client.answer()?.text == "/b 0")
     }
 
     @Test("A request that is already answered gets no stream")
     func answered() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send(Self.get)
+        let client = try server.client(sending: get("/later"))
         let responder = server.held.next().responder
         responder.send(Response(status: 200))
         #expect(responder.stream(Response(status: 200)) == nil)
@@ -159,5 +155,52 @@ struct StreamTests {
         stream.finish()
         #expect(client.chunk() == "")
         #expect(client.isEnded())
+    }
+
+    @Test("Writers on many threads and clients that come and go leave nothing behind")
+    func manyWriters() throws {
+        let server = try TestServer()
+        let wrong = Locked(0)
+        let writing = try Worker("writing") { [held = server.held] in
+            var workers: [Worker] = []
+            for _ in 0..<40 {
+                let request = held.next()
+                guard let worker = try? Worker("writer", { Self.count(to: 200, for: request) })
+                else { continue }
+                workers.append(worker)
+            }
+            for worker in workers { worker.join() }
+        }
+        let port = server.server.address.port
+        let readers = try (0..<4).map { number in
+            try Worker("reader") {
+                for round in 0..<10 {
+                    guard let client = try? TestConnection(port: port) else { continue }
+                    client.send(get("/later"))
+                    _ = client.answer()
+                    let leavesAt = (round + number) % 3 == 0 ? 50 : nil
+                    var next = 0
+                    while next != leavesAt, let chunk = client.chunk(), !chunk.isEmpty {
+                        if chunk != "\(next)" { wrong.withLock { $0 += 1 } }
+                        next += 1
+                    }
+                    if leavesAt == nil, next != 200 { wrong.withLock { $0 += 1 } }
+                    if round.isMultiple(of: 2) { client.reset() }
+                }
+            }
+        }
+        for reader in readers { reader.join() }
+        writing.join()
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(server.eventually { $0[.openConnections] == 0 })
+    }
+
+    private static func count(
+        to end: Int,
+        for request: (path: String, body: [UInt8], responder: Responder)
+    ) {
+        guard let stream = request.responder.stream(Response(status: 200)) else { return }
+        for number in 0..<end { _ = stream.write(Array("\(number)".utf8)) }
+        stream.finish()
     }
 }

@@ -120,8 +120,7 @@ struct StressTests {
                 return counters[.openConnections] == 0 && counters[.heldBodies] == 0
             }
         )
-        let client = try server.client()
-        client.send("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.client(sending: get("/fine"))
         #expect(client.answer()?.text == "/fine 0")
     }
 }

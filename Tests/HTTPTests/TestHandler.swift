@@ -2,6 +2,7 @@ import Glibc
 import Net
 import System
 import TestSupport
+import Testing
 
 @testable import HTTP
 
@@ -149,5 +150,33 @@ struct TestServer {
         TestSupport.eventually { condition(server.counters) }
     }
 
-    func client() throws -> TestConnection { try TestConnection(port: server.address.port) }
+    func client(sending bytes: [UInt8] = []) throws -> TestConnection {
+        let client = try TestConnection(port: server.address.port)
+        client.send(bytes)
+        return client
+    }
+
+    func client(sending text: String) throws -> TestConnection {
+        try client(sending: Array(text.utf8))
+    }
+
+    /// A client whose kernel buffers little of what the server sends.
+    func slowClient(sending text: String = "") throws -> TestConnection {
+        let client = try TestConnection(port: server.address.port, receiveBuffer: 4096)
+        client.send(text)
+        return client
+    }
+}
+
+// MARK: - What tests send
+
+func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+/// The head of a request with a body of `size` bytes.
+func post(_ path: String, _ size: Int) -> String {
+    "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n"
+}
+
+func neighbourhood(_ host: String) throws -> Neighbourhood {
+    try #require(SocketAddress(host: host, port: 1)).neighbourhood
 }

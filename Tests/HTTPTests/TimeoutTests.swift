@@ -1,3 +1,4 @@
+import COpenSSL
 import Glibc
 import Net
 import System
@@ -32,8 +33,7 @@ struct TimeoutTests {
     @Test("A body that stops gets 408")
     func stalledBody() throws {
         let server = try TestServer { $0.bodyTime = .milliseconds(100) }
-        let client = try server.client()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+        let client = try server.client(sending: post("/echo", 100) + "abc")
         #expect(client.answer()?.status == 408)
         #expect(client.isEnded())
         #expect(server.server.counters[.bodyTimeouts] == 1)
@@ -46,8 +46,7 @@ struct TimeoutTests {
             $0.bodyTime = .milliseconds(150)
             $0.bodyProgressBytes = 1000
         }
-        let client = try server.client()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+        let client = try server.client(sending: post("/echo", 100_000))
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
             for _ in 0..<15 {
                 client.client.send([0x61])
@@ -70,8 +69,7 @@ struct TimeoutTests {
             $0.bodyProgressBytes = 10
             $0.bodyRateMin = 10_000
         }
-        let client = try server.client()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + rest)
+        let client = try server.client(sending: "POST /echo HTTP/1.1\r\nHost: a\r\n" + rest)
         let begun = Moment.now
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
             // Half the rate that it must have, for longer than it may.
@@ -95,8 +93,7 @@ struct TimeoutTests {
             $0.bodyTime = interval
             $0.bodyProgressBytes = 1000
         }
-        let client = try server.client()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
+        let client = try server.client(sending: post("/echo", 10_000))
         for _ in 0..<10 {
             client.send(Array(repeating: 0x61, count: 1000))
             pass(interval / 6)
@@ -110,7 +107,7 @@ struct TimeoutTests {
         let server = try TestServer { $0.idleTime = time }
         let client = try server.client()
         if afterRequest {
-            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.send(get("/"))
             #expect(client.answer()?.status == 200)
         }
         #expect(client.isEnded())
@@ -125,8 +122,7 @@ struct TimeoutTests {
             $0.headTime = time
             $0.bodyTime = time
         }
-        let client = try server.client()
-        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.client(sending: get("/later"))
         let request = server.held.next()
         pass(time * 2)
         request.responder.send(Response(status: 200))
@@ -138,8 +134,8 @@ struct TimeoutTests {
     )
     func backPressure() throws {
         let server = try TestServer(loops: 1) { $0.writeTime = .milliseconds(300) }
-        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
-        let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
+        let client = try server.slowClient()
+        let requests = String(repeating: get("/big"), count: 100)
         client.send(requests)
         #expect(server.eventually { $0[.writeTimeouts] == 1 && $0[.openConnections] == 0 })
         // One answer fills the connection; the next request is read only when it has gone.
@@ -149,7 +145,7 @@ struct TimeoutTests {
     @Test("A large answer goes out as fast as the client takes it")
     func slowReader() throws {
         let server = try TestServer()
-        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 8192)
+        let client = try server.slowClient()
         client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.body.count == 4 << 20)
         #expect(client.answer()?.text == "/after 0")
@@ -164,7 +160,7 @@ struct TimeoutTests {
         }
         let client = try server.client()
         let size = 3 << 20
-        client.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        client.send(post("/small", size))
         for _ in 0..<48 {
             client.send(Array(repeating: 0x61, count: size / 48))
             usleep(20_000)
@@ -180,8 +176,7 @@ struct TimeoutTests {
             $0.lingerTime = .seconds(10)
             $0.lingerTimeMax = .milliseconds(300)
         }
-        let client = try server.client()
-        client.send("nonsense\n")
+        let client = try server.client(sending: "nonsense\n")
         #expect(client.answer()?.status == 400)
         let dripping = try Worker("drip") { [client = SendableClient(client)] in
             for _ in 0..<100 where server.server.counters[.openConnections] > 0 {
@@ -197,8 +192,7 @@ struct TimeoutTests {
     func emptyLine(pieces: [String]) throws {
         let time = Duration.milliseconds(100).calibrated()
         let server = try TestServer { $0.headTime = time }
-        let client = try server.client()
-        client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let client = try server.client(sending: post("/a", 3) + "abc")
         #expect(client.answer()?.text == "/a 3")
         for piece in pieces {
             client.send(piece)
@@ -206,15 +200,14 @@ struct TimeoutTests {
         }
         pass(time * 2)
         #expect(server.server.counters[.headTimeouts] == 0)
-        client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/b"))
         #expect(client.answer()?.text == "/b 0")
     }
 
     @Test("A second empty line in a row is malformed")
     func emptyLines() throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send("\r\n")
+        let client = try server.client(sending: "\r\n")
         #expect(server.eventually { $0[.bytesIn] == 2 })
         client.send("\r\n")
         #expect(client.answer()?.status == 400)
@@ -223,9 +216,40 @@ struct TimeoutTests {
     @Test("A refused client that stops sending is closed")
     func lingering() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(100) }
-        let client = try server.client()
-        client.send("nonsense\n")
+        let client = try server.client(sending: "nonsense\n")
         #expect(client.answer()?.status == 400)
         #expect(server.eventually { $0[.openConnections] == 0 })
+    }
+
+    // MARK: - Each phase has its whole time, also right after another of the same kind
+
+    /// One phase takes most of it, and two phases more than it.
+    private let timeout = Duration.seconds(3).calibrated()
+
+    @Test("A head that arrives with the end of the handshake gets a whole head timeout")
+    func headAfterHandshake() throws {
+        let server = try TestServer.securely { $0.headTime = timeout }
+        let client = try server.client()
+        pass(timeout * 0.6)
+        // The last bytes of the handshake and the first of the head leave together.
+        client.cork(true)
+        try client.secure()
+        client.send("GET /a HTTP/1.1\r\n")
+        client.cork(false)
+        pass(timeout * 0.57)
+        client.send("Host: a\r\n\r\n")
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("A body that arrives with the end of a dropped one gets a whole body timeout")
+    func bodyAfterDroppedBody() throws {
+        let server = try TestServer { $0.bodyTime = timeout }
+        let client = try server.client(sending: post("/refused", 4) + "ab")
+        #expect(client.answer()?.status == 401)
+        pass(timeout * 0.6)
+        client.send("cdPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nef")
+        pass(timeout * 0.57)
+        client.send("gh")
+        #expect(client.answer()?.text == "efgh")
     }
 }

@@ -9,9 +9,7 @@ import Testing
     struct Writer {
         var random: SeededRandom
 
-        mutating func chance(_ percent: Int) -> Bool {
-            Int.random(in: 0..<100, using: &random) < percent
-        }
+        mutating func chance(_ percent: Int) -> Bool { random.chance(percent) }
 
         mutating func pick(_ texts: [String]) -> String {
             texts.randomElement(using: &random) ?? ""

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Logs
 
-@Suite struct JSONPlainTests {
+@Suite
+struct JSONPlainTests {
     let decoder = JSONLogDecoder()
 
     @Test(
@@ -164,5 +165,156 @@ import Testing
         limits.fields = 100_000
         let patient = JSONLogDecoder(limits: limits)
         #expect((try? patient.plain("{\(alike)}"))?[0].fields.count == 100_000)
+    }
+
+    // MARK: - Strings
+
+    @Test(
+        "Escapes become the characters that they stand for",
+        arguments: [
+            (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t"), (#"\u0041\u00e9\u4E16"#, "Aé世"),
+            (#"\ud83d\ude00"#, "😀"), (#"\uDBFF\uDFFF"#, "\u{10FFFF}"), (#"\u0000"#, "\0"),
+            (#"a\u0000b"#, "a\0b"),
+            (#"\u007f\u0080\u07ff\u0800\uffff"#, "\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}"),
+            ("\u{7F}\u{2028}é世😀", "\u{7F}\u{2028}é世😀"),
+            (#"12345678\n12345678\n"#, "12345678\n12345678\n"),
+            // Half of a surrogate pair costs neither its log nor the batch.
+            (#"cut \ud83d"#, "cut \u{FFFD}"), (#"\ude00 cut"#, "\u{FFFD} cut"),
+            (#"\ud83d\n"#, "\u{FFFD}\n"), (#"\ud83d\u0041"#, "\u{FFFD}A"),
+            (#"\ud83d\ud83d\ude00"#, "\u{FFFD}😀"), (#"\ude00\ud83d"#, "\u{FFFD}\u{FFFD}"),
+            (#"1234567\\"#, "1234567\\"), ("", ""), (" ", " "), (#"\\n"#, "\\n"),
+        ]
+    )
+    func escapes(source: String, text: String) throws {
+        #expect(try decoder.plain("{\"k\":\"\(source)\"}") == [Read([["k", text]])])
+        // In a name, and as the source text in a nested value.
+        let body = "{\"k\(source)\":[\"\(source)\"]}"
+        #expect(try decoder.plain(body) == [Read([["k" + text, "[\"\(source)\"]"]])])
+    }
+
+    @Test("An escape may stand at any distance from the string's ends")
+    func escapePlaces() throws {
+        for before in 0..<20 {
+            for after in 0..<20 {
+                let (left, right) = (
+                    String(repeating: "l", count: before), String(repeating: "r", count: after)
+                )
+                let body = "{\"k\":\"\(left)\\t\(right)\",\"next\":\"\\\\\"}"
+                let fields = [["k", "\(left)\t\(right)"], ["next", "\\"]]
+                #expect(try decoder.plain(body) == [Read(fields)])
+            }
+        }
+    }
+
+    /// Position and reason for each mistake, in a string that starts at byte 6.
+    static let stringMistakes: [(text: [UInt8], position: Int, reason: JSONFault.Reason)] = [
+        (Array(#"ab\x"#.utf8), 8, .badEscape), (Array(#"ab\u12g4"#.utf8), 8, .badEscape),
+        (Array(#"ab\u12"#.utf8), 8, .badEscape),
+        (Array(#"\ud800\uzzzz"#.utf8), 12, .badEscape),
+        ([0x61, 0x0A], 7, .controlCharacter), ([0x61, 0x00], 7, .controlCharacter),
+        ([0x1F], 6, .controlCharacter), ([0x61, 0x80], 7, .badUTF8), ([0xC0, 0x80], 6, .badUTF8),
+        ([0xED, 0xA0, 0x80], 6, .badUTF8), ([0xF4, 0x90, 0x80, 0x80], 6, .badUTF8),
+        ([0xE4, 0xB8], 6, .badUTF8), ([0xFF], 6, .badUTF8),
+        ([0xF0, 0x80, 0x80, 0x80], 6, .badUTF8),
+        ([0xE0, 0x80, 0x80], 6, .badUTF8), ([0xC3], 6, .badUTF8),
+    ]
+
+    @Test("Mistakes in strings are refused with their place", arguments: stringMistakes.indices)
+    func stringMistake(index: Int) {
+        let (text, position, reason) = Self.stringMistakes[index]
+        // As a value, in a nested value, as a name: each starts at byte 6, or a little behind it.
+        for (open, close, shift) in [
+            ("{\"k\":\"", "\"}", 0), ("{\"k\":[\"", "\"]}", 1), ("    {\"", "\":1}", 0),
+        ] {
+            #expect(
+                throws: LogDecodingError(position: position + shift, reason: reason.sentence)
+            ) { try decoder.plain(Array(open.utf8) + text + Array(close.utf8)) }
+        }
+    }
+
+    // MARK: - Mistakes
+
+    static let mistakes: [(body: String, position: Int, reason: JSONFault.Reason)] = [
+        ("", 0, .empty), ("  \n ", 0, .empty), ("\u{FEFF}", 3, .empty),
+        ("1", 0, .logExpected), ("\"a\"", 0, .logExpected), ("null", 0, .logExpected),
+        ("[1]", 1, .logExpected), ("[[{}]]", 1, .logExpected), ("[{},\"a\"]", 4, .logExpected),
+        ("[{},]", 4, .logExpected), ("{},{}", 2, .logExpected), ("{}}", 2, .logExpected),
+        ("{}x", 2, .logExpected), ("{} x", 3, .logExpected), ("[{}", 3, .unfinished),
+        ("[", 1, .unfinished), ("[{},", 4, .unfinished), ("[{}{}]", 3, .arrayEndExpected),
+        ("[{}}", 3, .arrayEndExpected),
+        ("{", 1, .unfinished), ("{\"a\"", 4, .unfinished), ("{\"a\":", 5, .unfinished),
+        ("{\"a\":1", 6, .unfinished), ("{\"a\":1,", 7, .unfinished), ("{\"a\":[1", 7, .unfinished),
+        ("{\"a\":{\"b\"", 9, .unfinished), ("{\"a\":{\"b\":", 10, .unfinished),
+        ("{\"a\":[]", 7, .unfinished),
+        ("{\"a\":1,}", 7, .keyExpected), ("{a:1}", 1, .keyExpected), ("{1:1}", 1, .keyExpected),
+        ("{,}", 1, .keyExpected), ("{[]:1}", 1, .keyExpected),
+        ("{\"a\"}", 4, .colonExpected), ("{\"a\" 1}", 5, .colonExpected),
+        ("{\"a\",1}", 4, .colonExpected),
+        ("{\"a\":}", 5, .valueExpected), ("{\"a\":,\"b\":1}", 5, .valueExpected),
+        ("{\"a\"::1}", 5, .valueExpected), ("{\"a\":]}", 5, .valueExpected),
+        ("{\"a\":[,]}", 6, .valueExpected), ("{\"a\":[1,]}", 8, .valueExpected),
+        ("{\"a\":1]", 6, .objectEndExpected), ("{\"a\":1 \"b\":2}", 7, .objectEndExpected),
+        ("{\"a\":\"b\"x}", 8, .objectEndExpected), ("{\"a\":{\"b\":1]}", 11, .objectEndExpected),
+        ("{\"a\":[1}}", 7, .arrayEndExpected), ("{\"a\":[1 2]}", 8, .arrayEndExpected),
+        ("{\"a\":{\"b\" 1}}", 10, .colonExpected), ("{\"a\":{1:1}}", 6, .keyExpected),
+        ("{\"a\":{\"b\":1,}}", 12, .keyExpected),
+        ("{\"a\":tru}", 5, .badLiteral), ("{\"a\":01}", 5, .badNumber),
+        ("{\"a\":#}", 5, .unexpectedCharacter),
+        ("{\"a\":\\\"b\"}", 5, .unexpectedCharacter), ("{\"a\":é}", 5, .unexpectedCharacter),
+        ("{\"a\":\"b}", 5, .unclosedString), ("{\"a\":\"b\\\"}", 5, .unclosedString),
+        ("{\"a", 1, .unclosedString),
+        ("\u{FEFF}{a", 4, .keyExpected),
+    ]
+
+    @Test(
+        "A body that is not JSON is refused with the place and the reason",
+        arguments: mistakes.indices
+    )
+    func mistake(index: Int) {
+        let (body, position, reason) = Self.mistakes[index]
+        #expect(
+            throws: LogDecodingError(position: position, reason: reason.sentence),
+            "\(body)"
+        ) { try decoder.plain(body) }
+    }
+
+    @Test("Objects and arrays are nested 64 deep at most, the outermost included")
+    func depth() throws {
+        for (open, close) in [("[", "]"), ("{\"k\":", "}")] {
+            func body(_ depth: Int) -> String {
+                let value = open == "[" ? "" : "1"
+                return String(repeating: open, count: depth) + value
+                    + String(repeating: close, count: depth)
+            }
+            #expect(try decoder.plain("{\"a\":\(body(63))}")[0].fields == [["a", body(63)]])
+            #expect(try decoder.plain("[{\"a\":\(body(62))}]")[0].fields == [["a", body(62)]])
+            let place = 5 + 63 * open.utf8.count
+            let refused = LogDecodingError(
+                position: place,
+                reason: JSONFault.Reason.tooDeep(64).sentence
+            )
+            #expect(throws: refused) { try decoder.plain("{\"a\":\(body(64))}") }
+        }
+    }
+
+    @Test("A body has no more logs than allowed")
+    func count() throws {
+        var limits = LogLimits()
+        limits.logs = 3
+        let decoder = JSONLogDecoder(limits: limits)
+        #expect(try decoder.plain("{}[{},{}]").count == 3)
+        let refused = LogDecodingError(
+            position: 10,
+            reason: JSONFault.Reason.tooManyLogs(3).sentence
+        )
+        #expect(throws: refused) { try decoder.plain("{}[{},{}] {}") }
+    }
+
+    @Test("Every reason fits an answer of 255 bytes and has nothing of the body in it")
+    func reasons() {
+        for (_, position, reason) in Self.mistakes {
+            let error = LogDecodingError(position: position, reason: reason.sentence)
+            #expect(error.description.utf8.count < 160)
+        }
     }
 }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Logs
 
-@Suite struct JSONTimeTests {
+@Suite
+struct JSONTimeTests {
     let decoder = JSONLogDecoder()
 
     /// Times that a client may send, with their seconds and nanoseconds.
@@ -113,5 +114,137 @@ import Testing
     func repeated() throws {
         let body = #"{"__time__":1,"a":"","\u005f_time__":"2"}"#
         #expect(try decoder.plain(body) == [Read([["a", ""]], seconds: 2)])
+    }
+
+    // MARK: - The part below the second, which PutLogs as JSON has
+
+    private func read(_ log: String, _ rules: LogRules = LogRules()) throws -> [Read] {
+        let body = "{\"__topic__\":\"t\",\"__logs__\":[{\(log)},{\"a\":\"b\"}]}"
+        let tracked = try decoder.tracking(body, rules, timeParts: true)
+        #expect(tracked.topic == "t")
+        return try tracked.logs.sound.read()
+    }
+
+    @Test(
+        "The part below the second completes the time, wherever it stands",
+        arguments: [
+            #""__time__":1736843300,"__time_ns_part__":123456789,"k":"v""#,
+            #""__time_ns_part__":"123456789","k":"v","__time__":"1736843300""#,
+            #""__time_ns_part__":5,"__time__":1736843300,"k":"v","__time_ns_part__":123456789"#,
+        ]
+    )
+    func completed(log: String) throws {
+        let expected = Read([["k", "v"]], seconds: 1_736_843_300, nanoseconds: 123_456_789)
+        #expect(try read(log) == [expected, Read([["a", "b"]])])
+    }
+
+    @Test("The nanoseconds go with the time that they belong to")
+    func alone() throws {
+        #expect(try read(#""__time_ns_part__":5"#)[0] == Read([]))
+        let late = try read(#""__time__":12,"__time_ns_part__":5"#, LogRules(times: .sls))
+        #expect(late[0] == Read([["__original_time__", "12"]]))
+        #expect(
+            try read(#""__time__":\#(arrivalSeconds),"__time_ns_part__":7"#)[0]
+                == Read([], nanoseconds: 7)
+        )
+    }
+
+    @Test(
+        "A value that is no number of nanoseconds stays a field",
+        arguments: ["-1", "1e3", "x", "", "1234567890"]
+    )
+    func other(value: String) throws {
+        let log = "\"__time__\":1736843300,\"__time_ns_part__\":\"\(value)\""
+        let expected = Read([["__time_ns_part__", value]], seconds: 1_736_843_300)
+        #expect(try read(log)[0] == expected)
+    }
+
+    @Test("In web tracking __time_ns_part__ is an ordinary field")
+    func tracking() throws {
+        _ = try read(#""__time_ns_part__":5"#)
+        let tracked = try decoder.tracking(#"{"__logs__":[{"__time_ns_part__":5}]}"#)
+        #expect(try tracked.logs.sound.read() == [Read([["__time_ns_part__", "5"]])])
+    }
+
+    // MARK: - A field that is the time
+
+    private func read(
+        _ body: String,
+        _ field: String,
+        _ rules: LogRules = LogRules()
+    ) throws(LogDecodingError) -> DecodedLogs {
+        try padded(Array(body.utf8)) { body throws(LogDecodingError) in
+            let timing = BatchTiming(arrival: arrival)
+            return try decoder.decodePlain(body, timing, rules, timeField: field)
+        }
+    }
+
+    @Test(
+        "The time field takes every form of __time__, and is not stored",
+        arguments: [
+            (#"{"date":1736843401.123456,"a":"b"}"#, "date", 123_456_000),
+            (#"{"a":"b","date":1736843401}"#, "date", 0),
+            (#"{"date":"2025-01-14T08:30:01.5Z","a":"b"}"#, "date", 500_000_000),
+            (#"{"timestamp":"2025-01-14T16:30:01.25+08:00","a":"b"}"#, "timestamp", 250_000_000),
+            (#"{"t":"1736843401123","a":"b"}"#, "t", 123_000_000),
+            (#"{"t":1736843401123456,"a":"b"}"#, "t", 123_456_000),
+            (#"{"@timestamp":1736843401123456789,"a":"b"}"#, "@timestamp", 123_456_789),
+            (#"{"d\u0061te":1736843401,"a":"b"}"#, "date", 0),
+            (#"{"é":1736843401,"a":"b"}"#, "é", 0),
+            (#"{"date":1736843401,"a":"b"}"#, "__time__", nil),
+            (#"{"a":"b"}"#, "date", nil), (#"{"a":"b","dat":1,"datex":2}"#, "date", nil),
+        ] as [(String, String, UInt32?)]
+    )
+    func forms(body: String, field: String, nanoseconds: UInt32?) throws {
+        let log = try #require(try read(body, field).sound.read().first)
+        #expect(log.seconds == (nanoseconds == nil ? arrivalSeconds : 1_736_843_401))
+        #expect(log.nanoseconds == nanoseconds ?? 0)
+        if nanoseconds != nil { #expect(log.fields == [["a", "b"]]) }
+    }
+
+    @Test("The time field counts in the log itself, not in a nested object")
+    func nested() throws {
+        let log = try read(#"{"a":{"date":5},"date":1736843401}"#, "date").sound.read()
+        #expect(log == [Read([["a", #"{"date":5}"#]], seconds: 1_736_843_401)])
+    }
+
+    @Test("The last one of the time field and __time__ counts")
+    func both() throws {
+        let logs = try read(
+            #"{"date":1736843401,"__time__":1736843402}{"__time__":1736843402,"date":1736843401}"#,
+            "date"
+        )
+        #expect(try logs.sound.read().map(\.seconds) == [1_736_843_402, 1_736_843_401])
+    }
+
+    @Test(
+        "An unreadable time field is refused, as __time__ is",
+        arguments: [
+            (#"{"date":"yesterday"}"#, 8), (#"{"date":null}"#, 8), (#"{"date":true}"#, 8),
+            (#"{"date":{}}"#, 8), (#"{"a":1,"date":-5}"#, 14),
+            (#"{"date":"2025-01-14T08:30:01"}"#, 8),
+        ]
+    )
+    func unreadableField(body: String, position: Int) {
+        let fault = #expect(throws: LogDecodingError.self) { try read(body, "date") }
+        #expect(fault?.position == position)
+        #expect(fault?.reason.hasPrefix("a log's time must ") == true)
+    }
+
+    @Test("A time field outside the window is kept as __time__ would be")
+    func late() throws {
+        let body = #"{"date":1000000000,"a":"b"}"#
+        let logs = try read(body, "date", LogRules(times: .sls)).sound.read()
+        #expect(logs == [Read([["__original_time__", "1000000000"], ["a", "b"]])])
+        let kept = try read(body, "date", LogRules(times: .sls, late: .setAside))
+        #expect(kept.faulty.first?.logs.count == 1)
+    }
+
+    @Test("The time field does not carry over to the next body")
+    func forgotten() throws {
+        _ = try read(#"{"date":1736843401}"#, "date")
+        #expect(throws: LogDecodingError.self) { try read(#"{"date":"x"}"#, "date") }
+        let log = try decoder.plain(#"{"date":1736843401}"#)
+        #expect(log == [Read([["date", "1736843401"]])])
     }
 }

@@ -1,5 +1,6 @@
 import System
 import TestSupport
+import Testing
 
 @testable import Logs
 
@@ -57,6 +58,18 @@ extension EncodedLogs {
         precondition(unchecked || logs.count == count, "the count must be that of the entries")
         return logs
     }
+}
+
+/// Why a body is refused; nil when it is read.
+func refusal<Value>(_ read: @autoclosure () throws -> Value) -> LogDecodingError? {
+    do {
+        _ = try read()
+    } catch let error as LogDecodingError {
+        return error
+    } catch {
+        Issue.record(error)
+    }
+    return nil
 }
 
 /// Bytes behind a body are never read as part of it: here they look like a continuation.
@@ -124,4 +137,134 @@ extension TimeReading {
     init(_ text: String) {
         self = Array(text.utf8).withUnsafeBufferPointer { TimeReading($0) }
     }
+}
+
+/// Protobuf as tests write it, also malformed.
+enum Wire {
+    static func varint(_ value: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(varint: value)
+        return bytes
+    }
+
+    static func number(_ field: UInt64, _ value: UInt64) -> [UInt8] {
+        varint(field << 3) + varint(value)
+    }
+
+    static func bytes(_ field: UInt64, _ content: [UInt8]) -> [UInt8] {
+        varint(field << 3 | 2) + varint(UInt64(content.count)) + content
+    }
+
+    static func fixed32(_ field: UInt64, _ value: UInt32) -> [UInt8] {
+        varint(field << 3 | 5) + withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    }
+
+    /// A field of any of the eight wire types, complete where that is possible.
+    static func any(_ field: UInt64, type: UInt64) -> [UInt8] {
+        let content: [UInt8] =
+            switch type {
+            case 0: [1]
+            case 1: [0, 0, 0, 0, 0, 0, 0, 0]
+            case 2: [2, 0x12, 0]
+            case 5: [0, 0, 0, 0]
+            default: []
+            }
+        return varint(field << 3 | type) + content
+    }
+
+    static func pair(_ key: [UInt8], _ value: [UInt8]) -> [UInt8] {
+        bytes(1, key) + bytes(2, value)
+    }
+
+    static func pair(_ key: String, _ value: String) -> [UInt8] {
+        pair(Array(key.utf8), Array(value.utf8))
+    }
+
+    /// A log as standard encoders write it.
+    static func log(
+        _ fields: [(String, String)],
+        seconds: UInt32 = arrivalSeconds,
+        nanoseconds: UInt32? = nil
+    ) -> [UInt8] {
+        number(1, UInt64(seconds)) + fields.flatMap { bytes(2, pair($0.0, $0.1)) }
+            + (nanoseconds.map { fixed32(4, $0) } ?? [])
+    }
+}
+
+extension PutLogsDecoder {
+    func read(
+        _ body: [UInt8],
+        _ rules: LogRules = LogRules(),
+        skew: Int64 = 0
+    ) throws(LogDecodingError) -> TrackedLogs {
+        let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
+        return try padded(body) { body throws(LogDecodingError) in
+            try decode(body, timing, rules)
+        }
+    }
+
+    /// A group of these logs.
+    func logs(
+        _ logs: [[UInt8]],
+        _ rules: LogRules = LogRules(),
+        skew: Int64 = 0
+    ) throws -> DecodedLogs {
+        try read(logs.flatMap { Wire.bytes(1, $0) }, rules, skew: skew).logs
+    }
+}
+
+// MARK: - Fuzz tests
+
+extension SeededRandom {
+    mutating func chance(_ percent: Int) -> Bool {
+        Int.random(in: 0..<100, using: &self) < percent
+    }
+
+    /// Characters of all lengths, and those that formats escape.
+    mutating func text() -> String {
+        let pieces = ["a", "xyz ", "é", "世", "😀", "\"", "\\", "\n", "\u{1F}", "/", "\u{7F}"]
+        return (0..<Int.random(in: 0...6, using: &self)).map { _ in
+            pieces.randomElement(using: &self)!
+        }.joined()
+    }
+
+    /// The body after one to three accidents.
+    mutating func mutated(_ body: [UInt8], _ tempting: [UInt8]) -> [UInt8] {
+        var body = body
+        for _ in 0..<Int.random(in: 1...3, using: &self) where !body.isEmpty {
+            let place = Int.random(in: 0..<body.count, using: &self)
+            let byte = tempting.randomElement(using: &self)!
+            switch Int.random(in: 0..<6, using: &self) {
+            case 0: body.remove(at: place)
+            case 1: body.insert(byte, at: place)
+            case 2: body.removeLast(body.count - place)
+            case 3: body[place] &+= chance(50) ? 1 : 0xFF
+            case 4: body[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+            default: body[place] = byte
+            }
+        }
+        return body
+    }
+}
+
+/// Bytes that mean something in texts of JSON.
+let temptingInJSON = Array(#"{}[],:"\n0-1eut/ "#.utf8) + [0x80, 0xC3, 0]
+
+/// A body of so many bytes is refused with a place in it, or is read as logs that can be written.
+func expectRefusedOrWhole(
+    _ count: Int,
+    _ read: () throws(LogDecodingError) -> [DecodedLogs]
+) {
+    do throws(LogDecodingError) {
+        for logs in try read() {
+            #expect((try? LogEntries.count(logs.sound.bytes)) == logs.sound.count)
+        }
+    } catch {
+        #expect(0...count ~= error.position, "\(error)")
+    }
+}
+
+func expectReadable(_ logs: DecodedLogs) {
+    #expect((try? logs.sound.read()) != nil)
+    for faulty in logs.faulty { #expect((try? faulty.logs.read()) != nil) }
 }

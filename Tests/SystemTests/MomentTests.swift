@@ -1,7 +1,10 @@
 import System
 import Testing
 
-@Suite struct MomentTests {
+@testable import System
+
+@Suite
+struct MomentTests {
     static let edges: [(seconds: Int64, nanoseconds: Int64)] = [
         (9_223_372_036, 9_223_372_036_000_000_000), (9_223_372_037, .max),
         (253_402_300_799, .max), (.max, .max), (-9_223_372_037, .min), (.min, .min),
@@ -38,5 +41,27 @@ import Testing
         #expect(
             WallTime(nanoseconds: .max) - WallTime(nanoseconds: .min) > .seconds(18_446_744_073)
         )
+    }
+
+    @Test("Each latency falls into the first bucket that is not below it")
+    func buckets() {
+        var histogram = LatencyHistogram()
+        for milliseconds in [1, 5, 6, 40, 29_000, 31_000] {
+            histogram.record(.milliseconds(milliseconds))
+        }
+        #expect(histogram.counts == [2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+        #expect(histogram.count == 6)
+        #expect(histogram.sum == .milliseconds(60_052))
+    }
+
+    @Test("A counted time falls into the first bucket that is not below it")
+    func counted() {
+        let counter = LatencyCounter()
+        for microseconds in [1, 1000, 1001, 10_000_000, 10_000_001] {
+            counter.count(nanoseconds: Int64(microseconds) * 1000)
+        }
+        let histogram = counter.histogram
+        #expect(histogram.counts == [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+        #expect(histogram.sum == .microseconds(20_002_003))
     }
 }

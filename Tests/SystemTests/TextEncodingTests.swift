@@ -1,7 +1,8 @@
 import System
 import Testing
 
-@Suite struct HexadecimalTests {
+@Suite
+struct TextEncodingTests {
     @Test("Each byte becomes two hexadecimal digits, in either case")
     func written() {
         #expect(hex([0x00, 0x9A, 0xFF]) == "009aff")
@@ -21,9 +22,7 @@ import Testing
             #expect(hexValue(byte) == nil, "\(byte)")
         }
     }
-}
 
-@Suite struct EscapingTests {
     @Test("A character is escaped whatever mark follows it")
     func marks() {
         for mark in ["", "\u{301}", "\u{200d}", "\u{fe0f}"] {
@@ -31,9 +30,7 @@ import Testing
             #expect(text.utf8.elementsEqual("a\\\"\(mark)b\\n\(mark)".utf8))
         }
     }
-}
 
-@Suite struct Base64Tests {
     private func decoded(_ text: String, _ alphabet: Base64Alphabet) -> [UInt8]? {
         base64Decoded(Array(text.utf8)[...], alphabet)
     }
@@ -56,5 +53,18 @@ import Testing
         for wrong in ["A", "AQ===", "_-8", "A Q", "A=Q=", "AAAAA"] {
             #expect(decoded(wrong, .standard) == nil, "\(wrong)")
         }
+    }
+
+    @Test(
+        "Finds a text wherever it is",
+        arguments: [
+            ("abc", "abc", true), ("abc", "xabc", true), ("abc", "abcx", true),
+            ("abc", "ab", false), ("abc", "ab\0c", false), ("\0c", "ab\0c", true),
+            ("", "", true), ("", "x", true), ("x", "", false),
+        ]
+    )
+    func finds(text: String, content: String, isFound: Bool) {
+        let found = Array(content.utf8).withUnsafeBytes { $0.contains(Array(text.utf8)) }
+        #expect(found == isFound)
     }
 }

@@ -1,8 +1,11 @@
+import Glibc
+import System
 import Testing
 
 @testable import System
 
-@Suite struct ThreadFiguresTests {
+@Suite
+struct ThreadFiguresTests {
     @Test("A running thread shows its time on a core")
     func running() throws {
         let wake = try WakeUp()
@@ -30,5 +33,15 @@ import Testing
     @Test("Another line counts as none", arguments: ["", "1 2", "1 x 3", "1 2 3 4"])
     func otherLines(_ line: String) {
         #expect(ThreadFigures(name: "a", schedstat: line) == nil)
+    }
+
+    @Test("A process that forbids core dumps has a limit of zero")
+    func forbidden() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            var limit = rlimit()
+            let isForbidden = CoreDumps.forbid()
+            getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+            exit(isForbidden && limit.rlim_cur == 0 && limit.rlim_max == 0 ? 7 : 1)
+        }
     }
 }

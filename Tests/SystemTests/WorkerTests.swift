@@ -3,7 +3,8 @@ import Testing
 
 @testable import System
 
-@Suite struct WorkerTests {
+@Suite
+struct WorkerTests {
     @Test("A worker's nice value is its own, and counts from the process's")
     func nice() throws {
         @Sendable func value() -> CInt { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
@@ -13,5 +14,89 @@ import Testing
         #expect(promise.wait() == min(before + 3, 19))
         #expect(value() == before)
         worker.join()
+    }
+
+    /// Keeps what it was given to run, and runs it.
+    private final class RecordingThread: CallbackThread {
+        let runs = Locked<[Int]>([])
+
+        func run(_ callbacks: [@Sendable () -> Void]) {
+            runs.withLock { $0.append(callbacks.count) }
+            for callback in callbacks { callback() }
+        }
+    }
+
+    @Test("Each thread gets its callbacks together and in order")
+    func gathers() {
+        let threads = [RecordingThread(), RecordingThread()]
+        let order = [Locked<[Int]>([]), Locked<[Int]>([])]
+        var callbacks = GatheredCallbacks()
+        for number in 0..<5 {
+            let list = order[number % 2]
+            callbacks.add({ list.withLock { $0.append(number) } }, on: threads[number % 2])
+        }
+        #expect(order.allSatisfy { $0.withLock { $0.isEmpty } })
+        callbacks.run()
+        #expect(threads.map { $0.runs.withLock { $0 } } == [[3], [2]])
+        #expect(order.map { $0.withLock { $0 } } == [[0, 2, 4], [1, 3]])
+    }
+
+    @Test("A callback without a thread runs at once")
+    func noThread() {
+        let ran = Locked(false)
+        var callbacks = GatheredCallbacks()
+        callbacks.add({ ran.withLock { $0 = true } }, on: nil)
+        #expect(ran.withLock { $0 })
+        callbacks.run()
+    }
+
+    @Test("Several posts before the owner takes them cause one wake-up")
+    func wakesOnce() {
+        let woken = Locked(0)
+        let mailbox = Mailbox<Int> { woken.withLock { $0 += 1 } }
+        mailbox.post(1)
+        mailbox.post(2)
+        #expect(woken.withLock { $0 } == 1)
+        #expect(mailbox.takeAll() == [1, 2])
+        #expect(mailbox.takeAll().isEmpty)
+        mailbox.post(3)
+        #expect(woken.withLock { $0 } == 2)
+    }
+
+    @Test("A closed mailbox keeps no message, and no sender")
+    func closes() {
+        final class Sender: Sendable {}
+        let woken = Locked(0)
+        let mailbox = Mailbox<Sender> { woken.withLock { $0 += 1 } }
+        weak var first: Sender?
+        weak var second: Sender?
+        do {
+            let senders = (Sender(), Sender())
+            (first, second) = (senders.0, senders.1)
+            mailbox.post(senders.0)
+            mailbox.close()
+            mailbox.post(senders.1)
+        }
+        #expect(first == nil)
+        #expect(second == nil)
+        #expect(mailbox.takeAll().isEmpty && woken.withLock { $0 } == 1)
+    }
+
+    @Test("No message of several threads is lost", .timeLimit(.minutes(1)))
+    func manyThreads() throws {
+        let wakeUp = try WakeUp()
+        let mailbox = Mailbox<Int> { wakeUp.signal() }
+        let workers = try (0..<4).map { worker in
+            try Worker("poster") {
+                for number in 0..<1000 { mailbox.post(worker * 1000 + number) }
+            }
+        }
+        var received: Set<Int> = []
+        while received.count < 4000 {
+            wakeUp.wait()
+            received.formUnion(mailbox.takeAll())
+        }
+        for worker in workers { worker.join() }
+        #expect(received == Set(0..<4000))
     }
 }

@@ -72,7 +72,6 @@ package struct InflateLimit: Sendable, Equatable {
     }
 }
 
-/// Why a body cannot be inflated.
 package enum InflateError: Error, Equatable, Sendable, CustomStringConvertible {
     case tooLarge(limit: Int)
     case suspiciousRatio(limit: Int)
@@ -184,8 +183,7 @@ package final class Inflater {
     }
 }
 
-/// Memory that bodies are inflated into. Behind the content there are always some readable bytes,
-/// for parsers that read in blocks.
+/// Memory that bodies are inflated into, with spare bytes behind for parsers that read in blocks.
 struct InflateBuffer: ~Copyable {
     private static let spareBytes = 64
 
@@ -203,7 +201,6 @@ struct InflateBuffer: ~Copyable {
 
     mutating func shrink() { memory.shrink() }
 
-    /// Makes room for so much content.
     mutating func reserve(_ count: Int, keeping kept: Int) {
         memory.grow(to: count + Self.spareBytes, keeping: kept)
     }

@@ -1,6 +1,5 @@
 import CLZ4
 
-/// Bytes that are not the LZ4 block they should be.
 package struct LZ4Error: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -5,8 +5,7 @@ import System
 /// Inflates LZ4: one raw block, whose size SLS's SDKs tell in a header, or frames, which tell their
 /// sizes themselves.
 enum LZ4Inflater {
-    /// The first bytes of a frame. A block cannot begin so: it would copy from before its own
-    /// start.
+    /// The first bytes of a frame. A block that begins so would copy from before its own start.
     private static let frameMagic: [UInt8] = [0x04, 0x22, 0x4D, 0x18]
 
     static func inflate(
@@ -97,7 +96,6 @@ enum SnappyInflater {
     /// The chunk that every framed stream begins with. A block cannot: it would copy from before
     /// its own start.
     private static let streamStart: [UInt8] = [0xFF, 6, 0, 0] + Array("sNaPpY".utf8)
-    /// The most content of one chunk.
     private static let chunkBytesMax = 64 << 10
 
     static func inflate(
@@ -166,8 +164,7 @@ enum SnappyInflater {
         return produced
     }
 
-    /// Inflates a chunk behind the content so far, and returns its size; nil when that would exceed
-    /// the allowance.
+    /// Inflates a chunk behind the content and returns its size; nil beyond the allowance.
     private static func inflate(
         _ chunk: UnsafeRawBufferPointer,
         isCompressed: Bool,

@@ -30,7 +30,6 @@ package enum Gzip {
     }
 }
 
-/// Zstandard frames.
 package enum Zstd {
     /// Level 1, as Alibaba's own SDKs use; the frame says how large its content is.
     package static func compress(_ raw: UnsafeRawBufferPointer) -> [UInt8] {

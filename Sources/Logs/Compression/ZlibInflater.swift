@@ -77,7 +77,6 @@ struct ZlibInflater: ~Copyable {
     }
 }
 
-/// Inflates Zstandard frames, one after the other.
 struct ZstdInflater: ~Copyable {
     /// The decoder's window is 2^23 bytes: RFC 8878 asks a decoder to support it, and all levels
     /// but the `--ultra` ones stay within it. A frame that asks for more is refused.
@@ -89,7 +88,6 @@ struct ZstdInflater: ~Copyable {
 
     deinit { ZSTD_freeDStream(decoder) }
 
-    /// True when the decoder of an earlier body is kept for the next one.
     var keepsDecoder: Bool { decoder != nil }
 
     mutating func inflate(

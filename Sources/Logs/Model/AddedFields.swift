@@ -10,7 +10,6 @@ package struct AddedFields: Sendable {
     private let names: [[UInt8]]
     /// A bit for each length that a name has; lengths of 63 and more share one.
     private var lengths: UInt64 = 0
-    /// How many fields of the logs were left out.
     private var replacedCount = 0
 
     /// `others` are more names whose fields are left out.
@@ -25,8 +24,7 @@ package struct AddedFields: Sendable {
 
     private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
-    /// The logs with these fields, and how many fields of their own were left out; nil when they
-    /// could exceed `bytesMax`.
+    /// The logs with these fields, and how many own ones were left out; nil if beyond `bytesMax`.
     package func added(
         to logs: DecodedLogs,
         atMost bytesMax: Int

@@ -81,8 +81,7 @@ struct ByteIndex {
     private var slots: [UInt64] = []
     private var count = 0
 
-    /// Forgets all texts. Many slots are given back, since clearing them would slow down later uses
-    /// with few texts.
+    /// Forgets all texts, and gives many slots back: clearing those would slow down later uses.
     mutating func removeAll() {
         guard count > 0 else { return }
         if slots.count > 4 * Self.firstSlots {

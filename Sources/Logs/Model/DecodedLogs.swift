@@ -67,8 +67,7 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
-    /// Replaces the positions of texts that could not be read. `positions` maps them, in ascending
-    /// order.
+    /// Replaces the positions of unreadable texts, which `positions` maps in ascending order.
     mutating func changePositions(_ positions: ([Int]) -> [Int]) {
         let found = faulty.compactMap { faulty in
             if case .unreadable(let position, _) = faulty.fault { position } else { nil }

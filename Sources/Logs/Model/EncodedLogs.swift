@@ -93,8 +93,7 @@ package struct EncodedLogs: Sendable, Equatable {
         count += 1
     }
 
-    /// Cuts between entries into pieces of at most so many bytes and logs, in order. A larger entry
-    /// stands alone: it cannot be cut.
+    /// Cuts between entries into pieces within both bounds, in order. A larger entry stands alone.
     package func pieces(
         atMost maxBytes: Int,
         logs maxLogs: Int = .max
@@ -125,7 +124,6 @@ package struct EncodedLogs: Sendable, Equatable {
 /// The bytes may come from disk: a walk over damaged ones ends in an error, never outside of them.
 package struct LogEntries {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the next entry starts.
     package private(set) var position = 0
 
     package init(_ bytes: UnsafeRawBufferPointer) {
@@ -159,7 +157,6 @@ package struct LogEntries {
         LogDecodingError(position: position, reason: reason)
     }
 
-    /// How many entries there are.
     package static func count(_ bytes: [UInt8]) throws(LogDecodingError) -> Int {
         try bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
             var entries = LogEntries(UnsafeRawBufferPointer(bytes))
@@ -218,8 +215,7 @@ extension LogTime {
         self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// The time of an encoded entry, tag and length included, without reading its fields; nil when
-    /// the entry has none.
+    /// The time of an encoded entry, tag and length included; nil without one. Reads no fields.
     package init?(ofEntry entry: UnsafeRawBufferPointer) {
         var outer = ProtobufReader(entry)
         guard case (1, .bytes(let range))? = try? outer.next() else { return nil }

@@ -49,12 +49,9 @@ package func utf8Boundary(_ text: UnsafePointer<UInt8>, atMost limit: Int) -> In
     return end
 }
 
-/// Names that SLS gives a meaning of its own; they must not be names of fields or
-/// tags (facts 1.7).
+/// Names with a meaning of their own to SLS, which fields and tags must not have (facts 1.7).
 package enum ReservedKey {
-    /// The log's time.
     case time
-    /// All others.
     case other
 
     /// The field for a time that is not taken for the log's own.

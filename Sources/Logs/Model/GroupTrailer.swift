@@ -1,5 +1,4 @@
-/// Topic, source and tags, which the logs of one LogGroup share, as the bytes that end the
-/// LogGroup.
+/// Topic, source and tags that the logs of a LogGroup share, as the bytes that end it.
 package struct GroupTrailer: Hashable, Sendable {
     /// Encoded Topic (3), Source (4) and LogTags (6), in that order; empty when there are none.
     package let bytes: [UInt8]

@@ -2,7 +2,6 @@
 package struct LogDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Decides the status and the code of the answer, which clients go by.
     package enum Kind: Sendable {
-        /// The body is malformed.
         case unreadable
         /// The body, or its logs, exceed a limit.
         case tooLarge
@@ -45,8 +44,7 @@ package enum LogFault: Sendable, Equatable {
     case filterFailed(filter: String, step: Int, reason: String)
     /// No route takes logs of its tag.
     case unrouted(tag: String)
-    /// Filters changed its tag more often than this. The tags in their order, the first one
-    /// included.
+    /// Filters changed its tag more often than this; its tags in order, the first one included.
     case tagLoop(tags: [String], changesMax: Int)
 
     package var code: String {
@@ -85,7 +83,6 @@ package enum LogFault: Sendable, Equatable {
     }
 }
 
-/// Logs that have the same fault.
 package struct FaultyLogs: Sendable, Equatable {
     package var logs: EncodedLogs
     package let fault: LogFault

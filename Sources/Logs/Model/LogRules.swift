@@ -12,7 +12,6 @@ package struct LogRules: Sendable, Equatable {
 
     /// The treatment of a log with a name or a value that is too long.
     package enum Oversize: Sendable {
-        /// It stays as it is.
         case keep
         /// The name or value is cut, and the field `__truncated__` says so.
         case cut
@@ -20,13 +19,10 @@ package struct LogRules: Sendable, Equatable {
         case setAside
     }
 
-    /// The treatment of damaged JSON: bytes that are not UTF-8, raw control characters, logs that
-    /// are not JSON.
+    /// The treatment of damaged JSON: bad UTF-8, raw control characters, logs that are not JSON.
     package enum Damage: Sendable {
-        /// The whole body is refused.
         case refuse
-        /// Bytes are replaced. Logs that are still unreadable are kept as text, apart from the
-        /// others.
+        /// Bytes are replaced. Logs that stay unreadable are kept as text, apart from the others.
         case setAside
     }
 
@@ -79,23 +75,20 @@ package struct LogLimits: Sendable, Equatable {
 
     // MARK: - Streams
 
-    /// Packages of one body.
     package var packages = 1024
     /// Streams with different labels, or events of different origins, of one body.
     package var streams = 8192
     /// Labels that the streams with different labels of one body have together: 16 for each stream,
     /// which is one more than Loki takes by default.
     package var labels = 1 << 17
-    /// Streams that the logs of one body become with their tags. Logs beyond them have their tags
-    /// as fields.
+    /// Streams that one body's logs become with their tags; further logs have the tags as fields.
     package var batches = 1024
 
     // MARK: - Topic, source, tags
 
     package var topicBytes = 128
     package var sourceBytes = 128
-    /// Tags of a stream, and their bytes, since they are kept with each of its packets. Tags beyond
-    /// them become fields of the logs.
+    /// Tags of a stream, and their bytes, which each packet repeats. Further tags become fields.
     package var tags = 128
     package var tagsBytes = 8 << 10
     /// Tags of one request that are kept at all.

@@ -48,12 +48,10 @@ package struct TimeWindow: Sendable, Equatable {
 
 /// When a batch came, and by how much its device's clock is wrong.
 package struct BatchTiming: Sendable, Equatable {
-    /// The time of logs that bring none. With the offset, it is the time that others are measured
-    /// by.
+    /// The time of logs that bring none. Others are measured by it, with the offset.
     package var arrival: WallTime
     package var skew: ClockSkew
-    /// SLS's clock minus the host's, where the host's is known to be wrong: SLS's clock decides if
-    /// a log is late.
+    /// SLS's clock minus the host's, where that is known to be wrong: SLS's decides what is late.
     package var offset: Duration
 
     package init(arrival: WallTime, skew: ClockSkew = .none, offset: Duration = .zero) {

@@ -174,8 +174,7 @@ struct DigitReader {
     }
 }
 
-/// A number as digits and a power of ten, so that no precision is lost between seconds and
-/// nanoseconds.
+/// A number as digits and a power of ten, so that seconds and nanoseconds lose no precision.
 struct Decimal {
     private(set) var isNegative = false
     /// The first significant digits, 30 at most.

@@ -40,8 +40,7 @@ struct FieldNames: ~Copyable {
         contents.deallocate()
     }
 
-    /// Begins a body. The logs of one that was read before have the gateway's marks among their
-    /// fields.
+    /// Begins a body. Logs that were read before have the gateway's marks among their fields.
     mutating func startBody(readBefore: Bool) {
         marksRead = readBefore ? Self.marks : 0
         limit = namesMax + marksRead
@@ -140,8 +139,7 @@ struct FieldNames: ~Copyable {
         return UnsafeBufferPointer(start: pointer, count: count)
     }
 
-    /// A sum of all bytes and the length. Reads up to seven bytes behind the key, which are always
-    /// there.
+    /// A sum of all bytes and the length. Reads up to seven bytes behind the key: always there.
     @inline(__always)
     private func sum(_ key: UnsafeMutablePointer<UInt8>, _ count: Int) -> UInt64 {
         let raw = UnsafeRawPointer(key)

@@ -18,14 +18,12 @@ struct GatheredTags {
     /// Up to so many are searched one by one.
     private static let few = 16
 
-    /// Keys and values.
     private var bytes: [UInt8] = []
     private var gathered: [Tag] = []
     /// Their indices by their keys, once there are more than a few.
     private var byKey = ByteIndex()
     private var leftOut = NameList()
 
-    /// The number of kept tags.
     var count: Int { gathered.count }
 
     /// The bytes of keys and values that the tags may have without growth.
@@ -167,8 +165,7 @@ struct GatheredTags {
         }
     }
 
-    /// Adds the tag that names tags that are not whole, at the end. It replaces a device's tag of
-    /// that name.
+    /// Adds the tag that names tags that are not whole. It replaces a device's tag of that name.
     private mutating func mark() {
         var list = leftOut
         for tag in gathered where tag.isCut {
@@ -234,8 +231,7 @@ package struct NameList {
         if isFull { names.append(contentsOf: "...".utf8) } else { names.append(contentsOf: name) }
     }
 
-    /// The tags, and behind them the one that names those that are not whole. It replaces a
-    /// device's tag of that name.
+    /// The tags and the one that names those not whole, which replaces a device's of that name.
     package func marking(
         _ tags: [(key: String, value: String)]
     ) -> [(key: String, value: String)] {

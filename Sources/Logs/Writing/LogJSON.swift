@@ -1,8 +1,7 @@
 import Glibc
 import System
 
-/// Writes encoded logs as JSON objects, in one walk over their bytes and without a `String` for a
-/// log.
+/// Writes encoded logs as JSON objects in one walk over their bytes, without a `String` a log.
 package struct LogJSON: ~Copyable {
     package enum Shape: Sendable {
         /// The fields, and with them `date` and `tag`. A field whose own name is one of these, or
@@ -48,8 +47,7 @@ package struct LogJSON: ~Copyable {
         if framing == .array { output.append("[") }
     }
 
-    /// Appends the logs of `Log` entries, as the queue stores them. After an error the text is of
-    /// no use.
+    /// Appends the logs of `Log` entries, as the queue stores them. After an error it is of no use.
     package mutating func append(_ entries: UnsafeRawBufferPointer) throws(LogDecodingError) {
         var reader = ProtobufReader(entries)
         while let field = try reader.next() {

@@ -1,7 +1,6 @@
 /// Memory that logs are written to: the first `length` bytes are written for good.
 struct LogOutput: ~Copyable {
-    /// The bytes that a log and a field need besides their text, and those that copying in words
-    /// overshoots.
+    /// The bytes that a log and a field need besides their text, and what word copies overshoot.
     static let slack = 96
 
     private var memory = RawMemory(capacity: 16 << 10)

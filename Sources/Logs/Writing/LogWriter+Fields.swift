@@ -135,8 +135,7 @@ extension LogWriter {
 
     // MARK: - Texts that are written in place
 
-    /// Room before a key for the field's tag, length and key length, and for the longer name of a
-    /// reserved one.
+    /// Room before a key for the field's tag and lengths, and for a reserved name's longer form.
     private static let keyRoom = 24
     /// Room before a value for its tag and length.
     private static let valueRoom = 8
@@ -317,8 +316,7 @@ extension LogWriter {
         field(name: ReservedKey.originalTimeField, value: Array(text.utf8))
     }
 
-    /// A text as in `__time__` of JSON: a number in any unit, or RFC 3339. An unreadable one is
-    /// kept, too.
+    /// A text as in `__time__` of JSON: a number or RFC 3339. An unreadable one is kept, too.
     mutating func time(text: UnsafeBufferPointer<UInt8>) {
         switch TimeReading(text) {
         case .time(let time): if take(time) { return }

@@ -31,7 +31,6 @@ struct LogWriter: ~Copyable {
 
     var log = OpenLog()
     var names: FieldNames
-    /// What is special about the log.
     var remarks = LogRemarks()
     /// True when U+FFFD in the text may stand for bytes that were no text.
     var isRepaired = false
@@ -120,7 +119,6 @@ struct LogWriter: ~Copyable {
         throw LogDecodingError(position: position, reason: LogLimits.tooManyLogs(limits.logs))
     }
 
-    /// Gives back the memory that a large body needed.
     mutating func shrink() {
         output.shrink()
         names.startLog()
@@ -142,8 +140,7 @@ struct LogWriter: ~Copyable {
         names.startLog()
     }
 
-    /// False when the log has more fields than a log may. It does not count then, and the decoder
-    /// refuses it or the body.
+    /// False when the log has too many fields: it does not count, and is refused, or its body is.
     @inline(__always)
     mutating func endLog() -> Bool {
         guard !names.isCrowded else { return false }
@@ -306,9 +303,7 @@ struct LogWriter: ~Copyable {
     }
 }
 
-/// The log that is being written.
 struct OpenLog {
-    /// Where its entry starts.
     var entry = 0
     /// Where its content starts, if its length is as long as that of the log before.
     var content = 0

@@ -3,15 +3,13 @@ struct PartedLogs<Key: Hashable> {
     private(set) var parts: [(key: Key, logs: DecodedLogs)] = []
     private var indices: [Key: Int] = [:]
     private var last = 0
-    /// How many streams there may be.
     private let most: Int
 
     init(atMost most: Int) {
         self.most = most
     }
 
-    /// Where the logs of a stream are; nil when it is one stream too many. Mostly it is the stream
-    /// of the log before.
+    /// Where a stream's logs are, mostly those of the log before; nil for one stream too many.
     mutating func index(of key: Key) -> Int? {
         if last < parts.count, parts[last].key == key { return last }
         if let known = indices[key] {

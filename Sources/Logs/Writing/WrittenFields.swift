@@ -1,7 +1,6 @@
 import Glibc
 
-/// The special things about one log, noted while it is read and acted on when it is complete.
-/// Nearly all logs have none.
+/// What is special about a log, noted while it is read. Nearly all logs have nothing.
 struct LogRemarks {
     enum Oversized {
         case name, value

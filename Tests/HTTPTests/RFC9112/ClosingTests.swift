@@ -80,7 +80,7 @@ struct ClosingTests {
     @Test("9.3: a request after close or after a refusal is never handled")
     func neverRun() throws {
         for first in [
-            Self.get("Connection: close"), "GET /a HTTP/1.0||", "GET /a HTTP/1.1||",
+            get("Connection: close"), "GET /a HTTP/1.0||", "GET /a HTTP/1.1||",
             Exchange.post("Transfer-Encoding: gzip, chunked", "0||"),
             Exchange.post("Transfer-Encoding: chunked|Content-Length: 3", "0||"),
             "POST /refused HTTP/1.1|Host: a|Content-Length: 9999999||",
@@ -110,8 +110,7 @@ struct ClosingTests {
     )
     func incomplete(text: String) throws {
         let server = try TestServer()
-        let client = try server.client()
-        client.send(Exchange.bytes(text))
+        let client = try server.client(sending: Exchange.bytes(text))
         client.finishWriting()
         #expect(client.isEnded())
         #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
@@ -123,8 +122,7 @@ struct ClosingTests {
     func timeOut() throws {
         let time = Duration.milliseconds(100).calibrated()
         let server = try TestServer { $0.headTime = time }
-        let client = try server.client()
-        client.send(Exchange.bytes(Self.next + "GET /a HTTP/1.1|Ho"))
+        let client = try server.client(sending: Exchange.bytes(Self.next + "GET /a HTTP/1.1|Ho"))
         #expect(client.answer()?.text == "/next 0")
         let answer = try #require(client.answer())
         #expect(answer.status == 408)

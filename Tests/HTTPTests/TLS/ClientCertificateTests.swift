@@ -5,12 +5,13 @@ import TestSupport
 import Testing
 
 @testable import HTTP
+@testable import Net
 
 /// Mutual TLS.
 @Suite(.timeLimit(.minutes(1)))
 struct ClientCertificateTests {
-    static let get = "GET /name HTTP/1.1\r\nHost: a\r\n\r\n"
-    static let authority = TestCertificates.shared.certificate("authority")
+    static let files = TestCertificates.shared
+    static let authority = files.certificate("authority")
 
     /// What the server calls the client; nil when it does not let it in.
     private func name(
@@ -18,12 +19,7 @@ struct ClientCertificateTests {
         _ server: TestServer,
         version: CInt = TLS1_3_VERSION
     ) throws -> String? {
-        let client = try server.client()
-        let options = ClientTLS.Options(certificate: certificate, version: version)
-        // A TLS 1.3 client has done its part before the server has looked at its certificate.
-        guard (try? client.secure(options)) != nil else { return nil }
-        client.send(Self.get)
-        return client.answer()?.text
+        try server.visit(ClientTLS.Options(certificate: certificate, version: version))?.name
     }
 
     @Test(
@@ -60,18 +56,13 @@ struct ClientCertificateTests {
             ["server", "exact"],
             clients: .required(authorities: Self.authority)
         )
-        for certificate in ["client", "wrong-client", nil] as [String?] {
-            let client = try server.client()
+        for certificate in ["client", "wrong-client", nil] {
             let options = ClientTLS.Options(
                 serverName: "api.example.com",
                 certificate: certificate
             )
-            _ = try? client.secure(options)
-            client.send(Self.get)
-            #expect(
-                client.answer()?.text
-                    == (certificate == "client" ? "dns:phone-7.example.com dns:other" : nil)
-            )
+            let expected = certificate == "client" ? "dns:phone-7.example.com dns:other" : nil
+            #expect(try server.visit(options)?.name == expected)
         }
     }
 
@@ -80,8 +71,91 @@ struct ClientCertificateTests {
         let server = try TestServer.securely(clients: .required(authorities: Self.authority))
         let client = try server.client()
         try client.secure()
-        client.send(Self.get + Self.get)
+        client.send(get("/name") + get("/name"))
         #expect(client.endsUnanswered())
         #expect(ClientTLS.lastAlert == SSL_AD_CERTIFICATE_REQUIRED)
+    }
+
+    // MARK: - Chains
+
+    private func isLetIn(_ certificate: String, authorities: String) throws -> Bool {
+        let server = try TestServer.securely(clients: .required(authorities: authorities))
+        return try name(certificate, server) != nil
+    }
+
+    @Test("A listener that trusts an intermediate authority admits only clients of that authority")
+    func intermediate() throws {
+        Self.files.issue("devices", subject: "/CN=devices")
+        Self.files.issue("by-devices", by: "devices")
+        let authorities = Self.files.certificate("devices")
+        #expect(try isLetIn("by-devices", authorities: authorities))
+        #expect(try !isLetIn("client", authorities: authorities))
+        #expect(try !isLetIn("wrong-client", authorities: authorities))
+    }
+
+    @Test("A client with an expired certificate, or one for servers, is refused")
+    func unfit() throws {
+        Self.files.issue("ended")
+        Self.files.end("ended", in: -60)
+        Self.files.issue("for-servers", extensions: ["extendedKeyUsage=serverAuth"])
+        Self.files.issue("for-clients", extensions: ["extendedKeyUsage=clientAuth"])
+        let authorities = Self.files.certificate("authority")
+        #expect(try !isLetIn("ended", authorities: authorities))
+        #expect(try !isLetIn("for-servers", authorities: authorities))
+        #expect(try isLetIn("for-clients", authorities: authorities))
+    }
+
+    // MARK: - Names
+
+    private func names(_ subject: String, _ alternatives: String?) -> [String] {
+        let name = "named"
+        Self.files.issue(
+            name,
+            subject: subject,
+            extensions: alternatives.map { ["subjectAltName=\($0)"] } ?? []
+        )
+        let file = BIO_new_file(Self.files.certificate(name), "r")
+        defer { BIO_free(file) }
+        guard let certificate = PEM_read_bio_X509(file, nil, nil, nil) else { return ["none"] }
+        defer { X509_free(certificate) }
+        return ClientCertificate(certificate).names
+    }
+
+    @Test("A certificate's names are all read, each with its kind")
+    func kinds() {
+        #expect(
+            names(
+                "/CN=ignored",
+                "DNS:phone-7.example.com,URI:spiffe://fleet/phone,email:a@example.com,"
+                    + "IP:192.0.2.1,IP:2001:db8::1"
+            ) == [
+                "dns:phone-7.example.com", "uri:spiffe://fleet/phone", "mail:a@example.com",
+                "ip:192.0.2.1", "ip:2001:db8::1",
+            ]
+        )
+    }
+
+    @Test("The common name counts only without a list of alternative names")
+    func common() {
+        #expect(names("/O=Sluice/CN=phone 8", nil) == ["cn:phone 8"])
+        #expect(names("/O=Sluice/CN=Kühlschrank", nil) == ["cn:Kühlschrank"])
+        #expect(names("/O=Sluice", nil) == [])
+        #expect(names("/CN=phone-7.example.com", "otherName:1.2.3.4;UTF8:mallory") == [])
+        #expect(names("/CN=phone-7.example.com", "RID:1.2.3.4") == [])
+    }
+
+    @Test(
+        "A name that could be mistaken for another one is ignored",
+        arguments: [
+            "/CN=a\u{202e}b", "/CN=a\u{200b}b", "/CN=a\u{85}b", "/CN=a\u{feff}b", "/CN=a\u{2028}b",
+        ]
+    )
+    func deceiving(subject: String) {
+        #expect(names(subject, nil) == [])
+    }
+
+    @Test("Alternative names with other characters than visible ASCII are ignored")
+    func visible() {
+        #expect(names("/CN=x", "DNS:a b,URI:u v,DNS:fine") == ["dns:fine"])
     }
 }

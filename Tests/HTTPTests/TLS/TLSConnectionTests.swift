@@ -10,17 +10,15 @@ import Testing
 /// What holds for plain connections holds for encrypted ones.
 @Suite(.timeLimit(.minutes(1)))
 struct TLSConnectionTests {
-    static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
-
     @Test("A connection serves many requests, sequential and pipelined")
     func keptAlive() throws {
         let server = try TestServer.securely()
         let client = try server.secureClient()
         for _ in 0..<3 {
-            client.send(Self.get)
+            client.send(get("/a"))
             #expect(client.answer()?.text == "/a 0")
         }
-        client.send(String(repeating: Self.get, count: 1000))
+        client.send(String(repeating: get("/a"), count: 1000))
         for _ in 0..<1000 { #expect(client.answer()?.text == "/a 0") }
         #expect(server.server.counters[.handshakes] == 1)
     }
@@ -39,15 +37,14 @@ struct TLSConnectionTests {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
         client.send(body)
         #expect(client.answer()?.body == body)
-        client.send(Self.get)
+        client.send(get("/a"))
         #expect(client.answer()?.text == "/a 0")
     }
 
     @Test("A body may come in records of any size")
     func records() throws {
         let server = try TestServer.securely()
-        let client = try server.secureClient()
-        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n")
+        let client = try server.secureClient(sending: post("/echo", 3000))
         for _ in 0..<3000 { client.send([0x61]) }
         #expect(client.answer()?.body.count == 3000)
     }
@@ -55,9 +52,9 @@ struct TLSConnectionTests {
     @Test("A large answer goes out as fast as the client takes it")
     func slowReader() throws {
         let server = try TestServer.securely()
-        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 8192)
+        let client = try server.slowClient()
         try client.secure()
-        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n" + Self.get)
+        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n" + get("/a"))
         #expect(client.answer()?.body.count == 4 << 20)
         #expect(client.answer()?.text == "/a 0")
     }
@@ -65,9 +62,9 @@ struct TLSConnectionTests {
     @Test("A client that does not read its answer is closed after the write timeout")
     func stuckReader() throws {
         let server = try TestServer.securely(loops: 1) { $0.writeTime = .milliseconds(300) }
-        let client = try TestConnection(port: server.server.address.port, receiveBuffer: 4096)
+        let client = try server.slowClient()
         try client.secure()
-        let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 10)
+        let requests = String(repeating: get("/big"), count: 10)
         client.send(requests)
         #expect(server.eventually { $0[.writeTimeouts] == 1 && $0[.openConnections] == 0 })
     }
@@ -78,8 +75,7 @@ struct TLSConnectionTests {
     )
     func halfClosed(politely: Bool) throws {
         let server = try TestServer.securely()
-        let client = try server.secureClient()
-        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.secureClient(sending: get("/later"))
         let request = server.held.next()
         if politely { client.tls?.finish() }
         client.finishWriting()
@@ -105,15 +101,13 @@ struct TLSConnectionTests {
     func resets() throws {
         let server = try TestServer.securely()
         for text in [
-            "", "GET", Self.get, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc",
+            "", "GET", get("/a"), post("/echo", 9) + "abc",
         ] {
-            let client = try server.secureClient()
-            client.send(text)
+            let client = try server.secureClient(sending: text)
             client.reset()
         }
         #expect(server.eventually { $0[.openConnections] == 0 && $0[.heldBodies] == 0 })
-        let client = try server.secureClient()
-        client.send(Self.get)
+        let client = try server.secureClient(sending: get("/a"))
         #expect(client.answer()?.status == 200)
     }
 
@@ -126,7 +120,7 @@ struct TLSConnectionTests {
         }
         let client = try server.secureClient()
         let size = 3 << 20
-        client.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        client.send(post("/small", size))
         for round in 1...12 {
             client.send(Array(repeating: 0x61, count: size / 12))
             // OpenSSL may hold a record that the server has not asked for.
@@ -139,12 +133,11 @@ struct TLSConnectionTests {
     @Test("Bytes that are not TLS end the connection")
     func nonsense() throws {
         let server = try TestServer.securely { $0.lingerTime = .milliseconds(50) }
-        let client = try server.secureClient()
-        client.send(Self.get)
+        let client = try server.secureClient(sending: get("/a"))
         #expect(client.answer()?.status == 200)
         let tls = client.tls
         client.tls = nil
-        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/a"))
         client.tls = tls
         #expect(client.endsUnanswered())
         #expect(server.eventually { $0[.openConnections] == 0 })
@@ -161,7 +154,81 @@ struct TLSConnectionTests {
         }
         stream.finish()
         #expect(client.chunk() == "")
-        client.send(Self.get)
+        client.send(get("/a"))
         #expect(client.answer()?.text == "/a 0")
+    }
+
+    static let authority = TestCertificates.shared.certificate("authority")
+
+    @Test("A refused client that is still sending is not reset")
+    func refusedHandshake() throws {
+        let server = try TestServer.securely(clients: .required(authorities: Self.authority))
+        do {
+            let client = try server.secureClient(sending: Array(repeating: 0x61, count: 100 << 10))
+            #expect(server.eventually { $0[.failedHandshakes] == 1 })
+            client.send(Array(repeating: 0x61, count: 100 << 10))
+            #expect(client.endsUnanswered())
+            #expect(ClientTLS.lastAlert == SSL_AD_CERTIFICATE_REQUIRED)
+            #expect(server.server.counters[.openConnections] == 1)
+        }
+        #expect(server.eventually { $0[.openConnections] == 0 })
+        #expect(server.server.counters[.broken] == 0)
+    }
+
+    @Test("A client whose TLS records are unreadable is not reset")
+    func brokenRecord() throws {
+        let server = try TestServer.securely()
+        do {
+            let client = try server.secureClient()
+            let tls = client.tls
+            client.tls = nil
+            // A record of application data that nobody sealed, and more behind it.
+            client.send([23, 3, 3, 0, 32] + Array(repeating: 0x61, count: 200 << 10))
+            client.tls = tls
+            #expect(server.eventually { $0[.broken] == 1 })
+            #expect(client.endsUnanswered())
+            #expect(ClientTLS.lastAlert == SSL_AD_BAD_RECORD_MAC)
+            #expect(server.server.counters[.openConnections] == 1)
+        }
+        #expect(server.eventually { $0[.openConnections] == 0 })
+    }
+
+    @Test(
+        "A stream to HTTP/1.0 ends with close_notify only if it is complete",
+        arguments: ["complete", "dropped", "stopped"]
+    )
+    func oldStream(end: String) throws {
+        let server = try TestServer.securely()
+        let client = try server.secureClient(sending: "GET /later HTTP/1.0\r\n\r\n")
+        var stream = server.held.next().responder.stream(Response(status: 200))
+        #expect(stream?.write(Array("abc".utf8)) == true)
+        #expect(client.answer()?.status == 200)
+        switch end {
+        case "complete": stream?.finish()
+        case "dropped": stream = nil
+        default: server.server.stop(within: .seconds(20))
+        }
+        #expect(client.rest() == "abc")
+        #expect(client.tls?.isFinishedByServer == (end == "complete"))
+    }
+
+    @Test(
+        "A request that is cut by FIN without close_notify is not answered",
+        arguments: [
+            "GET /a HTTP/1.1\r\nHost: a\r\n",
+            post("/echo", 4) + "abc",
+            "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        ]
+    )
+    func cutRequest(text: String) throws {
+        let server = try TestServer.securely()
+        for politely in [true, false] {
+            let client = try server.secureClient(sending: text)
+            if politely { client.tls?.finish() }
+            client.finishWriting()
+            #expect(client.isEnded())
+        }
+        #expect(server.eventually { $0[.openConnections] == 0 })
+        #expect(server.server.counters.requests == 0)
     }
 }

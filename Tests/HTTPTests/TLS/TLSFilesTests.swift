@@ -1,11 +1,14 @@
+import COpenSSL
 import Glibc
 import Net
 import System
 import TestSupport
 import Testing
 
+@testable import HTTP
+
 /// What is said about files that cannot be used, and about those that soon cannot.
-@Suite
+@Suite(.timeLimit(.minutes(1)))
 struct TLSFilesTests {
     static let files = TestCertificates.shared
 
@@ -15,14 +18,18 @@ struct TLSFilesTests {
         clients: TLSSettings.ClientCertificates = .none,
         ciphers: String = TLSSettings.soundCiphers
     ) -> TLSError? {
-        do throws(TLSError) {
-            _ = try TLSContext(
-                TLSSettings(
-                    certificates: [TLSSettings.Certificate(chainFile: chain, keyFile: key)],
-                    clientCertificates: clients,
-                    ciphers: ciphers
-                )
+        error(
+            TLSSettings(
+                certificates: [TLSSettings.Certificate(chainFile: chain, keyFile: key)],
+                clientCertificates: clients,
+                ciphers: ciphers
             )
+        )
+    }
+
+    private func error(_ settings: TLSSettings) -> TLSError? {
+        do throws(TLSError) {
+            _ = try TLSContext(settings)
             return nil
         } catch {
             return error
@@ -116,5 +123,99 @@ struct TLSFilesTests {
         #expect(context.warnings(at: late + .seconds(-3600)).isEmpty)
         let earlier = context.warnings(at: WallTime(seconds: now.seconds - 86_400))
         #expect(earlier.first?.contains("is valid from 20") == true)
+    }
+
+    // MARK: - Files that broke, or were still being written
+
+    /// Of the second certificate, what came so far.
+    static let rests: [(name: String, rest: @Sendable (String) -> String)] = [
+        ("cut in its middle", { String($0.prefix($0.count / 2)) }),
+        ("cut in its last line", { String($0.dropLast(10)) }),
+        ("with a byte that is none of base64", { $0.replacing("MII", with: "MI?") }),
+    ]
+
+    private func refuses(_ settings: TLSSettings, _ file: String) -> Bool {
+        error(settings).map { "\($0)".hasPrefix("\(file) is damaged") } ?? false
+    }
+
+    @Test("A damaged chain or list of authorities is refused as a whole", arguments: 0..<3)
+    func damaged(kind: Int) throws {
+        let own = Self.files.content(Self.files.certificate("server"))
+        let next = Self.files.content(Self.files.certificate("authority"))
+        let (name, rest) = Self.rests[kind]
+        let file = Self.files.file("damaged-\(kind).pem", own + rest(next) + "\n" + next)
+        let key = Self.files.key("server")
+        #expect(
+            refuses(
+                TLSSettings(
+                    certificates: [TLSSettings.Certificate(chainFile: file, keyFile: key)]
+                ),
+                file
+            ),
+            "\(name)"
+        )
+        let listed = TLSSettings(
+            certificates: [Self.files.files("server")],
+            clientCertificates: .required(authorities: file)
+        )
+        #expect(refuses(listed, file), "\(name)")
+    }
+
+    @Test("Text between certificates is ignored")
+    func remarks() throws {
+        let own = Self.files.content(Self.files.certificate("server"))
+        let next = Self.files.content(Self.files.certificate("authority"))
+        let file = Self.files.file("remarks.pem", "own:\n\(own)\nnext:\n\(next)\nno more\n")
+        _ = try TLSContext(
+            TLSSettings(
+                certificates: [
+                    TLSSettings.Certificate(chainFile: file, keyFile: Self.files.key("server"))
+                ]
+            )
+        )
+    }
+
+    // MARK: - Several certificates for one name
+
+    private func pair(_ name: String, rsa: Bool) -> TLSSettings.Certificate {
+        Self.files.issue(
+            name,
+            subject: "/CN=\(name)",
+            key: rsa ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
+            extensions: ["subjectAltName=DNS:kinds.example.com"]
+        )
+        return Self.files.files(name)
+    }
+
+    /// The kind of key that a client is shown which can use one kind only.
+    private func shown(_ server: TestServer, ciphers: String) throws -> CInt? {
+        let client = try server.client()
+        let options = ClientTLS.Options(serverName: "kinds.example.com.", version: TLS1_2_VERSION)
+        let tls = ClientTLS(options, descriptor: client.descriptor)
+        SSL_set_cipher_list(tls.tls, ciphers)
+        guard tls.connect(), let certificate = SSL_get0_peer_certificate(tls.tls) else {
+            return nil
+        }
+        return EVP_PKEY_get_base_id(X509_get0_pubkey(certificate))
+    }
+
+    @Test("A name may have one certificate for each kind of key; a second one is a warning")
+    func kinds() throws {
+        let settings = TLSSettings(
+            certificates: [
+                Self.files.files("server"), pair("kind-ec", rsa: false),
+                pair("kind-rsa", rsa: true),
+                pair("kind-again", rsa: true),
+            ]
+        )
+        let context = try TLSContext(settings)
+        #expect(context.certificates.count == 4)
+        let server = try TestServer(tls: context)
+        #expect(try shown(server, ciphers: "ECDHE+aECDSA") == EVP_PKEY_EC)
+        #expect(try shown(server, ciphers: "ECDHE+aRSA") == EVP_PKEY_RSA)
+        let warnings = context.warnings(at: .now)
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.contains(Self.files.certificate("kind-again")) == true)
+        #expect(warnings.first?.contains(Self.files.certificate("kind-rsa")) == true)
     }
 }

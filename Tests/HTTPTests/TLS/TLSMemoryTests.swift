@@ -19,11 +19,9 @@ struct TLSMemoryTests {
         let server = try TestServer.securely { $0.heldHeadBytes = 600 << 10 }
         var clients: [TestConnection] = []
         do {
-            let first = try server.client()
-            first.send(Self.endless)
+            let first = try server.client(sending: Self.endless)
             #expect(server.eventually { $0[.heldHeads] > 100 << 10 })
-            let second = try server.client()
-            second.send(Self.endless)
+            let second = try server.client(sending: Self.endless)
             #expect(server.eventually { $0[.refusedHeads] == 1 && $0[.openConnections] == 1 })
             #expect(server.server.counters[.heldHeads] < 300 << 10)
             clients.append(first)
@@ -41,8 +39,7 @@ struct TLSMemoryTests {
         _ = try server.secureClient()
         #expect(server.eventually { $0[.handshakes] == 1 && $0[.openConnections] == 0 })
         let silent = try server.client()
-        let client = try server.secureClient()
-        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        let client = try server.secureClient(sending: get("/a"))
         #expect(client.answer()?.status == 200)
         #expect(server.eventually { $0[.openConnections] == 2 && $0[.heldHeads] == 0 })
         // A record that has begun: past the client's own TLS.
@@ -55,8 +52,7 @@ struct TLSMemoryTests {
     @Test("A handshake that stops stays charged for its buffers")
     func stopped() throws {
         let server = try TestServer.securely()
-        let client = try server.client()
-        client.send([0x16, 3, 1, 0, 0xC8] + [1, 0, 0, 0xC4, 3, 3])
+        let client = try server.client(sending: [0x16, 3, 1, 0, 0xC8] + [1, 0, 0, 0xC4, 3, 3])
         #expect(server.eventually { $0[.heldHeads] > 0 })
         #expect(server.server.counters[.heldHeads] < 64 << 10)
         client.reset()
@@ -82,18 +78,13 @@ struct TLSMemoryTests {
             adjust
         )
         // The first session of a thread is charged for what OpenSSL keeps for all.
-        _ = try isLetIn("client", server)
+        _ = try visit("client", server)
         #expect(server.eventually { $0[.handshakes] == 1 && $0[.openConnections] == 0 })
         return server
     }
 
-    private func isLetIn(_ certificate: String, _ server: TestServer) throws -> TestConnection? {
-        let client = try server.client()
-        guard (try? client.secure(ClientTLS.Options(certificate: certificate))) != nil else {
-            return nil
-        }
-        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
-        return client.answer()?.status == 200 ? client : nil
+    private func visit(_ certificate: String, _ server: TestServer) throws -> TestConnection? {
+        try server.visit(ClientTLS.Options(certificate: certificate))?.client
     }
 
     @Test("The memory of a client's long certificate stays charged as long as its connection")
@@ -101,10 +92,10 @@ struct TLSMemoryTests {
         Self.issue("long", commentBytes: 12_000)
         let server = try guarded()
         do {
-            let usual = try #require(try isLetIn("client", server))
+            let usual = try #require(try visit("client", server))
             #expect(server.eventually { $0[.openConnections] == 1 && $0[.heldHeads] == 0 })
-            let long = try #require(try isLetIn("long", server))
-            long.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+            let long = try #require(try visit("long", server))
+            long.send(get("/a"))
             #expect(long.answer()?.status == 200)
             #expect(server.eventually { $0[.heldHeads] > 4 << 10 && $0[.heldHeads] < 64 << 10 })
             _ = usual
@@ -116,7 +107,7 @@ struct TLSMemoryTests {
     func endlessCertificate() throws {
         Self.issue("endless", commentBytes: 17 << 10)
         let server = try guarded()
-        #expect(try isLetIn("endless", server) == nil)
+        #expect(try visit("endless", server) == nil)
         #expect(server.eventually { $0[.failedHandshakes] == 1 })
     }
 
@@ -145,7 +136,7 @@ struct TLSMemoryTests {
         let record: [UInt8] = [0x17, 3, 3, 0x40, 0] + Array(repeating: 0, count: 1000)
         let others = try (0..<14).map { _ in try server.secureClient() }
         for other in others {
-            other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+            other.send(get("/a"))
             #expect(other.answer()?.status == 200)
         }
         for other in others where server.server.counters[.refusedHeads] == 0 {
@@ -160,7 +151,7 @@ struct TLSMemoryTests {
         let refused = server.server.counters[.refusedHeads]
         // The record comes with the request, so that it is read before the answer.
         client.cork(true)
-        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(get("/later"))
         let tls = client.tls
         client.tls = nil
         client.send(record)

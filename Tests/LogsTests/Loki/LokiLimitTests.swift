@@ -3,17 +3,6 @@ import Testing
 @testable import Logs
 
 @Suite struct LokiLimitTests {
-    private func fault(
-        _ read: () throws(LogDecodingError) -> [TrackedLogs]
-    ) -> LogDecodingError? {
-        do throws(LogDecodingError) {
-            _ = try read()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     private static let push = SamplePush([
         .init(
             labels: [("a", "1"), ("b", "x\"y")],
@@ -29,14 +18,12 @@ import Testing
         let (body, json) = (Self.push.protobuf(), Array(Self.push.json().utf8))
         let first = SamplePush([Self.push.streams[0]]).protobuf().count
         for end in 1..<body.count where end != first {
-            let fault = fault { () throws(LogDecodingError) in
-                try decoders.read(Array(body[..<end]))
-            }
+            let fault = refusal(try decoders.read(Array(body[..<end])))
             #expect(fault != nil && 0...end ~= fault!.position, "\(end)")
         }
         for end in 0..<json.count {
             let text = String(decoding: json[..<end], as: UTF8.self)
-            let fault = fault { () throws(LogDecodingError) in try decoders.read(json: text) }
+            let fault = refusal(try decoders.read(json: text))
             #expect(fault != nil && 0...text.utf8.count ~= fault!.position, "\(text)")
         }
     }
@@ -71,7 +58,7 @@ import Testing
         ]
     )
     func places(body: String, position: Int, reason: String) {
-        let fault = fault { () throws(LogDecodingError) in try LokiPair().read(json: body) }
+        let fault = refusal(try LokiPair().read(json: body))
         #expect(fault?.position == position && fault?.reason.contains(reason) == true, "\(fault!)")
     }
 
@@ -93,7 +80,7 @@ import Testing
                     let isRight = types[field] == nil || types[field] == type
                     // Nor is this a time.
                     let isInner = type == 2 && types[field] == 2 && (path.count < 2 || field == 1)
-                    let fault = fault { () throws(LogDecodingError) in try decoders.read(body) }
+                    let fault = refusal(try decoders.read(body))
                     if !isInner { #expect((fault == nil) == isRight, "\(path) \(field) \(type)") }
                 }
             }
@@ -106,7 +93,7 @@ import Testing
     )
     func labels(text: String, position: Int) {
         let push = Wire.bytes(1, Wire.bytes(1, Array(text.utf8)))
-        let fault = fault { () throws(LogDecodingError) in try LokiPair().read(push) }
+        let fault = refusal(try LokiPair().read(push))
         #expect(fault?.position == position, "\(fault!)")
     }
 
@@ -114,7 +101,7 @@ import Testing
     func nanoseconds() {
         let time = Wire.number(1, 1_736_843_400) + Wire.number(2, 1_000_000_000)
         let push = Wire.bytes(1, Wire.bytes(2, Wire.bytes(1, time)))
-        let fault = fault { () throws(LogDecodingError) in try LokiPair().read(push) }
+        let fault = refusal(try LokiPair().read(push))
         #expect(fault?.reason == "nanos must lie between 0 and 999999999")
     }
 
@@ -131,11 +118,9 @@ import Testing
             let reason =
                 "the request has more than 3 streams with different labels (limits.label_sets); send smaller batches"
             let expected = count == 3 ? nil : reason
-            let fault = fault { () throws(LogDecodingError) in try decoders.read(push.protobuf()) }
+            let fault = refusal(try decoders.read(push.protobuf()))
             #expect(fault?.reason == expected)
-            let same = self.fault { () throws(LogDecodingError) in
-                try decoders.read(json: push.json())
-            }
+            let same = refusal(try decoders.read(json: push.json()))
             #expect(same?.reason == expected)
         }
     }

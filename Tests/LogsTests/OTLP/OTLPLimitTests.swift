@@ -6,21 +6,11 @@ import Testing
     private let decoders = OTLPPair()
 
     private func fault(_ body: [UInt8], atMost bytesMax: Int = .max) -> LogDecodingError? {
-        do throws(LogDecodingError) {
-            _ = try decoders.groups(body, atMost: bytesMax)
-            return nil
-        } catch {
-            return error
-        }
+        refusal(try decoders.groups(body, atMost: bytesMax))
     }
 
     private func fault(json: String, atMost bytesMax: Int = .max) -> LogDecodingError? {
-        do throws(LogDecodingError) {
-            _ = try decoders.groups(json: json, atMost: bytesMax)
-            return nil
-        } catch {
-            return error
-        }
+        refusal(try decoders.groups(json: json, atMost: bytesMax))
     }
 
     @Test("A request that is cut off is refused, wherever that is")

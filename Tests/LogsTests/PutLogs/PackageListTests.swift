@@ -31,12 +31,7 @@ import Testing
 
     private func fault(_ body: [UInt8], _ limit: InflateLimit = InflateLimit()) -> LogDecodingError?
     {
-        do throws(LogDecodingError) {
-            _ = try read(body, limit)
-            return nil
-        } catch {
-            return error
-        }
+        refusal(try read(body, limit))
     }
 
     @Test("Each package is a group of its own, in each compression")

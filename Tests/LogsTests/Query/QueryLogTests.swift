@@ -10,21 +10,12 @@ import Testing
         _ query: some Sequence<UInt8>,
         adding fields: [QueryLogDecoder.Field] = []
     ) throws(LogDecodingError) -> TrackedLogs {
-        try Array(query).withUnsafeBytes { bytes in
-            Result { () throws(LogDecodingError) in
-                try decoder.decode(bytes, adding: fields, BatchTiming(arrival: arrival))
-            }
-        }.get()
-    }
-
-    private func fault(_ query: String) -> LogDecodingError? {
-        do throws(LogDecodingError) {
-            _ = try read(query.utf8)
-            return nil
-        } catch {
-            return error
+        try padded(Array(query)) { query throws(LogDecodingError) in
+            try decoder.decode(query, adding: fields, BatchTiming(arrival: arrival))
         }
     }
+
+    private func fault(_ query: String) -> LogDecodingError? { refusal(try read(query.utf8)) }
 
     @Test(
         "Pairs are read as those of a form",

@@ -70,7 +70,6 @@ package struct BulkItems: Sendable, Equatable {
     }
 }
 
-/// The logs of one `_bulk` request.
 package struct BulkLogs: Sendable, Equatable {
     package struct Part: Sendable, Equatable {
         package let index: String
@@ -82,7 +81,6 @@ package struct BulkLogs: Sendable, Equatable {
     package let items: BulkItems
 }
 
-/// Why a line is none of Elasticsearch's `_bulk`.
 enum BulkMistake: FormatMistake {
     case actionExpected, objectExpected, oneActionExpected, lineEndExpected
     case nameExpected, nameTooLong

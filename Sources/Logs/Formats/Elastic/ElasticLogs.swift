@@ -86,8 +86,7 @@ extension JSONLogDecoder {
         }
     }
 
-    /// Reads a line, and once more with its damaged bytes replaced if that fails. False when the
-    /// line is blank.
+    /// Reads a line, if need be with its damaged bytes replaced. False when the line is blank.
     private func read(
         _ line: BulkLine,
         of body: JSONBody,

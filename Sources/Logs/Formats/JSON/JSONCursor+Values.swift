@@ -1,4 +1,3 @@
-/// What a value was in the text.
 enum JSONKind {
     case string, number, boolean, null, nested
 }

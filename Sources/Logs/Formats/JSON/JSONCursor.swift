@@ -36,7 +36,6 @@ struct JSONCursor: ~Copyable {
         tokenCount = found.count
     }
 
-    /// Gives back what a large text needed.
     func shrink() { index.shrink() }
 
     // MARK: - Tokens
@@ -133,8 +132,7 @@ struct JSONCursor: ~Copyable {
         return separator != closing
     }
 
-    /// The name of the next member, as it stands in the text. Its value comes next, if there is
-    /// one.
+    /// The name of the next member as it stands in the text; its value, if any, comes next.
     mutating func memberName() throws(JSONFault) -> Range<Int> {
         try expectToken()
         guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
@@ -147,8 +145,7 @@ struct JSONCursor: ~Copyable {
         return start..<start + count
     }
 
-    /// What is wrong with a member that lacks one of its tokens: name, colon, value and the one
-    /// behind it.
+    /// What is wrong with a member that lacks its name, colon, value or the token behind it.
     @inline(never)
     func brokenMember() -> JSONFault {
         guard hasToken() else { return unfinished }
@@ -167,8 +164,7 @@ struct JSONCursor: ~Copyable {
 
     // MARK: - Passing
 
-    /// Goes behind the next value without checking it, and returns its token: the caller comes
-    /// back to it.
+    /// Passes the next value unchecked, and returns its token: the caller comes back to it.
     mutating func pass() throws(JSONFault) -> Int {
         let start = next
         var depth = 0
@@ -185,8 +181,7 @@ struct JSONCursor: ~Copyable {
         return start
     }
 
-    /// Counts the elements of the next array, and the tokens that were passed for it; nothing is
-    /// read.
+    /// Counts the next array's elements and the tokens that were passed for it; nothing is read.
     mutating func elementCount() throws(JSONFault) -> (elements: Int, tokens: Int) {
         let start = try pass()
         let end = next

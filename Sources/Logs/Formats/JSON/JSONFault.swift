@@ -58,7 +58,6 @@ extension JSONFault.Reason {
         }
     }
 
-    /// True when the request as a whole is at fault, not only the log where the fault was found.
     var concernsRequest: Bool {
         switch self {
         case .empty, .tooLarge, .noMemory, .tooManyLogs: true
@@ -110,8 +109,7 @@ extension JSONFault.Reason {
 }
 
 extension JSONFault {
-    /// Finds the mistake in a text that simdjson refused. It is slow, and only refused bodies need
-    /// it.
+    /// Finds the mistake in a text that simdjson refused: slow, and only refused bodies need it.
     static func first(in text: UnsafeBufferPointer<UInt8>) -> JSONFault {
         var position = 0
         var stringStart: Int?

@@ -79,8 +79,7 @@ package final class JSONLogDecoder {
         return try take(&reader)
     }
 
-    /// A copy of the text that may be readable where the text is not; nil when there is nothing to
-    /// replace in it.
+    /// A copy of the text with its damage replaced; nil when there is nothing to replace.
     func repaired(
         _ text: UnsafeBufferPointer<UInt8>
     ) throws(JSONFault) -> UnsafeBufferPointer<UInt8>? {
@@ -89,7 +88,6 @@ package final class JSONLogDecoder {
         return repair.copy
     }
 
-    /// Gives back the memory that a large body needed.
     func shrink(after bodyBytes: Int) {
         if bodyBytes > RawMemory.keptBytes { reader.cursor.shrink() }
         reader.writer.shrink()
@@ -165,8 +163,7 @@ struct TimeField {
         count = self.name.count
     }
 
-    /// Replaces a written name by `__time__` if it is this field's, and returns its size. There is
-    /// room for either.
+    /// Replaces this field's written name by `__time__`, for which there is room; returns its size.
     func renaming(_ written: UnsafeMutablePointer<UInt8>, _ size: Int) -> Int {
         guard size == count, memcmp(written, name, size) == 0 else { return size }
         written.update(from: Self.meaning.utf8Start, count: Self.meaning.utf8CodeUnitCount)

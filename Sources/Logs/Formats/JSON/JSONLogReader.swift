@@ -53,7 +53,6 @@ struct JSONLogReader: ~Copyable {
         }
     }
 
-    /// An array of logs that is itself `depth` deep.
     mutating func logArray(depth: Int) throws(JSONFault) {
         cursor.skip()
         try cursor.expectToken()
@@ -77,13 +76,11 @@ struct JSONLogReader: ~Copyable {
         }
     }
 
-    /// An element of an array of logs.
     mutating func element(depth: Int) throws(JSONFault) {
         guard cursor.byte == UInt8(ascii: "{") else { throw cursor.fault(.logExpected) }
         try log(depth: depth)
     }
 
-    /// One object as one log.
     private mutating func log(depth: Int) throws(JSONFault) {
         try expectRoomForLog()
         let start = cursor.next
@@ -295,8 +292,7 @@ struct JSONLogReader: ~Copyable {
         _ = try value(depth: 1)
     }
 
-    /// Reads a member as name and value, both valid until something is written. `depth` is the
-    /// value's.
+    /// Reads a member as name and value, valid until something is written; `depth` is the value's.
     mutating func member(depth: Int) throws(JSONFault) -> JSONMember {
         try cursor.expectToken()
         makeRoom(from: cursor.position)
@@ -333,7 +329,6 @@ func ~= (name: StaticString, text: UnsafeBufferPointer<UInt8>) -> Bool {
 /// A body with too many of them is refused: it is another format, and each dead letter is a row of
 /// the queue.
 struct UnreadableTexts {
-    /// How many were set aside.
     private(set) var count = 0
     /// Those in a repaired copy that wait to be set aside as they were sent, in ascending order.
     private(set) var noted: [(range: Range<Int>, fault: JSONFault)] = []
@@ -368,8 +363,7 @@ extension JSONLogReader {
         unreadable.count == 0 || writer.requestLogCount > unreadable.count
     }
 
-    /// Writes a text that is no log, for the dead letters. `offset` is where the reader's text
-    /// starts in the body.
+    /// Writes a text that is no log; `offset` is where the reader's text starts in the body.
     mutating func setAside(
         _ text: UnsafeBufferPointer<UInt8>,
         _ fault: JSONFault,

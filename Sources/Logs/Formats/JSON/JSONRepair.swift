@@ -20,8 +20,7 @@ struct JSONRepair: ~Copyable {
 
     /// Where the part of the text starts that is not copied yet.
     private var pending = 0
-    /// Positions in the copy to look up, ascending, and the positions in the text found for them so
-    /// far.
+    /// Positions in the copy to look up, ascending, and those in the text that were found so far.
     private var wanted: [Int] = []
     private var found: [Int] = []
 
@@ -61,7 +60,6 @@ struct JSONRepair: ~Copyable {
         count += ending.utf8CodeUnitCount
     }
 
-    /// Gives back what a large text needed.
     mutating func shrink() {
         memory.shrink()
         count = 0
@@ -168,7 +166,6 @@ private struct FewBytes {
     static let replacement = FewBytes(word: 0xBD_BF_EF, count: 3)
     static let space = FewBytes(word: 0x20, count: 1)
     static let quote = FewBytes(word: UInt64(UInt8(ascii: "\"")), count: 1)
-    /// An escaped backslash.
     static let backslash = FewBytes(word: 0x5C_5C, count: 2)
 
     /// The first byte is the lowest.

@@ -48,7 +48,6 @@ struct LokiProtobufReader: ~Copyable {
     /// The memory that labels may use without growth.
     var labelCapacity: Int { name.capacity + value.capacity + tags.capacity }
 
-    /// Gives back the memory that a body with larger logs or labels needed.
     mutating func shrink() {
         writer.shrink()
         guard labelCapacity > RawMemory.keptBytes else { return }

@@ -93,8 +93,7 @@ struct LokiJSONReader {
         }
     }
 
-    /// Gathers labels, unless the same were written before. A label without a value is none, as in
-    /// Loki.
+    /// Gathers labels, unless the same were written before. Loki takes no label without a value.
     private mutating func readLabels(_ json: inout JSONLogReader) throws(JSONFault) {
         let token = try json.cursor.pass()
         let (first, last) = (json.cursor.position(of: token), json.cursor.position(ahead: -1))

@@ -232,7 +232,6 @@ enum LokiField {
     static let taken: StaticString = "content_extracted"
 }
 
-/// Why a push is not Loki's.
 enum LokiMistake: FormatMistake, Error {
     case streamsMissing, valuesMissing, formerName
     case entryExpected, timeExpected, labelExpected

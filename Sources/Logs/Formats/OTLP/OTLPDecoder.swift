@@ -56,7 +56,6 @@ enum OTLPForm {
     }
 }
 
-/// Why a request is not OTLP.
 enum OTLPMistake: FormatMistake {
     case integerExpected, numberExpected, booleanExpected
     case hexExpected, base64Expected

@@ -1,6 +1,5 @@
 import System
 
-/// A list of attributes.
 struct OTLPAttributes {
     /// The JSON object in the memory of the texts; nil when there are no others than these two.
     var object: Range<Int>?
@@ -9,7 +8,6 @@ struct OTLPAttributes {
     var service: Int?
 }
 
-/// Where an attribute goes.
 private enum OTLPAttribute {
     case member, host, service
 
@@ -107,8 +105,7 @@ extension OTLPJSONReader {
         }
     }
 
-    /// The next AnyValue as a field shows it: text as it is, bytes in base64, everything else as
-    /// JSON.
+    /// The next AnyValue as a field shows it: text as it is, bytes in base64, all else as JSON.
     mutating func text(
         ofValue json: inout JSONLogReader
     ) throws(JSONFault) -> Range<Int> {

@@ -30,7 +30,6 @@ struct OTLPProtobufReader: ~Copyable {
         writer.start(timing, rules)
     }
 
-    /// Gives back the memory that a large request needed.
     mutating func shrink() {
         writer.shrink()
         texts.shrink()

@@ -16,9 +16,7 @@ struct OTLPTexts: ~Copyable {
     var memory = TextMemory()
     private(set) var form = OTLPForm.whole
     private var shared = OTLPSharedTexts()
-    /// Where the scope's texts start.
     private var scopeStart = 0
-    /// Where the record's texts start.
     private var recordStart = 0
 
     /// The size of all records of the request so far. Each may repeat its resource, so it may be
@@ -30,7 +28,6 @@ struct OTLPTexts: ~Copyable {
     private var isExceeded = false
     /// True while the records that are read have their shared texts as tags.
     private var isApart = false
-    /// Complete groups.
     private var groups: [TrackedLogs] = []
     /// How many of them have tags.
     private var apartCount = 0
@@ -51,8 +48,7 @@ struct OTLPTexts: ~Copyable {
         groups = []
     }
 
-    /// True when the texts, or the logs, are more than they may be: the request is refused, or read
-    /// again in the lean form.
+    /// True when the texts or logs exceed the bound: then it is refused, or read in the lean form.
     var isTooLarge: Bool { isExceeded || memory.isExceeded }
 
     // MARK: - Shared texts
@@ -312,8 +308,7 @@ struct OTLPSharedTexts {
     }
 }
 
-/// The services of a request, each with its group of logs. Filters and routes match a service's
-/// name.
+/// The services of a request and their groups of logs. Filters and routes match a service's name.
 struct OTLPServices {
     /// Records of further services are without a service.
     private static let servicesMax = 1024

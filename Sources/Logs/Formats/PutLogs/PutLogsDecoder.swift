@@ -20,7 +20,6 @@ package final class PutLogsDecoder {
         reader = PutLogsReader(limits: limits)
     }
 
-    /// Reads a LogGroup.
     package func decode(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -158,7 +157,6 @@ struct PutLogsReader: ~Copyable {
 /// The packages of a batch_group body (facts 1.5): `SlsLogPackageList`, whose packages have `data`
 /// (1), `uncompress_size` (2) and `compress_type` (3).
 struct PackageList {
-    /// A LogGroup as it travels.
     struct Package {
         fileprivate(set) var data: Range<Int>
         fileprivate(set) var rawBytes: Int?

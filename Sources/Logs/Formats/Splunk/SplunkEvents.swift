@@ -33,9 +33,7 @@ package struct SplunkEvents: Sendable, Equatable {
 
 /// The events of one body as they are read.
 struct SplunkGathering {
-    /// The origin of the event that is being read.
     var origin = SplunkOrigin()
-    /// Complete events.
     private(set) var count = 0
     private var parted: PartedLogs<SplunkOrigin>
     /// The first event of each index of `parted`.
@@ -92,7 +90,6 @@ extension SplunkFault.Kind {
     }
 }
 
-/// Why JSON is not a Splunk event.
 enum SplunkMistake: FormatMistake {
     case objectExpected
     case eventMissing, eventBlank

@@ -1,6 +1,5 @@
 extension JSONLogDecoder {
-    /// Reads events of Splunk's HTTP Event Collector, one after the other or in arrays: each is a
-    /// log.
+    /// Reads events of Splunk's HTTP Event Collector, one after the other or in arrays, as logs.
     package func decodeSplunk(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -155,7 +154,6 @@ struct SplunkReader {
     }
 }
 
-/// The members of an event that mean something.
 private struct SplunkMembers: OptionSet {
     let rawValue: UInt8
 
@@ -187,8 +185,7 @@ private struct SplunkMembers: OptionSet {
 }
 
 extension JSONLogDecoder {
-    /// Reads what a client of Splunk asks about: `{"acks":[7,8]}`. Ids beyond `most` are checked
-    /// and left out.
+    /// Reads `{"acks":[7,8]}`, as a Splunk client asks. Ids beyond `most` are checked and left out.
     package func decodeAcknowledgements(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,

@@ -104,7 +104,6 @@ extension JSONLogDecoder {
     }
 }
 
-/// Why JSON is no web tracking body.
 enum TrackingMistake: FormatMistake {
     case objectExpected
     case logsMissing, logsNotArray, logsRepeated
