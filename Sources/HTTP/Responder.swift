@@ -14,6 +14,10 @@ package struct Responder: Sendable {
 
     private let way: Way
 
+    private var request: PendingAnswer? {
+        if case .request(let request) = way { request } else { nil }
+    }
+
     init(_ request: PendingAnswer) {
         way = .request(request)
     }
@@ -24,12 +28,7 @@ package struct Responder: Sendable {
     }
 
     /// The thread on which an answer costs least; nil if all are equal.
-    package var thread: (any CallbackThread)? {
-        switch way {
-        case .request(let request): request.thread
-        case .function: nil
-        }
-    }
+    package var thread: (any CallbackThread)? { request?.thread }
 
     package func send(_ response: Response) {
         switch way {
@@ -43,20 +42,14 @@ package struct Responder: Sendable {
     /// without room; the handler must then refuse the request, or with `isNeeded` false do without
     /// that data.
     package func hold(_ bytes: Int, isNeeded: Bool = true) -> Bool {
-        switch way {
-        case .request(let request): request.hold(bytes, isNeeded: isNeeded)
-        case .function: true
-        }
+        request?.hold(bytes, isNeeded: isNeeded) ?? true
     }
 
     /// Reserves room for the answer before the handler does work that the answer must report. The
     /// handler calls it, as `hold`. Returns false without room. `largest` is the size that a single
     /// address may always have.
     package func reserve(answerBytes: Int, largest: Int) -> Bool {
-        switch way {
-        case .request(let request): request.reserve(answerBytes, largest: largest)
-        case .function: true
-        }
+        request?.reserve(answerBytes, largest: largest) ?? true
     }
 
     /// Answers with a head now and a body that is written over time.

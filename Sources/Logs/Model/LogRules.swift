@@ -54,8 +54,7 @@ package struct LogLimits: Sendable, Equatable {
     package var logs = 1 << 19
     /// Fields of one log. Each name is compared with those before it, which costs ten times as much
     /// beyond a processor's caches. Elasticsearch takes 1000 by default, and OpenTelemetry's SDKs
-    /// write
-    /// 128.
+    /// write 128.
     package var fields = 8192
     /// The bytes of a field's name. The rules say what becomes of a longer one.
     package var keyBytes = FieldName.bytesMax

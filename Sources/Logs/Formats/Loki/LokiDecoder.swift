@@ -7,8 +7,7 @@
 /// - A stream's labels are tags, so each set of labels is a group of its own; the logs of a set are
 ///   together.
 /// - An entry's line is the field `content`, and its structured metadata are fields beside it.
-///   Metadata
-///   called `content` is `content_extracted`.
+///   Metadata called `content` is `content_extracted`.
 /// - Times are kept to the nanosecond. In protobuf an entry may have none; it gets its arrival
 ///   then.
 package final class LokiDecoder {
