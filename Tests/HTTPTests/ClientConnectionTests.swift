@@ -80,26 +80,6 @@ struct ConnectionTests {
         #expect(client.answer()?.text == "abc")
     }
 
-    @Test("HEAD gets the length of the body and no body")
-    func head() throws {
-        let server = try TestServer()
-        let client = try server.client()
-        client.send("HEAD /abc HTTP/1.1\r\nHost: a\r\n\r\nGET /d HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(client.answer(toHead: true)?["content-length"] == "6")
-        #expect(client.answer()?.text == "/d 0")
-    }
-
-    @Test("204 has neither body nor length")
-    func noContent() throws {
-        let server = try TestServer()
-        let client = try server.client()
-        client.send("GET /empty HTTP/1.1\r\nHost: a\r\n\r\nGET /d HTTP/1.1\r\nHost: a\r\n\r\n")
-        let answer = try #require(client.answer())
-        #expect(answer.status == 204)
-        #expect(answer["content-length"] == nil)
-        #expect(client.answer()?.text == "/d 0")
-    }
-
     @Test("HTTP/1.0 ends after the answer unless the client asks to stay")
     func oldVersion() throws {
         let server = try TestServer()

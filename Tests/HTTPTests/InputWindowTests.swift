@@ -4,6 +4,14 @@ import Testing
 @testable import HTTP
 
 @Suite struct InputWindowTests {
+    /// A window over a block that is lent for this turn.
+    private func makeWindow(over block: BufferPool.Block, _ text: String) -> InputWindow {
+        var window = InputWindow()
+        window.lend(block)
+        fill(&window, text)
+        return window
+    }
+
     private func fill(_ window: inout InputWindow, _ text: String) {
         window.room.copyBytes(from: text.utf8)
         window.end += text.utf8.count
@@ -14,9 +22,7 @@ import Testing
         var pool = BufferPool()
         let scratch = BufferPool.allocate(4096)
         defer { BufferPool.free(scratch) }
-        var window = InputWindow()
-        window.lend(scratch)
-        fill(&window, "used up, and left")
+        var window = makeWindow(over: scratch, "used up, and left")
         window.start += 13
         window.endTurn(wantedCapacity: 0, to: &pool)
         #expect(!window.isLent)
@@ -31,9 +37,7 @@ import Testing
         var pool = BufferPool()
         let scratch = BufferPool.allocate(4096)
         defer { BufferPool.free(scratch) }
-        var window = InputWindow()
-        window.lend(scratch)
-        fill(&window, "request")
+        var window = makeWindow(over: scratch, "request")
         window.start = window.end
         window.endTurn(wantedCapacity: 100_000, to: &pool)
         #expect(window.block == nil)
@@ -45,9 +49,7 @@ import Testing
         var pool = BufferPool()
         let scratch = BufferPool.allocate(16)
         defer { BufferPool.free(scratch) }
-        var window = InputWindow()
-        window.lend(scratch)
-        fill(&window, "head;body1")
+        var window = makeWindow(over: scratch, "head;body1")
         window.start = 5
         window.beginBody()
         window.start = window.end
@@ -84,16 +86,10 @@ import Testing
         #expect(pool.take(atLeast: 1025).memory == block.memory)
         BufferPool.free(block)
     }
-}
 
-/// A body that is wiped, wherever it was.
-@Suite struct SecretBodyTests {
+    // MARK: - A body that is wiped, wherever it was
+
     private static let secret = "canary-secret"
-
-    private func fill(_ window: inout InputWindow, _ text: String) {
-        window.room.copyBytes(from: text.utf8)
-        window.end += text.utf8.count
-    }
 
     private func isClean(_ block: BufferPool.Block) -> Bool {
         let memory = UnsafeRawBufferPointer(start: block.memory, count: block.capacity)
@@ -115,9 +111,7 @@ import Testing
     func handled(isSecret: Bool) {
         let (block, other) = blocks()
         defer { [block, other].forEach(BufferPool.free) }
-        var window = InputWindow()
-        window.lend(block)
-        fill(&window, "head" + Self.secret + "next")
+        var window = makeWindow(over: block, "head" + Self.secret + "next")
         window.start = 4
         window.beginBody(isSecret: isSecret)
         window.bodyEnd = 4 + Self.secret.utf8.count
@@ -137,9 +131,7 @@ import Testing
         let spare = BufferPool.allocate(2048)
         memset(spare.memory, 0, spare.capacity)
         pool.giveBack(spare)
-        var window = InputWindow()
-        window.lend(block)
-        fill(&window, "head" + Self.secret)
+        var window = makeWindow(over: block, "head" + Self.secret)
         window.start = 4
         window.beginBody(isSecret: true)
         window.bodyEnd = window.end
@@ -152,10 +144,9 @@ import Testing
         defer { BufferPool.free(again) }
         #expect(isClean(again))
 
-        var second = InputWindow()
-        second.lend(other)
-        fill(&second, String(repeating: "h", count: 4096 - Self.secret.utf8.count) + Self.secret)
-        second.start = 4096 - Self.secret.utf8.count
+        let before = 4096 - Self.secret.utf8.count
+        var second = makeWindow(over: other, String(repeating: "h", count: before) + Self.secret)
+        second.start = before
         second.beginBody(isSecret: true)
         second.bodyEnd = second.end
         second.start = second.end

@@ -136,7 +136,8 @@ struct StreamEndTests {
     @Test("A stream that begins after the stop is closed")
     func afterStop() throws {
         let server = try TestServer()
-        let client = try server.client(sending: get("/later"))
+        let client = try server.client()
+        client.send(get("/later"))
         let request = server.held.next()
         server.server.stop(within: .zero)
         let stream = try #require(request.responder.stream(Response(status: 200)))

@@ -169,12 +169,7 @@ import Testing
             let whole = Self.compressed(raw, coding)
             for _ in 0..<3000 {
                 var body = whole
-                for _ in 0..<Int.random(in: 1...4, using: &random) {
-                    body[.random(in: 0..<body.count, using: &random)] = .random(
-                        in: 0...255,
-                        using: &random
-                    )
-                }
+                random.damage(&body, Int.random(in: 1...4, using: &random))
                 let rawBytes = coding == .lz4 ? raw.count : nil
                 let limit = InflateLimit(bytes: 4000)
                 let content = try? inflate(body, coding, rawBytes: rawBytes, limit: limit)

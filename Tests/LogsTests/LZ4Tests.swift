@@ -58,12 +58,7 @@ struct LZ4Tests {
             if Bool.random(using: &random) {
                 block.removeLast(.random(in: 1..<block.count, using: &random))
             }
-            for _ in 0..<Int.random(in: 0...3, using: &random) {
-                block[.random(in: 0..<block.count, using: &random)] = .random(
-                    in: 0...255,
-                    using: &random
-                )
-            }
+            random.damage(&block, Int.random(in: 0...3, using: &random))
             let shape = try? block.withUnsafeBytes { try LZ4Shape(of: $0) }
             if let shape {
                 #expect((try? LZ4.decompress(block, rawBytes: shape.rawBytes)) != nil, "\(block)")

@@ -51,12 +51,7 @@ struct LogEntriesTests {
         var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 {
             var damaged = Array(whole.prefix(.random(in: 0...600, using: &random)))
-            for _ in 0..<3 where !damaged.isEmpty {
-                damaged[.random(in: 0..<damaged.count, using: &random)] = .random(
-                    in: 0...255,
-                    using: &random
-                )
-            }
+            random.damage(&damaged, 3)
             let count = try? LogEntries.count(damaged)
             #expect(count ?? 0 <= 300)
             _ = try? EncodedLogs(bytes: damaged, count: 10).read(unchecked: true)

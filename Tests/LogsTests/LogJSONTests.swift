@@ -210,10 +210,7 @@ import Testing
         var random = SeededRandom(seed: 2)
         for _ in 0..<5000 {
             var damaged = Array(whole.prefix(.random(in: 0...600, using: &random)))
-            for _ in 0..<3 where !damaged.isEmpty {
-                let place = Int.random(in: 0..<damaged.count, using: &random)
-                damaged[place] = .random(in: 0...255, using: &random)
-            }
+            random.damage(&damaged, 3)
             var json = LogJSON(.flat, .array, of: Self.trailer)
             guard (try? damaged.withUnsafeBytes({ try json.append($0) })) != nil else { continue }
             _ = try JSONValue(parsing: json.finish())

@@ -30,8 +30,7 @@ import Testing
             writer.time(seconds: UInt64(arrivalSeconds) - 60, nanoseconds: 5)
             writer.field(name: "empty", value: [])
             _ = writer.endLog()
-            writer.startLog()
-            _ = writer.endLog()
+            writer.log { _ in }
         }
         let first = Read(
             [["level", "info"], ["empty", ""]],
@@ -97,13 +96,9 @@ import Testing
         for oversize in [LogRules.Oversize.cut, .setAside] {
             let decoded = logs(LogRules(oversize: oversize), limits) { writer in
                 for value in ["1234", "12345"] {
-                    writer.startLog()
-                    writer.field("k", value)
-                    _ = writer.endLog()
+                    writer.log { $0.field("k", value) }
                 }
-                writer.startLog()
-                writer.field(name, "1")
-                _ = writer.endLog()
+                writer.log { $0.field(name, "1") }
             }
             #expect(decoded.count == 3)
             let stored = storableName(name, bytesMax: 20)
@@ -129,9 +124,7 @@ import Testing
                 { $0.time(text: "1971-01-01T00:00:00Z") },
                 { $0.time(text: "yesterday") },
             ] as [(inout LogWriter) -> Void] {
-                writer.startLog()
-                write(&writer)
-                _ = writer.endLog()
+                writer.log(write)
             }
         }
         let kept = [
@@ -142,9 +135,7 @@ import Testing
         for late in [LogRules.Late.drop, .setAside] {
             let decoded = logs(LogRules(times: .sls, late: late)) { writer in
                 for seconds in [12, 1 << 40] as [UInt64] {
-                    writer.startLog()
-                    writer.time(seconds: seconds)
-                    _ = writer.endLog()
+                    writer.log { $0.time(seconds: seconds) }
                 }
             }
             #expect(decoded.sound.count == 0)
@@ -163,9 +154,7 @@ import Testing
                 { $0.time(text: "\(seconds)000") },
                 { _ in },
             ] as [(inout LogWriter) -> Void] {
-                writer.startLog()
-                write(&writer)
-                _ = writer.endLog()
+                writer.log(write)
             }
         }
         let corrected = Read([["__clock_skew__", "100"]], seconds: arrivalSeconds + 100)
@@ -184,8 +173,7 @@ import Testing
         for _ in 0..<2 {
             let isFull = writer.isFull
             #expect(!isFull)
-            writer.startLog()
-            _ = writer.endLog()
+            writer.log { _ in }
         }
         let isFull = writer.isFull
         #expect(isFull)
@@ -193,6 +181,12 @@ import Testing
 }
 
 extension LogWriter {
+    mutating func log(_ write: (inout LogWriter) -> Void) {
+        startLog()
+        write(&self)
+        _ = endLog()
+    }
+
     mutating func field(_ name: String, _ value: String) {
         let (name, value) = (Array(name.utf8), Array(value.utf8))
         name.withUnsafeBufferPointer { name in

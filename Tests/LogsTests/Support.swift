@@ -220,6 +220,13 @@ extension SeededRandom {
         Int.random(in: 0..<100, using: &self) < percent
     }
 
+    /// Replaces so many bytes by random ones.
+    mutating func damage(_ bytes: inout [UInt8], _ count: Int) {
+        for _ in 0..<count where !bytes.isEmpty {
+            bytes[.random(in: 0..<bytes.count, using: &self)] = .random(in: 0...255, using: &self)
+        }
+    }
+
     /// Characters of all lengths, and those that formats escape.
     mutating func text() -> String {
         let pieces = ["a", "xyz ", "é", "世", "😀", "\"", "\\", "\n", "\u{1F}", "/", "\u{7F}"]

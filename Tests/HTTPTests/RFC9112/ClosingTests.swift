@@ -80,7 +80,7 @@ struct ClosingTests {
     @Test("9.3: a request after close or after a refusal is never handled")
     func neverRun() throws {
         for first in [
-            get("Connection: close"), "GET /a HTTP/1.0||", "GET /a HTTP/1.1||",
+            Self.get("Connection: close"), "GET /a HTTP/1.0||", "GET /a HTTP/1.1||",
             Exchange.post("Transfer-Encoding: gzip, chunked", "0||"),
             Exchange.post("Transfer-Encoding: chunked|Content-Length: 3", "0||"),
             "POST /refused HTTP/1.1|Host: a|Content-Length: 9999999||",

@@ -40,6 +40,13 @@ struct FramingTests {
         Exchange("5.1 space behind Host", "GET /a HTTP/1.1|Host : a||", refused: 400),
         Exchange("5.1 NUL in a value", post("X: a\0b"), refused: 400),
         Exchange("5.1 a vertical tab in a value", post("X: a\u{b}b"), refused: 400),
+        Exchange("5.1 DEL in a value", post("X: a\u{7f}b"), refused: 400),
+        Exchange("5.1 CR at the end of a value", post("X: a\r"), refused: 400),
+        Exchange("5.1 CR before a name", post("\rX: a"), refused: 400),
+        Exchange("5.1 LF in a value", post("X: a\nY: b"), refused: 400),
+        Exchange("5.1 brackets in a name", post("X(name): a"), refused: 400),
+        Exchange("5.1 an expectation of no meaning", post("Expect: 200-ok"), refused: 417),
+        Exchange("5.1 two expectations", post("Expect: 100-continue, other"), refused: 417),
         Exchange("5.2 a value that goes on", post("X: a| b"), refused: 400),
         Exchange("5.2 a value that goes on after a tab", post("X: a|\tb"), refused: 400),
         Exchange(
@@ -147,6 +154,12 @@ struct FramingTests {
         length("0x3"), length("3.0"), length("3 3"), length("\"3\""), length("three"),
         length("\u{663}"), length("3|Content-Length: 3"), length("3|Content-Length: 4"),
         length("3|content-length:"), length("9223372036854775808"), length("18446744073709551619"),
+        length("99999999999999999999999999"),
+        Exchange(
+            "6.2 the largest length",
+            "POST /small HTTP/1.1|Host: a|Content-Length: 9223372036854775807||",
+            refused: 413
+        ),
         Exchange(
             "6.2 a length beyond what the handler takes",
             "POST /small HTTP/1.1|Host: a|Content-Length: 9999999||abc",

@@ -164,7 +164,8 @@ struct TLSConnectionTests {
     func refusedHandshake() throws {
         let server = try TestServer.securely(clients: .required(authorities: Self.authority))
         do {
-            let client = try server.secureClient(sending: Array(repeating: 0x61, count: 100 << 10))
+            let client = try server.secureClient()
+            client.send(Array(repeating: 0x61, count: 100 << 10))
             #expect(server.eventually { $0[.failedHandshakes] == 1 })
             client.send(Array(repeating: 0x61, count: 100 << 10))
             #expect(client.endsUnanswered())

@@ -36,8 +36,8 @@ extension TestServer {
         return client
     }
 
-    /// A client that has had an answer; nil when the server does not let it in. A TLS 1.3 client has
-    /// done its part before the server has looked at its certificate.
+    /// A client that has had an answer; nil when the server does not let it in. A client of TLS 1.3
+    /// has done its part before the server has looked at its certificate.
     func visit(
         _ options: ClientTLS.Options
     ) throws -> (client: TestConnection, tls: ClientTLS, name: String)? {

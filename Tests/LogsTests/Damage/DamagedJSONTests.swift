@@ -15,6 +15,12 @@ import Testing
         try logs.faulty.flatMap { try $0.logs.read() }.flatMap { $0.fields.map { $0[1] } }
     }
 
+    private func places(_ logs: DecodedLogs) -> [Int] {
+        logs.faulty.map { faulty in
+            if case .unreadable(let place, _) = faulty.fault { place } else { -1 }
+        }
+    }
+
     /// A cut character, and text in GBK.
     static let cut = Array(#"{"msg":"caf"#.utf8) + [0xC3] + Array(#"","n":1}"#.utf8)
     static let gbk = Array(#"{"msg":""#.utf8) + [0xD6, 0xD0, 0xCE, 0xC4] + Array(#""}"#.utf8)
@@ -118,10 +124,7 @@ import Testing
         #expect(logs.sound.count == good, "\(body)")
         #expect(try self.texts(logs) == texts, "\(body)")
         #expect(logs.unreadable == texts.count)
-        let found = logs.faulty.map { faulty in
-            if case .unreadable(let place, _) = faulty.fault { place } else { -1 }
-        }
-        #expect(found == places, "\(body)")
+        #expect(self.places(logs) == places, "\(body)")
         #expect(logs.faulty.allSatisfy { $0.fault.code == "LogUnreadable" })
         #expect(throws: LogDecodingError.self) { try decoder.plain(body) }
     }
@@ -146,10 +149,7 @@ import Testing
             let tracked = try decoder.tracking(start + body, Self.rules)
             #expect(tracked.logs.sound.count == good, "\(body)")
             #expect(try self.texts(tracked.logs) == texts, "\(body)")
-            let found = tracked.logs.faulty.map { faulty in
-                if case .unreadable(let place, _) = faulty.fault { place - shift } else { -1 }
-            }
-            #expect(found == places, "\(body)")
+            #expect(self.places(tracked.logs) == places.map { $0 + shift }, "\(body)")
             #expect(throws: LogDecodingError.self) { try decoder.tracking(start + body) }
         }
     }
@@ -181,11 +181,8 @@ import Testing
         let sent = damaged + Array(#"{"a":tru},{"a":NaN},{"b":fals},{"c":"x"#.utf8)
         let tracked = try decoder.tracking(sent, Self.rules)
         #expect(tracked.logs.sound.count == 2)
-        let places = tracked.logs.faulty.map { faulty in
-            if case .unreadable(let place, _) = faulty.fault { place } else { -1 }
-        }
         let quote = sent.count - 2
-        #expect(places == [damaged.count + 5, damaged.count + 25, quote])
+        #expect(places(tracked.logs) == [damaged.count + 5, damaged.count + 25, quote])
     }
 
     @Test("Elements are set aside as they were sent, not as they were repaired")

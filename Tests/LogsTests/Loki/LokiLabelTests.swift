@@ -9,7 +9,7 @@ struct LokiLabelTests {
     private static let decomposed = "e\u{301}"
 
     /// Texts that Swift calls equal are different here.
-    private func names(_ labels: [(key: String, value: String)]) -> [[UInt8]] {
+    private func keys(_ labels: [(key: String, value: String)]) -> [[UInt8]] {
         labels.map { Array($0.key.utf8) }
     }
 
@@ -26,7 +26,7 @@ struct LokiLabelTests {
         ] {
             #expect(streams.count == 1)
             #expect(
-                names(streams[0].tags) == [Array(Self.decomposed.utf8), Array(Self.composed.utf8)]
+                keys(streams[0].tags) == [Array(Self.decomposed.utf8), Array(Self.composed.utf8)]
             )
         }
     }
@@ -38,7 +38,7 @@ struct LokiLabelTests {
         let push = SamplePush(names.map { ($0, "x") }, "line")
         let streams = try LokiPair().read(json: push.json())
         let sorted = names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
-        #expect(names(streams[0].tags) == sorted)
+        #expect(keys(streams[0].tags) == sorted)
     }
 
     @Test("The same labels in another order, or with other blanks, are the same stream")

@@ -166,10 +166,7 @@ import Testing
             + package(Deflate.compress(referenceGroup), type: 1) + package(referenceGroup, type: 0)
         for _ in 0..<1000 {
             var broken = body
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                broken[Int.random(in: 0..<broken.count, using: &random)] =
-                    .random(in: 0...255, using: &random)
-            }
+            random.damage(&broken, Int.random(in: 1...3, using: &random))
             if let groups = try? read(broken) { #expect(groups.count <= 5) }
         }
     }
