@@ -57,7 +57,8 @@ extension EncodedLogs {
     /// As a tag of all becomes a field of each.
     private func takesFields() throws(Contradiction) {
         let room = bytes.count + 64 * count
-        guard let added = adding([("__tag__:env", "prod")], atMost: room) else {
+        let logs = DecodedLogs(sound: self)
+        guard let added = logs.adding([("__tag__:env", "prod")], atMost: room)?.sound else {
             throw Contradiction(description: "no room for a field where there is enough")
         }
         try check(added.count == count, "adding a field changes the number of logs")
